@@ -1,0 +1,143 @@
+"""What a distance is, and the bound it makes for a given sample size and confidence."""
+
+import math
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.bounds.constants import log_moment
+from pacbayes.bounds.rounding import EPS, round_up
+from pacbayes.bounds.validation import FloatArray, check_between, check_choice, check_level, check_sample_size
+
+CONSTANTS = ("exact", "paper")
+
+
+class Distance(ABC):
+    r"""A convex distance :math:`\phi(\hat l, l)` between an empirical and a true risk.
+
+    The PAC-Bayesian theorem says: with probability at least :math:`1 - \delta` over the sample, for all posteriors
+    at once,
+
+    .. math:: \phi(L, l) \le x = \frac{K + \ln I(m) - \ln\delta}{n},
+
+    with `L` the posterior's empirical risk, `l` its true risk, `K` its divergence from the prior, `n` the `factor` of
+    `m`, and :math:`I(m)` at least the largest moment.  A subclass says what :math:`\phi`, the supremum of its moment
+    and its inverse are; the rest follows.  Adding a distance is writing one subclass and registering an instance
+    (`pacbayes.bounds.register_distance`).
+    """
+
+    #: What users call it.
+    name: ClassVar[str]
+    #: Whether the theorem also bounds the true risk from below (through `lower`).
+    two_sided: ClassVar[bool] = True
+
+    @abstractmethod
+    def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
+        r"""Return :math:`\phi(\hat l, l)`; arrays broadcast."""
+
+    @abstractmethod
+    def exact_log_constant(self, m: int) -> float:
+        """Return ln I(m), at least the largest `log_moment` over all true risks, rounded up."""
+
+    @abstractmethod
+    def upper(self, empirical: float, x: float) -> float:
+        r"""Return the largest `l` with :math:`\phi(\hat l, l) \le x`, rounded up; it may exceed 1."""
+
+    @abstractmethod
+    def slopes(self, empirical: float, x: float) -> tuple[float, float]:
+        """Return the partial derivatives of `upper` in the empirical risk and in `x`."""
+
+    def lower(self, empirical: float, x: float) -> float:
+        r"""Return the smallest `l` with :math:`\phi(\hat l, l) \le x`, rounded down; it may be negative."""
+        raise NotImplementedError(f"the {self.name} bound is one-sided")
+
+    def paper_log_constant(self, m: int) -> float:
+        """Return the constant of Sahu and Hemachandra, rounded up: ln(2 sqrt(m)) unless a subclass differs."""
+        return round_up(math.log(2.0 * math.sqrt(m)))
+
+    def factor(self, m: int) -> int:
+        """Return `n`, the factor of the distance in the exponent of the moment."""
+        return m
+
+    def ratio(self, empirical: float, x: float) -> float:
+        """Return the ratio of the two `slopes`; a subclass overrides it where a form without cancellation exists."""
+        in_risk, in_x = self.slopes(empirical, x)
+        return in_risk / in_x
+
+    def log_moment(self, m: int, risk: ArrayLike) -> FloatArray:
+        r"""Return :math:`\ln E e^{n \phi(k/m,\, l)}` for `k` binomial with parameters `m` and `l` = `risk`."""
+        risk = check_between("risk", risk, 0.0, 1.0)
+        k = np.arange(check_sample_size(m) + 1) / m
+        return log_moment(m, self.factor(m) * self.value(k, risk[..., None]), risk)
+
+    def log_constant(self, m: int, kind: str = "exact") -> float:
+        """Return ln I(m) of the given kind, "exact" or "paper"; see `pacbayes.log_constant`."""
+        m = check_sample_size(m)
+        if check_choice("kind", kind, CONSTANTS) == "exact":
+            return self.exact_log_constant(m)
+        return self.paper_log_constant(m)
+
+    def bound_function(self, m: int, delta: float = 0.05, constant: str = "exact") -> "BoundFunction":
+        """Return the bound as a function of the empirical risk and the divergence."""
+        return BoundFunction(
+            self, check_sample_size(m), check_level(delta), check_choice("constant", constant, CONSTANTS)
+        )
+
+
+@dataclass(frozen=True)
+class BoundFunction:
+    r"""The bound :math:`B = f(L, K)` of one distance for fixed `m`, `delta` and constant.
+
+    `f` is non-decreasing in the empirical risk `L` and in the divergence `K`, and rounded up.  Arguments are not
+    checked: this is the inner loop of every search.
+
+    Examples
+    --------
+    >>> from pacbayes.bounds import get_distance
+    >>> f = get_distance("pinsker").bound_function(m=100, delta=0.05)
+    >>> print(f"{f(0.1, 0.0):.6f}")
+    0.249454
+    >>> print(f"{f.beta(0.1, 0.0):.4f}")
+    59.7815
+    """
+
+    distance: Distance
+    m: int
+    delta: float
+    constant: str
+    #: ln I(m) - ln(delta) and the factor n, so that x = (K + log_term) / n.
+    log_term: float = field(init=False, repr=False)
+    factor: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        log_constant = self.distance.log_constant(self.m, self.constant)
+        log_delta = math.log(self.delta)
+        slack = 4 * EPS * (abs(log_constant) + abs(log_delta))
+        object.__setattr__(self, "log_term", log_constant - log_delta + slack)
+        object.__setattr__(self, "factor", self.distance.factor(self.m))
+
+    def threshold(self, kl: float) -> float:
+        """Return x = (K + ln I - ln delta) / n, rounded up; a negative one counts as 0."""
+        return max(round_up((kl + self.log_term) / self.factor), 0.0)
+
+    def __call__(self, risk: float, kl: float) -> float:
+        """Return B = f(L, K), rounded up."""
+        return self.distance.upper(risk, self.threshold(kl))
+
+    def partials(self, risk: float, kl: float) -> tuple[float, float]:
+        """Return dB/dL and dB/dK."""
+        in_risk, in_x = self.distance.slopes(risk, self.threshold(kl))
+        return in_risk, in_x / self.factor
+
+    def beta(self, risk: float, kl: float) -> float:
+        """Return (dB/dL) / (dB/dK), the inverse temperature of a stationary Gibbs posterior."""
+        return self.factor * self.distance.ratio(risk, self.threshold(kl))
+
+
+def warn_invalid_constant(message: str) -> None:
+    """Warn that a constant asked for would make the bound invalid, and that a valid one is used instead."""
+    warnings.warn(message, UserWarning, stacklevel=4)

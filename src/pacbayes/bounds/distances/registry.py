@@ -1,0 +1,95 @@
+"""The distances by name."""
+
+from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distances.ch import CH
+from pacbayes.bounds.distances.kl import KL
+from pacbayes.bounds.distances.linear import Linear
+from pacbayes.bounds.distances.pinsker import Pinsker
+from pacbayes.bounds.distances.squared import Squared
+from pacbayes.bounds.validation import check_choice
+
+_REGISTRY: dict[str, Distance] = {}
+
+
+def register_distance(distance: Distance) -> None:
+    """Make a distance available by its name wherever one is asked for.
+
+    Parameters
+    ----------
+    distance : Distance
+        An instance of a subclass; a name that is taken is refused.
+
+    Examples
+    --------
+    >>> register_distance(KL())
+    Traceback (most recent call last):
+    ...
+    ValueError: a distance named 'kl' is registered already
+    """
+    if not isinstance(distance, Distance):
+        raise TypeError(f"distance must be an instance of Distance, got {distance!r}")
+    if distance.name in _REGISTRY:
+        raise ValueError(f"a distance named {distance.name!r} is registered already")
+    _REGISTRY[distance.name] = distance
+
+
+def get_distance(name: str) -> Distance:
+    """Return the distance of that name.
+
+    Examples
+    --------
+    >>> get_distance("ch").factor(100)
+    199
+    """
+    return _REGISTRY[check_choice("distance", name, _REGISTRY)]
+
+
+for _distance in (KL(), Pinsker(), CH(), Linear(), Squared()):
+    register_distance(_distance)
+
+#: The five distances of the paper.
+DISTANCES = tuple(_REGISTRY)
+
+
+def log_constant(distance: str, m: int, kind: str = "exact") -> float:
+    r"""Logarithm of the constant :math:`I(m)` of a distance.
+
+    .. math:: I(m) \ge \sup_{0\le l\le 1} \sum_{k=0}^m \binom{m}{k} l^k (1-l)^{m-k} e^{n\phi(k/m,\, l)},
+              \qquad n = m \text{, and } 2m - 1 \text{ for ch}.
+
+    Parameters
+    ----------
+    distance : str
+        One of `DISTANCES`.
+    m : int
+        Number of validation examples, from 1 to 1e9 and beyond.
+    kind : {"exact", "paper"}
+        "exact" is the supremum itself, rounded up (by less than 1e-9), with one exception:
+
+        ======== ============================================================ =======================
+        distance value                                                        where it is the supremum
+        ======== ============================================================ =======================
+        linear   m (1/(e-1) + ln(1 - 1/e)), reached at l = 1/(e-1)            every m
+        squared  ln E exp(m (k/m - 1/2)^2), reached at l = 1/2                every m
+        pinsker  ln E exp(2m (k/m - 1/2)^2), reached at l = 1/2               every m
+        kl       ln xi(m), the same for all l in (0, 1)                       every m
+        ch       enclosed by branch and bound on l                            m <= 10 000
+        ch       ln xi(m), an upper bound since (2m-1) phi <= m kl            never (m > 10 000)
+        ======== ============================================================ =======================
+
+        "paper" is what Sahu and Hemachandra (2019) use: the same for linear, ``ln(2 sqrt(m))`` for squared, pinsker and
+        kl, ``ln(0.9334 m)`` for ch.  The last is invalid at m = 1, where a warning is given and the exact one returned.
+
+    Returns
+    -------
+    float
+        Finite for every `m`.
+
+    Examples
+    --------
+    >>> print(f"{log_constant('kl', 1000):.6f} {log_constant('kl', 1000, kind='paper'):.6f}")
+    3.696431 4.147025
+    >>> print(f"{log_constant('pinsker', 10**9):.6f}")
+    5.477987
+    """
+    return get_distance(distance).log_constant(m, kind)

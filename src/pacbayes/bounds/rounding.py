@@ -1,0 +1,37 @@
+"""Outward rounding: results that a certificate rests on are moved away from the truth, never towards it."""
+
+from typing import TypeVar
+
+import numpy as np
+
+from pacbayes.bounds.validation import FloatArray
+
+EPS = float(np.finfo(np.float64).eps)
+SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
+
+Number = TypeVar("Number", float, FloatArray)
+
+
+def round_up(value: Number, ulps: float = 4.0) -> Number:
+    """Move a number up by `ulps` units in the last place.
+
+    For a `value` computed with a relative error of at most ``ulps - 1`` units, the result is at
+    least the exact value.  Infinity stays; subnormal numbers move by at least one unit.
+
+    Examples
+    --------
+    >>> round_up(0.1) > 0.1, round_up(0.1) < 0.1 + 1e-15
+    (True, True)
+    """
+    return value + (abs(value) * (ulps * EPS) + SMALLEST)
+
+
+def round_down(value: Number, ulps: float = 4.0) -> Number:
+    """Move a number down by `ulps` units in the last place; see `round_up`.
+
+    Examples
+    --------
+    >>> round_down(0.1) < 0.1
+    True
+    """
+    return value - (abs(value) * (ulps * EPS) + SMALLEST)
