@@ -232,17 +232,15 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
     return lower, upper
 
 
-def _excess(u: FloatArray) -> FloatArray:
-    """U - ln(1 + u) for u >= -1, to full relative precision also near zero."""
+def _excess(u: FloatArray, ratio: FloatArray) -> FloatArray:
+    """U - ln(ratio) for ratio = 1 + u, to full relative precision also where u is near zero or ratio is."""
     t = u / (2.0 + u)
     square = t * t
     # ln(1 + u) = 2 artanh(t) = 2 t (1 + t^2/3 + t^4/5 + ...), and u - 2 t = u t.
     series = np.zeros_like(t)
     for k in range(17, 0, -1):
         series = series * square + 1.0 / (2 * k + 1)
-    with np.errstate(divide="ignore"):
-        direct = u - np.log1p(u)
-    return np.where(np.abs(u) < 0.5, t * (u - 2.0 * square * series), direct)
+    return np.where(np.abs(u) < 0.5, t * (u - 2.0 * square * series), u - np.log(ratio))
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
@@ -278,12 +276,10 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
         raise ValueError(f"p and q must broadcast, got shapes {p.shape} and {q.shape}") from None
     D = q - p
     total = np.zeros(p.shape)
-    for weight, change in ((p, D), (1.0 - p, -D)):
-        positive = weight > 0.0
-        u = np.divide(change, weight, out=np.zeros(p.shape), where=positive)
-        # A weight so small that the ratio overflows contributes weight * ln(weight), below every rounding.
-        finite = np.isfinite(u)
-        term = weight * _excess(np.maximum(np.where(finite, u, 0.0), -1.0))
-        # Where the weight is zero the limit of weight * (u - ln(1 + u)) is the change itself.
-        total += np.where(positive & finite, term, change)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        for weight, change, other in ((p, D, q), (1.0 - p, -D, 1.0 - q)):
+            u = change / weight
+            # weight * (u - ln(1 + u)) tends to the change itself where the weight tends to zero, and equals it to
+            # all digits where the weight is so small that the ratio overflows.
+            total += np.where(np.isfinite(u), weight * _excess(u, other / weight), change)
     return total if total.ndim else float(total)
