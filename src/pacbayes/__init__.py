@@ -5,19 +5,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
+    from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
 
 __version__ = "0.1.0.dev0"
 
 # Public name -> the module that holds it, imported when the name is first used: `import pacbayes` itself loads nothing.
 _HOMES = {
     "DISTANCES": "pacbayes.bounds",
+    "Posterior": "pacbayes.posteriors",
     "bound": "pacbayes.bounds",
+    "gibbs_posterior": "pacbayes.posteriors",
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
     "log_constant": "pacbayes.bounds",
+    "optimal_posterior": "pacbayes.posteriors",
 }
 
-__all__ = ["DISTANCES", "bound", "kl_divergence", "kl_roots", "log_constant"]
+__all__ = [
+    "DISTANCES",
+    "Posterior",
+    "bound",
+    "gibbs_posterior",
+    "kl_divergence",
+    "kl_roots",
+    "log_constant",
+    "optimal_posterior",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -68,6 +68,22 @@ class Distance(ABC):
         in_risk, in_x = self.slopes(empirical, x)
         return in_risk / in_x
 
+    def upper_and_ratio(self, empirical: float, x: float) -> tuple[float, float]:
+        """Return `upper` and `ratio` together; a subclass overrides it where they share work."""
+        return self.upper(empirical, x), self.ratio(empirical, x)
+
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        """Return whether `ratio` is known never to fall where the risk falls and the threshold rises.
+
+        This is about all paths with risks up to `empirical` and thresholds up to `x`.  True is a proof, which makes
+        the search for the optimal posterior fast; False is always safe.
+        """
+        return False
+
+    def ratio_range(self, low_risk: float, high_risk: float, low_x: float, high_x: float) -> tuple[float, float]:
+        """Return bounds of `ratio` for risks and thresholds in a box; used where it is not known to be monotone."""
+        return 0.0, math.inf
+
     def log_moment(self, m: int, risk: ArrayLike) -> FloatArray:
         r"""Return :math:`\ln E e^{n \phi(k/m,\, l)}` for `k` binomial with parameters `m` and `l` = `risk`."""
         risk = check_between("risk", risk, 0.0, 1.0)
@@ -132,6 +148,11 @@ class BoundFunction:
         """Return dB/dL and dB/dK."""
         in_risk, in_x = self.distance.slopes(risk, self.threshold(kl))
         return in_risk, in_x / self.factor
+
+    def value_and_beta(self, risk: float, kl: float) -> tuple[float, float]:
+        """Return B and beta together, which for kl takes one root instead of two."""
+        value, ratio = self.distance.upper_and_ratio(risk, self.threshold(kl))
+        return value, self.factor * ratio
 
     def beta(self, risk: float, kl: float) -> float:
         """Return (dB/dL) / (dB/dK), the inverse temperature of a stationary Gibbs posterior."""

@@ -118,6 +118,10 @@ class CH(Distance):
         t, slope = ch_root(x)
         return 2.0 * math.sqrt(t) / slope
 
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        """Return True: the ratio is a function of x alone, increasing."""
+        return True
+
 
 @lru_cache(maxsize=1024)
 def _enclosed_log_supremum(m: int) -> float:

@@ -53,8 +53,30 @@ class KL(Distance):
 
     def ratio(self, empirical: float, x: float) -> float:
         """Return logit r - logit L, infinite at L = 0."""
-        if empirical == 0.0:
-            return math.inf
+        return self.upper_and_ratio(empirical, x)[1]
+
+    def upper_and_ratio(self, empirical: float, x: float) -> tuple[float, float]:
+        """Return the upper root and logit r - logit L."""
         root = upper_root(empirical, x)
+        if empirical == 0.0:
+            return root.rounded, math.inf
         # ln((1-L)/(1-r)) + ln(r/L), each without cancellation.
-        return root.w + math.log1p((root.r - empirical) / empirical)
+        return root.rounded, root.w + math.log1p((root.r - empirical) / empirical)
+
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        r"""Return whether :math:`L + r \le 1`.
+
+        Where the risk changes by dL < 0 and x rises, the ratio g changes by at least
+        :math:`dL\,[g/(r-L) - 1/(L(1-L))]`.  Now :math:`g = \int_L^r dt/(t(1-t))`, and for :math:`L + r \le 1` the
+        integrand is largest at the end `L`: the bracket is not positive.
+        """
+        return empirical + self.upper(empirical, x) <= 1.0
+
+    def ratio_range(self, low_risk: float, high_risk: float, low_x: float, high_x: float) -> tuple[float, float]:
+        """Return bounds of logit r - logit L from bounds of r and L."""
+        low, high = upper_root(low_risk, low_x), upper_root(high_risk, high_x)
+        if high_risk == 1.0 or high.one_minus_r == 0.0 or low_risk == 0.0:
+            return 0.0, math.inf
+        least = math.log(low.r / low.one_minus_r) - math.log(high_risk / (1.0 - high_risk))
+        most = math.log(high.r / high.one_minus_r) - math.log(low_risk / (1.0 - low_risk))
+        return max(least, 0.0), most

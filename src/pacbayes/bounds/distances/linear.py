@@ -50,3 +50,7 @@ class Linear(Distance):
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
         """Return 1 and 1."""
         return 1.0, 1.0
+
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        """Return True: the ratio is constant."""
+        return True

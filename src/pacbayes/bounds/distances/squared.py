@@ -51,3 +51,7 @@ class Squared(Distance):
     def ratio(self, empirical: float, x: float) -> float:
         """Return 2 sqrt(c x)."""
         return 2.0 * math.sqrt(self.c * x)
+
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        """Return True: the ratio is a function of x alone, increasing."""
+        return True

@@ -1,0 +1,135 @@
+r"""The curve of Gibbs posteriors, on which every optimal posterior lies.
+
+For a given empirical risk `L` between the least risk and the prior's, the smallest divergence `K` from the prior is
+that of
+
+.. math:: q_i(\beta) \propto p_i e^{-\beta \hat l_i}, \qquad 0 \le \beta \le \infty,
+
+and for larger `L` the prior itself is better in both.  A bound that is non-decreasing in `L` and in `K` is therefore
+minimised over the whole simplex by some :math:`q(\beta)`: a problem in `H` dimensions has become one in a single one.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.bounds.rounding import EPS
+from pacbayes.bounds.validation import FloatArray, check_distribution, check_risks
+from pacbayes.posteriors.grouping import group_risks
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A Gibbs posterior: its inverse temperature, empirical risk, divergence and log-normaliser."""
+
+    beta: float
+    risk: float
+    kl: float
+    #: ln sum_i p_i exp(-beta (l_i - least risk))
+    log_normaliser: float
+
+
+class GibbsCurve:
+    """The Gibbs posteriors of grouped classifiers as points (L, K).
+
+    Examples
+    --------
+    >>> curve = GibbsCurve(np.array([0.1, 0.3]), np.log([0.5, 0.5]))
+    >>> point = curve.at(10.0)
+    >>> print(f"{point.risk:.6f} {point.kl:.6f}")
+    0.123841 0.327813
+    """
+
+    def __init__(self, risks: FloatArray, log_mass: FloatArray) -> None:
+        self.risks = risks
+        self.log_mass = log_mass
+        self.least = float(risks[0])
+        self._above = risks - risks[0]
+        self.spread = float(self._above[-1])
+
+    def at(self, beta: float) -> CurvePoint:
+        """Return the point of inverse temperature `beta`, infinity included."""
+        if beta == math.inf:
+            log_mass = float(self.log_mass[0])
+            return CurvePoint(beta, self.least, -log_mass, log_mass)
+        exponents = self.log_mass - beta * self._above
+        top = float(exponents.max())
+        terms = np.exp(exponents - top)
+        total = float(terms.sum())
+        above = float(terms @ self._above) / total
+        log_normaliser = top + math.log(total)
+        return CurvePoint(beta, self.least + above, max(-beta * above - log_normaliser, 0.0), log_normaliser)
+
+    def shares(self, point: CurvePoint) -> FloatArray:
+        """Return the posterior mass of each group at a point of the curve, summing to one."""
+        if point.beta == math.inf:
+            return np.where(self._above == 0.0, 1.0, 0.0)
+        shares = np.exp(self.log_mass - point.beta * self._above - point.log_normaliser)
+        return np.asarray(shares / shares.sum())
+
+    def errors(self, point: CurvePoint) -> tuple[float, float, float]:
+        r"""Return bounds of the rounding errors of a point's risk, divergence and log-normaliser.
+
+        An exponent of size e carries an error of a few e units in the last place, which becomes a relative error of its
+        term.  Averaged over the posterior, :math:`-\ln p_i` is at most :math:`K + \ln G` and :math:`\beta(\hat l_i -
+        \min)` is :math:`\beta(L - \min)`.
+        """
+        beta = 0.0 if point.beta == math.inf else point.beta
+        drop = beta * (point.risk - self.least)
+        groups = self.risks.size
+        size = 16.0 + point.kl + 2.0 * math.log2(groups + 1) + drop + abs(point.log_normaliser)
+        in_normaliser = 2 * EPS * size
+        in_risk = 2.0 * in_normaliser * self.spread + 4 * EPS * point.risk
+        in_kl = beta * in_risk + in_normaliser + 4 * EPS * (drop + abs(point.log_normaliser))
+        return in_risk, in_kl, in_normaliser
+
+
+def check_prior(prior: ArrayLike | None, size: int) -> FloatArray | None:
+    """Return the prior normalised, or None for the uniform one."""
+    if prior is None:
+        return None
+    weights, total = check_distribution("prior", prior, size)
+    return weights / total
+
+
+def gibbs_posterior(risks: ArrayLike, beta: float, prior: ArrayLike | None = None) -> FloatArray:
+    r"""Gibbs posterior :math:`q_i \propto p_i e^{-\beta \hat l_i}`.
+
+    Parameters
+    ----------
+    risks : array_like of shape (H,)
+        Empirical risks in [0, 1].
+    beta : float
+        Inverse temperature, from 0 (the prior) to infinity (the prior restricted to the classifiers of least risk among
+        those of positive prior weight).
+    prior : array_like of shape (H,), optional
+        Uniform by default.
+
+    Returns
+    -------
+    ndarray of shape (H,)
+        Non-negative weights that sum to one.
+
+    Examples
+    --------
+    >>> from pacbayes import gibbs_posterior
+    >>> gibbs_posterior([0.1, 0.2, 0.2], beta=10.0).round(4)
+    array([0.5761, 0.2119, 0.2119])
+    >>> gibbs_posterior([0.1, 0.2, 0.1], beta=float("inf"))
+    array([0.5, 0. , 0.5])
+    """
+    risks = check_risks(risks)
+    if not _is_number(beta) or isinstance(beta, bool):
+        raise TypeError(f"beta must be a number, got {beta!r}")
+    if not beta >= 0.0:
+        raise ValueError(f"beta must be at least 0 (infinity is allowed), got {beta!r}")
+    groups = group_risks(risks, 1, check_prior(prior, risks.size))
+    curve = GibbsCurve(groups.risks, np.log(groups.mass))
+    return groups.spread(curve.shares(curve.at(float(beta))))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float | int | np.floating | np.integer)

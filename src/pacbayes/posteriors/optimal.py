@@ -1,0 +1,109 @@
+"""One door to all methods."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from pacbayes.bounds.validation import check_choice
+from pacbayes.posteriors.certified import CertifiedSearch
+from pacbayes.posteriors.fixed_point import fixed_point
+from pacbayes.posteriors.ordered_subsets import ordered_subsets
+from pacbayes.posteriors.posterior import Posterior
+from pacbayes.posteriors.problem import Problem
+
+
+def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -> Posterior:
+    """Find the global minimum with proof; see `pacbayes.posteriors.certified`."""
+    minimum = CertifiedSearch(problem.curve, problem.function).run(tol, max_evaluations)
+    posterior = problem.posterior(
+        problem.weights(minimum.point),
+        method="certified",
+        lower_bound=minimum.lower_bound,
+        beta=minimum.point.beta,
+        converged=True,
+        n_iter=minimum.evaluations,
+        message="",
+        details={"cells": minimum.cells, "groups": problem.groups.risks.size},
+    )
+    converged = posterior.gap <= tol
+    message = (
+        f"gap {posterior.gap:.1e} <= tol = {tol:g} after {minimum.evaluations} evaluations"
+        if converged
+        else f"gap {posterior.gap:.1e} > tol = {tol:g} after {minimum.evaluations} evaluations"
+    )
+    object.__setattr__(posterior, "converged", converged)
+    object.__setattr__(posterior, "message", message)
+    return posterior
+
+
+METHODS: dict[str, Callable[..., Posterior]] = {
+    "certified": certified,
+    "fixed-point": fixed_point,
+    "ordered-subsets": ordered_subsets,
+}
+
+
+def optimal_posterior(
+    risks: ArrayLike,
+    m: int,
+    *,
+    distance: str = "kl",
+    delta: float = 0.05,
+    prior: ArrayLike | None = None,
+    constant: str = "exact",
+    method: str = "certified",
+    tol: float = 1e-9,
+    **options: Any,
+) -> Posterior:
+    r"""Posterior with the smallest PAC-Bayesian bound.
+
+    .. math:: \min_{q \in \Delta^H} B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
+
+    Parameters
+    ----------
+    risks : array_like of shape (H,)
+        Empirical risks in [0, 1], each measured on `m` examples that the classifier was not trained on.
+    m : int
+        Number of validation examples behind each risk.
+    distance, delta, prior, constant
+        As for `bound`.
+    method : {"certified", "fixed-point", "ordered-subsets"}
+        "certified" finds the global minimum over the whole simplex and proves it; "fixed-point" is the paper's
+        scheme, which
+        ends at a stationary point; "ordered-subsets" is the paper's search over the first H' classifiers by risk
+        (uniform prior only).
+    tol : float
+        certified and ordered-subsets: the absolute gap between bound and lower bound; fixed-point: the Euclidean norm
+        of the last change of the weights.
+    **options
+        certified: ``max_evaluations=100_000``.  fixed-point: ``start="random"`` ("prior", or an array),
+        ``random_state=0``, ``max_iter=10_000``.  ordered-subsets: ``size_tol=1e-6``, ``max_evaluations=100_000``.
+
+    Returns
+    -------
+    Posterior
+        The weights, the bound (computed anew by `bound`), and for "certified" a `lower_bound` below which no
+        posterior's bound lies.
+
+    Examples
+    --------
+    >>> from pacbayes import optimal_posterior
+    >>> posterior = optimal_posterior([0.10, 0.12, 0.30], m=200)
+    >>> posterior.weights.round(4)
+    array([0.9581, 0.0419, 0.    ])
+    >>> print(f"{posterior.bound:.6f}, gap {posterior.gap:.0e}")
+    0.197008, gap 1e-11
+    """
+    name = check_choice("method", method, METHODS)
+    solve = METHODS[name]
+    known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise TypeError(f"method {name!r} has no option {option!r}; its options are {', '.join(known)}")
+    if isinstance(tol, bool) or not isinstance(tol, float | int):
+        raise TypeError(f"tol must be a number, got {tol!r}")
+    if not tol > 0.0:
+        raise ValueError(f"tol must be positive, got {tol!r}")
+    return solve(Problem.checked(risks, m, distance, delta, prior, constant), float(tol), **options)

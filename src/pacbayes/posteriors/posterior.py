@@ -1,0 +1,111 @@
+"""The result of a search for a posterior."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pacbayes.bounds.validation import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A distribution over classifiers, its bound, and what is proved about it.
+
+    Every method returns one, with `bound` computed anew from `weights` by `pacbayes.bound`, so that methods compare.
+
+    Examples
+    --------
+    >>> from pacbayes import optimal_posterior
+    >>> posterior = optimal_posterior([0.10, 0.12, 0.30], m=200)
+    >>> posterior
+    Posterior(bound=0.1970, proved within 1e-11 of the least of all posteriors; kl, m=200, delta=0.05, certified)
+    >>> posterior.support_size, round(posterior.n_effective, 2)
+    (3, 1.09)
+    """
+
+    #: The posterior q, shape (H,).
+    weights: FloatArray
+    #: Its PAC-Bayesian bound, rounded up.
+    bound: float
+    #: No posterior on the simplex has a bound below this; -inf where the method proves nothing.
+    lower_bound: float
+    #: Inverse temperature of a Gibbs posterior; None where the weights are not one.
+    beta: float | None
+    #: L, the posterior's empirical risk, rounded up.
+    empirical_risk: float
+    #: K, its divergence from the prior, rounded up.
+    kl: float
+    #: Number of validation examples.
+    m: int
+    #: The bound fails with at most this probability.
+    delta: float
+    #: Name of the distance.
+    distance: str
+    #: "exact" or "paper".
+    constant: str
+    #: Name of the method.
+    method: str
+    #: Whether the method reached its own goal; `message` says which.
+    converged: bool
+    #: Number of steps or evaluations.
+    n_iter: int
+    #: How the search ended, in words.
+    message: str
+    #: What else the method knows: trace, bounds of subsets, statuses, starts.
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """How far `bound` can be from the least bound of all posteriors: ``bound - lower_bound``."""
+        return self.bound - self.lower_bound
+
+    @property
+    def hhi(self) -> float:
+        r"""Herfindahl-Hirschman index :math:`\sum_i q_i^2`, between 1/H (uniform) and 1 (one classifier)."""
+        return float(np.square(self.weights).sum())
+
+    @property
+    def n_effective(self) -> float:
+        """Effective number of classifiers, the inverse of `hhi`."""
+        return 1.0 / self.hhi
+
+    @property
+    def support_size(self) -> int:
+        """Number of classifiers with a positive weight."""
+        return self.support_size_above(0.0)
+
+    def support_size_above(self, threshold: float) -> int:
+        """Return the number of classifiers whose weight exceeds `threshold`."""
+        return int(np.count_nonzero(self.weights > threshold))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python numbers, strings and lists, ready for JSON but for infinities."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values |= {name: getattr(self, name) for name in ("gap", "hhi", "n_effective", "support_size")}
+        return {name: _plain(value) for name, value in values.items()}
+
+    def __repr__(self) -> str:
+        if self.lower_bound == -math.inf:
+            proved = "nothing proved about others"
+        elif self.converged:
+            proved = f"proved within {max(self.gap, 1e-12):.0e} of the least of all posteriors"
+        else:
+            proved = f"within {self.gap:.1e} of the least of all posteriors"
+        ending = "" if self.converged else f", not converged: {self.message}"
+        return (
+            f"Posterior(bound={self.bound:.4f}, {proved}; {self.distance}, m={self.m}, delta={self.delta:g}, "
+            f"{self.method}{ending})"
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Arrays to lists and NumPy scalars to numbers, inside dicts and lists too."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value

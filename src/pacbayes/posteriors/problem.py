@@ -1,0 +1,73 @@
+"""What every method starts from: checked, grouped risks and the bound as a function on the Gibbs curve."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.bounds.bound import average_risk, divergence
+from pacbayes.bounds.distances.base import BoundFunction
+from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.validation import FloatArray, check_distribution, check_risks
+from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, check_prior
+from pacbayes.posteriors.grouping import Groups, group_risks
+from pacbayes.posteriors.posterior import Posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Risks, prior and bound function of one minimisation, checked."""
+
+    risks: FloatArray
+    #: The prior as the user gave it, or None for the uniform one.
+    given_prior: ArrayLike | None
+    #: The normalised prior, or None.
+    prior: FloatArray | None
+    function: BoundFunction
+
+    @classmethod
+    def checked(
+        cls, risks: ArrayLike, m: int, distance: str, delta: float, prior: ArrayLike | None, constant: str
+    ) -> "Problem":
+        """Check everything, naming what is wrong."""
+        function = get_distance(distance).bound_function(m, delta, constant)
+        risks = check_risks(risks)
+        return cls(risks, prior, check_prior(prior, risks.size), function)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The classifiers grouped by risk."""
+        return group_risks(self.risks, self.function.m, self.prior)
+
+    @cached_property
+    def curve(self) -> GibbsCurve:
+        """The Gibbs curve of the groups."""
+        return GibbsCurve(self.groups.risks, np.log(self.groups.mass))
+
+    def weights(self, point: CurvePoint) -> FloatArray:
+        """Return all classifiers' weights at a point of the curve."""
+        return self.groups.spread(self.curve.shares(point))
+
+    def posterior(self, weights: FloatArray, **fields: Any) -> Posterior:
+        """Return the result for given weights, with bound, risk and divergence computed as `pacbayes.bound` does."""
+        total = check_distribution("weights", weights, self.risks.size)[1]
+        prior, prior_total = None, 1.0
+        if self.given_prior is not None:
+            prior, prior_total = check_distribution("prior", self.given_prior, self.risks.size)
+        risk = average_risk(weights, self.risks, total)
+        kl = divergence(weights, total, prior, prior_total)
+        function = self.function
+        return Posterior(
+            weights=weights,
+            bound=function(risk, kl),
+            empirical_risk=risk,
+            kl=kl,
+            m=function.m,
+            delta=function.delta,
+            distance=function.distance.name,
+            constant=function.constant,
+            **({"lower_bound": -math.inf, "beta": None, "details": {}} | fields),
+        )
