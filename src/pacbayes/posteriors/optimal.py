@@ -94,7 +94,7 @@ def optimal_posterior(
     >>> posterior.weights.round(4)
     array([0.9581, 0.0419, 0.    ])
     >>> print(f"{posterior.bound:.6f}, gap {posterior.gap:.0e}")
-    0.197008, gap 1e-11
+    0.196984, gap 1e-11
     """
     name = check_choice("method", method, METHODS)
     solve = METHODS[name]
