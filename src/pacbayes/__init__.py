@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
+    from pacbayes.datasets import load_dataset
 
 __version__ = "0.1.0.dev0"
 
@@ -14,10 +15,11 @@ _HOMES = {
     "bound": "pacbayes.bounds",
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
+    "load_dataset": "pacbayes.datasets",
     "log_constant": "pacbayes.bounds",
 }
 
-__all__ = ["DISTANCES", "bound", "kl_divergence", "kl_roots", "log_constant"]
+__all__ = ["DISTANCES", "bound", "kl_divergence", "kl_roots", "load_dataset", "log_constant"]
 
 
 def __getattr__(name: str) -> Any:
