@@ -58,6 +58,9 @@ def read_file(path: Path, target: str | None) -> Table:
 def _read_csv(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
+    # Before 3.1 pandas reads decimals only to about 1e-12 unless asked; from 3.1 on it reads them exactly, and
+    # asking is deprecated.
+    exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
     try:
         first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, skipinitialspace=True)
         header = [str(cell) for cell in first.iloc[0]]
@@ -65,7 +68,13 @@ def _read_csv(path: Path) -> "pd.DataFrame":
             # Rows longer than the header: pandas would take their first field for an index, or with index_col=False
             # drop the last with a warning.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(path, skipinitialspace=True, low_memory=False, index_col=False)
+            frame = pd.read_csv(
+                path,
+                skipinitialspace=True,
+                low_memory=False,
+                index_col=False,
+                float_precision=None if exact else "round_trip",
+            )
     except pd.errors.ParserWarning:
         raise ValueError(
             f"the rows of {str(path)!r} have more fields than its line of {len(header)} column names"
