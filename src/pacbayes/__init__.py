@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
+    from pacbayes.datasets import load_dataset
     from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
 
 __version__ = "0.1.0.dev0"
@@ -17,6 +18,7 @@ _HOMES = {
     "gibbs_posterior": "pacbayes.posteriors",
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
+    "load_dataset": "pacbayes.datasets",
     "log_constant": "pacbayes.bounds",
     "optimal_posterior": "pacbayes.posteriors",
 }
@@ -28,6 +30,7 @@ __all__ = [
     "gibbs_posterior",
     "kl_divergence",
     "kl_roots",
+    "load_dataset",
     "log_constant",
     "optimal_posterior",
 ]

@@ -1,0 +1,166 @@
+"""Reading a user's own CSV or Parquet file.
+
+Wherever pandas would guess in silence (a first row of data taken for column names, an index taken for a feature) this
+stops instead: both change what a certificate is about.
+"""
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.datasets.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CSV_ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip")
+_PARQUET_ENDINGS = (".parquet",)
+
+
+def read_file(path: Path, target: str | None) -> Table:
+    """Return the examples in a CSV or Parquet file; the class is the column `target`, by default the last."""
+    if not path.exists():
+        raise FileNotFoundError(f"no such file: {str(path)!r}")
+    if not path.is_file():
+        raise ValueError(f"name must be a CSV or Parquet file, got the folder {str(path)!r}")
+    name = path.name.lower()
+    if name.endswith(_PARQUET_ENDINGS):
+        frame = _read_parquet(path)
+    elif name.endswith(_CSV_ENDINGS):
+        frame = _read_csv(path)
+    else:
+        endings = ", ".join((*_CSV_ENDINGS, *_PARQUET_ENDINGS))
+        raise ValueError(f"cannot tell the format of {str(path)!r}: the name must end in one of {endings}")
+    columns = [str(column) for column in frame.columns]
+    frame.columns = columns
+    if len(columns) < 2:
+        raise ValueError(
+            f"{str(path)!r} must have at least one feature and a class column, separated by commas; "
+            f"its only column is {columns}"
+        )
+    if frame.empty:
+        raise ValueError(f"{str(path)!r} has column names but no rows")
+    chosen = columns[-1] if target is None else target
+    if chosen not in columns:
+        raise ValueError(
+            f"target must be a column of {str(path)!r}, got {chosen!r}; its columns are {_listed(columns)}"
+        )
+    labels = _labels(frame[chosen], chosen, path)
+    features = [column for column in columns if column != chosen]
+    data = _features(frame[features], path)
+    return Table(data, labels, features, [str(label) for label in np.unique(labels)], chosen, str(path))
+
+
+def _read_csv(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    # Before 3.1 pandas reads decimals only to about 1e-12 unless asked; from 3.1 on it reads them exactly, and
+    # asking is deprecated.
+    exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
+    try:
+        first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, skipinitialspace=True)
+        header = [str(cell) for cell in first.iloc[0]]
+        with warnings.catch_warnings():
+            # Rows longer than the header: pandas would take their first field for an index, or with index_col=False
+            # drop the last with a warning.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                path,
+                skipinitialspace=True,
+                low_memory=False,
+                index_col=False,
+                float_precision=None if exact else "round_trip",
+            )
+    except pd.errors.ParserWarning:
+        raise ValueError(
+            f"the rows of {str(path)!r} have more fields than its line of {len(header)} column names"
+        ) from None
+    except ValueError as error:  # pandas' own parser errors and wrong encodings are ValueErrors
+        raise ValueError(f"cannot read {str(path)!r} as CSV: {error}") from None
+    if all(_is_number(cell) for cell in header):
+        raise ValueError(
+            f"the first line of {str(path)!r} must hold column names, but it holds only numbers ({_listed(header)}); "
+            "add a line of names, or the first example is lost"
+        )
+    if "" in header:
+        raise ValueError(
+            f"column {header.index('') + 1} of {str(path)!r} has no name; name it, or if it is the row number pandas "
+            "adds, write the file with to_csv(index=False)"
+        )
+    repeated = sorted({cell for cell in header if header.count(cell) > 1})
+    if repeated:
+        raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {_listed(repeated)}")
+    return frame
+
+
+def _read_parquet(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(path)
+    except ImportError:
+        raise ImportError(
+            f"reading {str(path)!r} needs pyarrow, which is not installed: pip install 'pacbayes[parquet]'"
+        ) from None
+    except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
+        raise ValueError(f"cannot read {str(path)!r} as Parquet: {error}") from None
+
+
+def _features(frame: "pd.DataFrame", path: Path) -> FloatArray:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    bad = [str(name) for name in frame if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))]
+    if bad:
+        example = next((value for value in frame[bad[0]] if not _is_number(value)), frame[bad[0]].iloc[0])
+        raise ValueError(
+            f"features must be numbers, but in {str(path)!r} these columns are not: {_listed(bad)} "
+            f"({bad[0]!r} holds {example!r}); encode them first, for instance with pandas.get_dummies, "
+            "or say which column is the class with target="
+        )
+    data = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    finite = np.isfinite(data)
+    if not finite.all():
+        row, column = (int(index[0]) for index in np.nonzero(~finite))
+        raise ValueError(
+            f"features must be finite, but {int((~finite).sum())} values in {str(path)!r} are missing or infinite, "
+            f"first in column {frame.columns[column]!r}, example {row + 1}; fill them in or drop those rows"
+        )
+    return data
+
+
+def _labels(series: "pd.Series[Any]", name: str, path: Path) -> NDArray[Any]:
+    import pandas as pd
+    from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
+
+    missing = series.isna().to_numpy()
+    if missing.any():
+        raise ValueError(
+            f"every example needs a class, but {int(missing.sum())} in column {name!r} of {str(path)!r} are missing "
+            f"(empty, NA, None, nan and the like), the first in example {int(missing.argmax()) + 1}"
+        )
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.astype(series.dtype.categories.dtype)
+    if is_bool_dtype(series):
+        return series.to_numpy(dtype=np.bool_)
+    if is_integer_dtype(series):
+        return series.to_numpy(dtype=np.int64)
+    if is_float_dtype(series):
+        return series.to_numpy(dtype=np.float64)
+    return np.array([str(value) for value in series])
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _listed(names: list[str], most: int = 10) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
