@@ -15,20 +15,22 @@ def kl(p, r):
     return total
 
 
-def bisect(function, low, high, steps=250):
-    """Largest argument at which an increasing function is at most zero."""
-    for _ in range(steps):
-        middle = (low + high) / 2
-        if function(middle) > 0:
-            high = middle
-        else:
-            low = middle
-    return low
-
-
 def kl_upper(p, x):
+    """Upper root by Newton's method in r from above, where kl - x is convex and increasing."""
     p, x = mp.mpf(p), mp.mpf(x)
-    return bisect(lambda r: kl(p, r) - x, p, mp.mpf(1))
+    if p == 1 or x == 0:
+        return p
+    if p == 0:
+        return -mp.expm1(-x)
+    r = min(p + mp.sqrt(x / 2), 1 - (1 - p) * mp.exp(-(x - p * mp.log(p)) / (1 - p)))
+    if r == 1:  # closer to one than the working precision
+        return r
+    for _ in range(100):
+        step = (kl(p, r) - x) * r * (1 - r) / (r - p)
+        if step <= r * mp.eps * 16:  # from above every true step is positive: what is left is rounding
+            break
+        r -= step
+    return r
 
 
 def ch_polynomial(d):
@@ -36,8 +38,17 @@ def ch_polynomial(d):
 
 
 def ch_root(R):
+    """Root by Newton's method from above."""
     R = mp.mpf(R)
-    return bisect(lambda t: t + mp.mpf(2) / 9 * t**2 + mp.mpf(16) / 135 * t**3 - R, mp.mpf(0), R)
+    t = R
+    for _ in range(200):
+        step = (t + mp.mpf(2) / 9 * t**2 + mp.mpf(16) / 135 * t**3 - R) / (
+            1 + mp.mpf(4) / 9 * t + mp.mpf(16) / 45 * t**2
+        )
+        if step <= t * mp.eps * 16:
+            break
+        t -= step
+    return t
 
 
 PHI = {

@@ -11,6 +11,7 @@ from tests import oracles
 
 from pacbayes import DISTANCES, bound, log_constant
 from pacbayes.bounds import get_distance
+from pacbayes.bounds.bound import average_risk, divergence
 
 
 def true_bound(weights, risks, m, distance, delta, prior, constant):
@@ -46,6 +47,41 @@ def test_never_below_real_arithmetic_and_hardly_above(distance, constant):
         assert mp.mpf(got) >= truth
         # 2e-12 is what the constants are rounded up by; a square root near zero magnifies it.
         assert mp.mpf(got) - truth <= 3e-11 * (1 + truth)
+
+
+@pytest.mark.parametrize("H", [129, 1000, 20_000])
+def test_average_and_divergence_never_below_real_arithmetic(H):
+    rng = np.random.default_rng(H)
+    spike = np.full(H, 2.0**-53 * 1.0001)  # each addition to one rounds up: the sum is as wrong as it can be
+    spike[0] = 1.0
+    for weights in (spike, rng.dirichlet(np.ones(H)), rng.dirichlet(np.full(H, 0.01))):
+        risks, prior = rng.random(H), rng.dirichlet(np.ones(H)) + 1e-300
+        for p in (None, prior):
+            L, K = oracles.risk_and_divergence(weights, risks, p)
+            assert 0 <= mp.mpf(average_risk(weights, risks, float(weights.sum()))) - L <= 1e-13
+            kl = divergence(weights, float(weights.sum()), p, 1.0 if p is None else float(p.sum()))
+            assert 0 <= mp.mpf(kl) - K <= 1e-12
+
+
+def test_the_roundings_of_average_and_divergence_are_needed():
+    # Without the allowance some of many random cases are below the truth: the test above can fail.
+    rng = np.random.default_rng(0)
+    below = 0
+    for _ in range(50):
+        weights, risks = rng.dirichlet(np.ones(200)), rng.random(200)
+        L, K = oracles.risk_and_divergence(weights, risks)
+        below += mp.mpf(float((weights * risks).sum() / weights.sum())) < L
+        below += mp.mpf(float((weights * np.log(weights)).sum() + np.log(200))) < K
+    assert below > 10
+
+
+def test_unaligned_weights():
+    H = 100_000
+    packed = np.zeros(H, dtype=[("flag", "i1"), ("weight", "f8")])["weight"]
+    packed[:] = 2.0**-53 * 1.001 / 8192
+    packed[0] = 1.0
+    risks = np.full(H, 0.25)
+    assert bound(packed, risks, 1000, distance="linear") == bound(np.array(packed), risks, 1000, distance="linear")
 
 
 def test_many_classifiers_are_summed_in_blocks():
@@ -154,6 +190,10 @@ GOOD = {"weights": [0.5, 0.5], "risks": [0.1, 0.2], "m": 100}
         ({"weights": [-0.5, 1.5]}, ValueError, "weights must be finite and non-negative, got -0.5"),
         ({"weights": [math.nan, 1.0]}, ValueError, "weights must be finite and non-negative, got nan"),
         ({"weights": [math.inf, 1.0]}, ValueError, "weights must be finite and non-negative, got inf"),
+        ({"weights": [1e308, 1e308]}, ValueError, "weights must sum to 1, got inf"),
+        ({"weights": np.ma.array([0.5, 0.5], mask=[0, 1])}, ValueError, "weights must not have masked entries"),
+        ({"m": 10**400}, ValueError, r"m must be at most 2\*\*53"),
+        ({"delta": 10**400}, ValueError, "delta must be strictly"),
         ({"weights": None}, TypeError, "weights must be real numbers"),
         ({"prior": [0.2, 0.2]}, ValueError, "prior must sum to 1, got 0.4"),
         ({"prior": [0.2, 0.3, 0.5]}, ValueError, "prior must have one entry per risk"),

@@ -10,6 +10,8 @@ from tests import oracles
 from pacbayes import DISTANCES, log_constant
 from pacbayes.bounds import get_distance
 from pacbayes.bounds.constants import log_binomial_peaks, log_square_moment
+from pacbayes.bounds.distances.ch import _ch_curvature, _ch_slope, ch_polynomial
+from pacbayes.bounds.supremum import CellBounds
 
 PAPER_LINEAR = {
     5: "1.85", 10: "3.43", 15: "6.36", 20: "11.78", 25: "21.81", 30: "40.41", 50: "475.79",
@@ -118,7 +120,7 @@ def test_known_values_of_ch():
 
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_supremum_over_a_fine_grid_for_all_m_up_to_200(distance):
-    risks = np.concatenate([[0.0, 1.0, 1 / (math.e - 1)], np.linspace(0.0005, 0.9995, 500)])
+    risks = np.concatenate([[0.0, 1.0, 1 / (math.e - 1)], np.linspace(0.001, 0.999, 250)])
     for m in range(1, 201):
         largest = float(get_distance(distance).log_moment(m, risks).max())
         claimed = log_constant(distance, m)
@@ -169,9 +171,29 @@ def test_other_factors_of_the_square():
         assert 0 <= mp.mpf(log_square_moment(c, 9)) - mp.log(truth) < 2e-12
 
 
+@pytest.mark.parametrize("m", [3, 40, 700])
+def test_the_bound_on_a_cell_holds_inside_it(m):
+    # Wide cells, where every term of Taylor's formula counts, against a scan of the plain sum.
+    rng = np.random.default_rng(m)
+    ch = get_distance("ch")
+    cells = CellBounds(m, 2 * m - 1, ch_polynomial, _ch_slope, _ch_curvature)
+    for _ in range(40):
+        center = float(rng.uniform(0.02, 0.48))
+        half = float(rng.uniform(0.001, 0.9) * min(center, 0.2 / math.sqrt(m)))
+        scan = ch.log_moment(m, np.linspace(center - half, center + half, 41)).max()
+        assert math.log(cells(np.array([center]), np.array([half]))[1][0]) >= scan - 1e-12
+    first = 1e-3 / m
+    assert math.log(cells.first(first)) >= ch.log_moment(m, np.linspace(0, first, 50)).max() - 1e-12
+
+
+def test_sizes_of_narrow_numpy_integers():
+    assert get_distance("ch").log_moment(np.int8(100), 0.3) == get_distance("ch").log_moment(100, 0.3)
+
+
 def test_paper_constant_of_ch_at_one_is_refused():
-    with pytest.warns(UserWarning, match="invalid"):
+    with pytest.warns(UserWarning, match="invalid") as caught:
         assert log_constant("ch", 1, "paper") == log_constant("ch", 1)
+    assert caught[0].filename == __file__
     assert math.exp(log_constant("ch", 1)) == pytest.approx(1.30440, abs=5e-6)
 
 

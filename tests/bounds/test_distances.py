@@ -42,18 +42,20 @@ def test_upper_is_the_inverse_rounded_up(distance, L, x):
     assert 0 <= excess <= 4e-15 * truth
 
 
-@pytest.mark.parametrize("distance", [d for d in DISTANCES if get_distance(d).two_sided])
+@pytest.mark.parametrize("distance", ["squared", "pinsker", "ch"])
 @pytest.mark.parametrize(("L", "x"), CASES)
-def test_lower_is_the_other_inverse_rounded_down(distance, L, x):
-    lower = get_distance(distance).lower(L, x)
-    if lower <= 0:
-        # phi may not reach x on this side; then the end of the interval is all that can be said.
-        assert distance != "kl" or lower == 0.0
-        return
-    # phi falls from 0 to L: at a valid lower end it has reached x, slightly inside it has not.
-    phi = oracles.PHI[distance]
-    assert phi(mp.mpf(L), mp.mpf(lower)) >= mp.mpf(x)
-    assert phi(mp.mpf(L), mp.mpf(lower) * (1 + mp.mpf("1e-11")) + mp.mpf("1e-14")) <= mp.mpf(x)
+def test_lower_of_the_polynomials_mirrors_upper(distance, L, x):
+    truth = 2 * mp.mpf(L) - upper_in_mp(distance, L, x)
+    excess = truth - mp.mpf(get_distance(distance).lower(L, x))
+    assert 0 <= excess <= 1e-14 * (1 + abs(truth))
+
+
+@pytest.mark.parametrize(("L", "x"), CASES)
+def test_lower_of_kl_mirrors_upper(L, x):
+    with mp.workdps(400):  # lower roots down to the subnormal numbers are told from zero
+        truth = 1 - oracles.kl_upper(1 - mp.mpf(L), x)
+        excess = truth - mp.mpf(get_distance("kl").lower(L, x))
+        assert 0 <= excess <= 1e-12 * truth + mp.mpf(2) ** -1074
 
 
 def test_linear_has_no_lower_side():
@@ -103,6 +105,48 @@ def test_slopes_at_the_corners():
     assert in_x == pytest.approx(math.exp(-0.5))
     for name in ("squared", "pinsker", "ch"):
         assert get_distance(name).slopes(0.2, 0.0) == (1.0, math.inf)
+
+
+def test_infinite_divergence():
+    for name in DISTANCES:
+        f = get_distance(name).bound_function(10)
+        assert f(0.1, math.inf) == (1.0 if name == "kl" else math.inf)
+        assert f.beta(0.1, math.inf) == (10 if name == "linear" else math.inf)
+        if get_distance(name).two_sided:
+            assert get_distance(name).lower(0.1, math.inf) == (0.0 if name == "kl" else -math.inf)
+    assert ch_root(1e308)[0] == pytest.approx(float(mp.cbrt(mp.mpf("1e308") * 135 / 16)))
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_threshold_is_rounded_up_and_never_negative(distance):
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        m, delta, K = int(rng.integers(2, 10**6)), float(rng.random()), float(rng.exponential(10))
+        f = get_distance(distance).bound_function(m, delta, "paper")
+        log_i = mp.mpf(log_constant(distance, m, "paper"))
+        truth = (mp.mpf(K) + log_i - mp.log(mp.mpf(delta))) / f.factor
+        assert 0 <= mp.mpf(f.threshold(K)) - truth <= 1e-14 * abs(truth)
+        # ln I - ln delta alone carries its own slack.
+        assert mp.mpf(f.log_term) >= log_i - mp.log(mp.mpf(delta))
+    assert f.threshold(-1e6) == 0.0
+
+
+def test_the_ratio_is_monotone_where_it_is_said_to_be():
+    rng = np.random.default_rng(9)
+    proved = 0
+    for _ in range(3000):
+        L, x = rng.random(2) ** 2
+        for name in DISTANCES:
+            distance = get_distance(name)
+            if not distance.ratio_is_monotone(L, x):
+                continue
+            proved += name == "kl"
+            low_risk, high_risk = sorted(L * rng.uniform(0.01, 1, 2))
+            low_x, high_x = sorted(x * rng.uniform(0.01, 1, 2))
+            assert distance.ratio(high_risk, low_x) <= distance.ratio(low_risk, high_x) * (1 + 1e-12)
+            low, high = distance.ratio_range(low_risk, high_risk, low_x, high_x)
+            assert low * (1 - 1e-12) <= distance.ratio(high_risk, high_x) <= high * (1 + 1e-12)
+    assert proved > 300
 
 
 def test_ch_root_and_slope():

@@ -77,19 +77,26 @@ def _solve(p: Number, s: Number, x: Number, f: _Functions) -> tuple[Number, Numb
     start = f.log1p((x + f.sqrt(x) * f.sqrt(x + 2.0 * p * s)) / s)
     # s w = x - p ln(p/r) lies between x and x - p ln p, and -p ln p is at most s and at most (2/e) sqrt(p).
     w = f.minimum(start, (x + f.minimum(s, 0.7358 * f.sqrt(p))) / s)
-    least = x / s
+    # The root is at least half the start: what falls below is rounding noise, which the next step would magnify.
+    least = 0.45 * w
     for _ in range(_STEPS):
         decay = f.expm1(-w)
         D = -s * decay
         r = p + D
         newton = ((s * w - x) - p * f.log1p(D / p)) * (r / D)
-        w = f.maximum(w - newton / (1.0 + newton * (p / r) * ((1.0 + decay) / (2.0 * decay))), least)
+        # The denominator is close to one, except where w is so small that the Newton step is rounding noise.
+        halley = f.maximum(1.0 + newton * (p / r) * ((1.0 + decay) / (2.0 * decay)), 0.5)
+        w = f.maximum(w - newton / halley, least)
     decay = f.expm1(-w)
     return w, p - s * decay, s * f.decayed(w, decay)
 
 
 class UpperRoot(NamedTuple):
-    """The upper root of kl(p, r) = x: `r`, `1 - r` and `w`, each to full precision, and `r` rounded up."""
+    """The upper root of kl(p, r) = x: `r` and `1 - r` to full relative precision, `w`, and `r` rounded up.
+
+    The absolute error of `w` is a few units in the last place of 1, so its relative error grows as `x` falls below
+    1e-20.
+    """
 
     r: float
     one_minus_r: float
@@ -243,15 +250,15 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
     return lower, upper
 
 
-def _excess(u: FloatArray, ratio: FloatArray) -> FloatArray:
-    """U - ln(ratio) for ratio = 1 + u, to full relative precision also where u is near zero or ratio is."""
+def _excess(u: FloatArray, log_ratio: FloatArray) -> FloatArray:
+    """Return u - ln(1 + u), given also the logarithm, to full relative precision near u = 0 and near u = -1."""
     t = u / (2.0 + u)
     square = t * t
     # ln(1 + u) = 2 artanh(t) = 2 t (1 + t^2/3 + t^4/5 + ...), and u - 2 t = u t.
     series = np.zeros_like(t)
     for k in range(17, 0, -1):
         series = series * square + 1.0 / (2 * k + 1)
-    return np.where(np.abs(u) < 0.5, t * (u - 2.0 * square * series), u - np.log(ratio))
+    return np.where(np.abs(u) < 0.5, t * (u - 2.0 * square * series), u - log_ratio)
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
@@ -292,5 +299,8 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
             u = change / weight
             # weight * (u - ln(1 + u)) tends to the change itself where the weight tends to zero, and equals it to
             # all digits where the weight is so small that the ratio overflows.
-            total += np.where(np.isfinite(u), weight * _excess(u, other / weight), change)
+            ratio = other / weight
+            # A subnormal ratio has lost its digits, its logarithm has not.
+            log_ratio = np.where(ratio < _FLOOR, np.log(other) - np.log(weight), np.log(ratio))
+            total += np.where(np.isfinite(u), weight * _excess(u, log_ratio), change)
     return total if total.ndim else float(total)

@@ -35,3 +35,14 @@ def round_down(value: Number, ulps: float = 4.0) -> Number:
     True
     """
     return value - (abs(value) * (ulps * EPS) + SMALLEST)
+
+
+def difference_down(a: float, b: float) -> float:
+    """Return a - b for non-negative numbers with relative errors of at most six units in the last place, rounded down.
+
+    Examples
+    --------
+    >>> difference_down(0.3, 0.1) < 0.3 - 0.1
+    True
+    """
+    return a - b - (8 * EPS * (a + b) + SMALLEST)

@@ -35,8 +35,39 @@ def _sum_exp(exponents: FloatArray) -> FloatArray:
     return np.asarray(np.exp(np.minimum(exponents, _LARGEST_EXPONENT)).sum(axis=-1))
 
 
+class CellBounds:
+    """F at the centre of cells and its upper bounds on them."""
+
+    def __init__(self, m: int, n: int, phi: Function, slope: Function, curvature: Function) -> None:
+        self.m, self.n = m, n
+        self.phi, self.slope, self.curvature = phi, slope, curvature
+        self.k = np.arange(m + 1.0)
+        fractions = self.k / m
+        self.log_binomial = log_binomial_peaks(m) - xlogy(self.k, fractions) - xlogy(m - self.k, 1.0 - fractions)
+
+    def log_terms(self, c: FloatArray) -> FloatArray:
+        """Return ln u_k(c) for all k, along a new last axis if `c` has one of length one."""
+        k, m = self.k, self.m
+        return np.asarray(self.log_binomial + k * np.log(c) + (m - k) * np.log1p(-c) + self.n * self.phi(k / m - c))
+
+    def __call__(self, center: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return F at each cell's centre, and its upper bound on the cell."""
+        c, h = center[:, None], half[:, None]
+        k, m, n = self.k, self.m, self.n
+        d = k / m - c
+        terms = self.log_terms(c)
+        drift = h * (m * d / (c * (1.0 - c)) - n * self.slope(d))
+        second = n * self.curvature(np.abs(d) + h) - k / (c + h) ** 2 - (m - k) / (1.0 - c + h) ** 2
+        bent = terms + 0.5 * h * h * np.maximum(second, 0.0)
+        return _sum_exp(terms), np.maximum(_sum_exp(bent - drift), _sum_exp(bent + drift))
+
+    def first(self, end: float) -> float:
+        """Return an upper bound of F on [0, end]: there the term k = 0 is at most 1 and the others increase."""
+        return 1.0 + float(np.exp(self.log_terms(np.array(end))[1:]).sum())
+
+
 def log_supremum(m: int, n: int, phi: Function, slope: Function, curvature: Function, tol: float = 1e-9) -> float:
-    """Return an upper bound of ln sup F, at most `tol` above it.
+    """Return an upper bound of ln sup F, at most `tol` above it where sup F is at least 1.002.
 
     Parameters
     ----------
@@ -46,7 +77,7 @@ def log_supremum(m: int, n: int, phi: Function, slope: Function, curvature: Func
         The factor of the distance in the exponent, at most 2m.
     phi, slope, curvature : callable
         The distance as a function of the difference d in [-1, 1] and its first two derivatives: even, convex, with
-        a curvature that grows with |d|, stays below 8, and ``phi(d) <= d**2 * 4/3``.
+        a curvature that grows with |d| and a slope below 100.
     tol : float
         The absolute width of the enclosure of ln sup F.
 
@@ -57,32 +88,14 @@ def log_supremum(m: int, n: int, phi: Function, slope: Function, curvature: Func
     >>> print(f"{np.exp(pinsker):.6f}")  # attained at l = 1/2
     4.356020
     """
-    k = np.arange(m + 1.0)
-    log_binomial = log_binomial_peaks(m) - xlogy(k, k / m) - xlogy(m - k, 1.0 - k / m)
-
-    def log_terms(c: FloatArray) -> FloatArray:
-        return np.asarray(log_binomial + k * np.log(c) + (m - k) * np.log1p(-c) + n * phi(k / m - c))
-
-    def bounds(center: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """F at each cell's centre, and its upper bound on the cell."""
-        c, h = center[:, None], half[:, None]
-        d = k / m - c
-        terms = log_terms(c)
-        drift = h * (m * d / (c * (1.0 - c)) - n * slope(d))
-        second = n * curvature(np.abs(d) + h) - k / (c + h) ** 2 - (m - k) / (1.0 - c + h) ** 2
-        bent = terms + 0.5 * h * h * np.maximum(second, 0.0)
-        left, right = _sum_exp(bent - drift), _sum_exp(bent + drift)
-        return _sum_exp(terms), np.maximum(left, right)
-
-    # On [0, first] the term k = 0 is at most 1 and the others increase.
+    cells = CellBounds(m, n, phi, slope, curvature)
     first = 1e-3 / m
-    ceiling = 1.0 + float(np.exp(log_terms(np.array(first))[1:]).sum())
-    best = 1.0
+    best, ceiling = 1.0, cells.first(first)
     edges = np.linspace(first, 0.5, 17)
     center, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
     batch = max(1, _MOST_NUMBERS // (m + 1))
     while center.size:
-        parts = [bounds(center[i : i + batch], half[i : i + batch]) for i in range(0, center.size, batch)]
+        parts = [cells(center[i : i + batch], half[i : i + batch]) for i in range(0, center.size, batch)]
         value, worst = np.concatenate([v for v, _ in parts]), np.concatenate([w for _, w in parts])
         best = max(best, float(value.max()))
         keep = worst > best * (1.0 + 0.5 * tol)

@@ -1,5 +1,6 @@
 """Checks of arguments: each names the argument, its value and what is allowed."""
 
+import math
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
@@ -12,6 +13,8 @@ FloatArray = NDArray[np.float64]
 # How far a distribution's sum may be from one before it is an error rather than rounding.
 SUM_TOLERANCE = 1e-8
 SUM_TOLERANCE_FLOAT32 = 1e-4
+# Up to here every integer is a float.
+LARGEST_M = 2**53
 
 
 def check_sample_size(m: Any) -> int:
@@ -20,9 +23,12 @@ def check_sample_size(m: Any) -> int:
         m = m[()]
     if isinstance(m, bool | np.bool_) or not isinstance(m, Integral):
         raise TypeError(f"m must be an integer (the number of validation examples), got {m!r}")
-    if m < 1:
-        raise ValueError(f"m must be at least 1, got {m}")
-    return int(m)
+    size = int(m)
+    if size < 1:
+        raise ValueError(f"m must be at least 1, got {size}")
+    if size > LARGEST_M:
+        raise ValueError(f"m must be at most 2**53, got {size}")
+    return size
 
 
 def check_level(delta: Any) -> float:
@@ -31,7 +37,10 @@ def check_level(delta: Any) -> float:
         delta = delta[()]
     if isinstance(delta, bool | np.bool_) or not isinstance(delta, Real):
         raise TypeError(f"delta must be a number between 0 and 1, got {delta!r}")
-    level = float(delta)
+    try:
+        level = float(delta)
+    except OverflowError:  # an integer too large for a float
+        level = math.inf
     if not 0.0 < level < 1.0:
         raise ValueError(f"delta must be strictly between 0 and 1, got {delta!r}")
     return level
@@ -56,7 +65,10 @@ def check_numbers(name: str, values: ArrayLike) -> FloatArray:
         if array.size == 0:
             return np.empty(array.shape)
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
-    return array.astype(np.float64, copy=False)
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not have masked entries")
+    # Aligned and contiguous, so that NumPy sums pairwise.
+    return np.require(array, np.float64, ["A", "C"])
 
 
 def check_between(name: str, values: ArrayLike, low: float, high: float) -> FloatArray:
@@ -84,17 +96,19 @@ def check_risks(values: ArrayLike, name: str = "risks") -> FloatArray:
 def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[FloatArray, float]:
     """Return a distribution as float64 weights, not yet normalised, and their sum.
 
-    The sum may differ from one by `SUM_TOLERANCE` (`SUM_TOLERANCE_FLOAT32` for single
-    precision or less); a caller divides by it.
+    The sum may differ from one by `SUM_TOLERANCE` (`SUM_TOLERANCE_FLOAT32` for single precision); a caller divides
+    by it.
     """
-    single = getattr(values, "dtype", None) in (np.float16, np.float32)
+    single = np.asarray(values).dtype in (np.float16, np.float32)
     weights = np.atleast_1d(check_numbers(name, values))
     if weights.shape != (length,):
         raise ValueError(f"{name} must have one entry per risk, shape ({length},), got shape {weights.shape}")
-    smallest, total = float(weights.min()), float(weights.sum())
-    if not (smallest >= 0.0 and np.isfinite(total)):
+    # Written so that NaN, which min and max propagate, fails the comparison.
+    if not (weights.min() >= 0.0 and weights.max() < math.inf):
         bad = weights[~((weights >= 0.0) & np.isfinite(weights))].flat[0]
         raise ValueError(f"{name} must be finite and non-negative, got {bad}")
-    if abs(total - 1.0) > (SUM_TOLERANCE_FLOAT32 if single else SUM_TOLERANCE):
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not abs(total - 1.0) <= (SUM_TOLERANCE_FLOAT32 if single else SUM_TOLERANCE):
         raise ValueError(f"{name} must sum to 1, got {total!r}")
     return weights, total

@@ -1,9 +1,11 @@
 """What a distance is, and the bound it makes for a given sample size and confidence."""
 
 import math
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -86,8 +88,9 @@ class Distance(ABC):
 
     def log_moment(self, m: int, risk: ArrayLike) -> FloatArray:
         r"""Return :math:`\ln E e^{n \phi(k/m,\, l)}` for `k` binomial with parameters `m` and `l` = `risk`."""
+        m = check_sample_size(m)
         risk = check_between("risk", risk, 0.0, 1.0)
-        k = np.arange(check_sample_size(m) + 1) / m
+        k = np.arange(m + 1) / m
         return log_moment(m, self.factor(m) * self.value(k, risk[..., None]), risk)
 
     def log_constant(self, m: int, kind: str = "exact") -> float:
@@ -160,5 +163,9 @@ class BoundFunction:
 
 
 def warn_invalid_constant(message: str) -> None:
-    """Warn that a constant asked for would make the bound invalid, and that a valid one is used instead."""
-    warnings.warn(message, UserWarning, stacklevel=4)
+    """Warn that a constant asked for would make the bound invalid, naming the first caller outside this package."""
+    package = str(Path(__file__).parents[2])
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)

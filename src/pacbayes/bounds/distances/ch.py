@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from pacbayes.bounds.constants import log_xi
 from pacbayes.bounds.distances.base import Distance, warn_invalid_constant
-from pacbayes.bounds.rounding import Number, round_down, round_up
+from pacbayes.bounds.rounding import Number, difference_down, round_up
 from pacbayes.bounds.supremum import log_supremum
 from pacbayes.bounds.validation import FloatArray
 
@@ -50,9 +50,9 @@ def ch_root(R: float) -> tuple[float, float]:
     >>> print(f"{t:.6f} {slope:.5f}")
     0.097765 0.95525
     """
-    if math.inf == R:
-        return math.inf, 0.0
-    t = min(R, math.cbrt(R * 135.0 / 16.0))
+    t = min(R, math.cbrt(R) * math.cbrt(135.0 / 16.0))
+    if R > 1e100:  # the cubic term is all, to all digits
+        return t, t / (3.0 * R) if math.inf > R else 0.0
     for _ in range(6):
         residual = t * (1.0 + t * (2.0 / 9.0 + t * (16.0 / 135.0))) - R
         t -= residual / (1.0 + t * (4.0 / 9.0 + t * (16.0 / 45.0)))
@@ -104,9 +104,8 @@ class CH(Distance):
         return round_up(empirical + math.sqrt(ch_root(x)[0]), 8)
 
     def lower(self, empirical: float, x: float) -> float:
-        """Return L - sqrt(r_CH(x)), rounded down by the errors of both terms."""
-        root = math.sqrt(ch_root(x)[0])
-        return empirical - round_up(root, 8) - (empirical + root - round_down(empirical + root))
+        """Return L - sqrt(r_CH(x)), rounded down."""
+        return difference_down(empirical, math.sqrt(ch_root(x)[0]))
 
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
         """Return 1 and r_CH'(x) / (2 sqrt(r_CH(x)))."""
@@ -115,8 +114,8 @@ class CH(Distance):
 
     def ratio(self, empirical: float, x: float) -> float:
         """Return 2 sqrt(r_CH(x)) / r_CH'(x)."""
-        t, slope = ch_root(x)
-        return 2.0 * math.sqrt(t) / slope
+        t = ch_root(x)[0]
+        return 2.0 * math.sqrt(t) * (1.0 + t * (4.0 / 9.0 + t * (16.0 / 45.0)))
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
         """Return True: the ratio is a function of x alone, increasing."""

@@ -45,10 +45,9 @@ class KL(Distance):
         root = upper_root(empirical, x)
         if root.one_minus_r == 0.0:
             return 0.0, 0.0
-        distance = root.r - empirical
-        if distance == 0.0:
-            return 1.0, math.inf
-        in_x = root.r * root.one_minus_r / distance
+        if x == 0.0:
+            return (1.0, math.inf) if empirical > 0.0 else (math.inf, 1.0)
+        in_x = root.r * root.one_minus_r / ((empirical - 1.0) * math.expm1(-root.w))
         return self.ratio(empirical, x) * in_x, in_x
 
     def ratio(self, empirical: float, x: float) -> float:
@@ -60,8 +59,10 @@ class KL(Distance):
         root = upper_root(empirical, x)
         if empirical == 0.0:
             return root.rounded, math.inf
-        # ln((1-L)/(1-r)) + ln(r/L), each without cancellation.
-        return root.rounded, root.w + math.log1p((root.r - empirical) / empirical)
+        # ln((1-L)/(1-r)) + ln(r/L), the second from r - L without cancellation.
+        change = (empirical - 1.0) * math.expm1(-root.w) / empirical
+        log_ratio = math.log1p(change) if change < math.inf else math.log(root.r) - math.log(empirical)
+        return root.rounded, root.w + log_ratio
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
         r"""Return whether :math:`L + r \le 1`.

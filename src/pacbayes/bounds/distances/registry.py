@@ -26,8 +26,8 @@ def register_distance(distance: Distance) -> None:
     ...
     ValueError: a distance named 'kl' is registered already
     """
-    if not isinstance(distance, Distance):
-        raise TypeError(f"distance must be an instance of Distance, got {distance!r}")
+    if not isinstance(distance, Distance) or not isinstance(getattr(distance, "name", None), str):
+        raise TypeError(f"distance must be an instance of Distance with a name, got {distance!r}")
     if distance.name in _REGISTRY:
         raise ValueError(f"a distance named {distance.name!r} is registered already")
     _REGISTRY[distance.name] = distance
@@ -64,7 +64,7 @@ def log_constant(distance: str, m: int, kind: str = "exact") -> float:
     m : int
         Number of validation examples, from 1 to 1e9 and beyond.
     kind : {"exact", "paper"}
-        "exact" is the supremum itself, rounded up (by less than 1e-9), with one exception:
+        "exact" is the supremum itself, rounded up (by less than 1e-9 or a relative 1e-15), with one exception:
 
         ======== ============================================================ =======================
         distance value                                                        where it is the supremum

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from pacbayes.bounds.constants import log_square_moment
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.rounding import round_down, round_up
+from pacbayes.bounds.rounding import difference_down, round_up
 from pacbayes.bounds.validation import FloatArray
 
 
@@ -40,9 +40,8 @@ class Squared(Distance):
         return round_up(empirical + math.sqrt(x / self.c))
 
     def lower(self, empirical: float, x: float) -> float:
-        """Return L - sqrt(x/c), rounded down by the errors of both terms."""
-        root = math.sqrt(x / self.c)
-        return empirical - round_up(root) - (empirical + root - round_down(empirical + root))
+        """Return L - sqrt(x/c), rounded down."""
+        return difference_down(empirical, math.sqrt(x / self.c))
 
     def slopes(self, empirical: float, x: float) -> tuple[float, float]:
         """Return 1 and 1 / (2 sqrt(c x))."""
