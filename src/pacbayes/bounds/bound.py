@@ -25,6 +25,8 @@ def average_risk(weights: FloatArray, risks: FloatArray, total: float) -> float:
     0.2
     """
     partial = [float((weights[i : i + _BLOCK] * risks[i : i + _BLOCK]).sum()) for i in range(0, weights.size, _BLOCK)]
+    if not any(partial) and not np.any((weights > 0.0) & (risks > 0.0)):
+        return 0.0  # exactly: for kl the difference between zero and next to zero is that of beta = inf
     return min(math.fsum(partial) / total * (1.0 + _ERROR * EPS) + weights.size * SMALLEST, float(risks.max()))
 
 

@@ -51,6 +51,8 @@ def fixed_point(
     max_iter : int
         Largest number of steps.
     """
+    if not max_iter >= 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
     function, curve, groups = problem.function, problem.curve, problem.groups
     weights = start_weights(start, random_state, problem)
     risk = average_risk(weights, problem.risks, 1.0)
@@ -58,12 +60,13 @@ def fixed_point(
     # ||q' - q||^2 for two Gibbs posteriors is a sum over groups with the groups' sums of (p_i / mass)^2.
     squares = _squares_of_shares(problem)
     trace = [function(risk, kl)]
-    beta, shares, change, steps = math.nan, None, math.inf, 0
+    beta, change, steps = math.nan, math.inf, 0
+    shares = np.empty(0)
     while steps < max_iter and change > tol:
         beta = function.beta(risk, kl)
         point = curve.at(beta)
         new = curve.shares(point)
-        if shares is None:
+        if steps == 0:
             change = float(np.linalg.norm(groups.spread(new) - weights))
         else:
             change = math.sqrt(float(squares @ (new - shares) ** 2))
@@ -78,9 +81,9 @@ def fixed_point(
     )
     details: dict[str, Any] = {"trace": trace, "change": change}
     return problem.posterior(
-        groups.spread(shares) if shares is not None else weights,
+        groups.spread(shares),
         method="fixed-point",
-        beta=None if shares is None else beta,
+        beta=beta,
         converged=converged,
         n_iter=steps,
         message=message,

@@ -13,6 +13,8 @@ from pacbayes.posteriors.problem import Problem
 
 # Sizes between two whose bounds differ by less than this share one value: the bound never rises with the size.
 _FLAT = 1e-12
+# Minima on different subsets are compared, so they are found more exactly than asked for.
+_SOLVE_TOL = 1e-11
 
 
 class _Subsets:
@@ -23,7 +25,7 @@ class _Subsets:
 
     def __init__(self, problem: Problem, tol: float, max_evaluations: int) -> None:
         self.problem = problem
-        self.tol, self.max_evaluations = tol, max_evaluations
+        self.tol, self.max_evaluations = min(tol, _SOLVE_TOL), max_evaluations
         counts = np.rint(problem.groups.mass * problem.groups.size).astype(np.int64)
         self.ends = np.cumsum(counts)
         self.counts = counts
@@ -90,7 +92,7 @@ def ordered_subsets(
     subsets = _Subsets(problem, tol, max_evaluations)
     bounds = subsets.bounds()
     h_star = int(np.argmax(bounds <= bounds[-1] + size_tol)) + 1
-    best = int(np.argmax(bounds <= bounds[-1] + tol)) + 1
+    best = int(np.argmax(bounds <= bounds[-1] + 2 * _SOLVE_TOL)) + 1
     curve, minimum = subsets.solve(h_star)
     full = subsets.solve(problem.groups.size)[1]
 

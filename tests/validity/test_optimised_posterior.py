@@ -1,0 +1,49 @@
+"""The guarantee for the posterior that was chosen to minimise the bound, by simulation with known true risks."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from pacbayes import DISTANCES, optimal_posterior
+
+SAMPLES, H, M, DELTA = 2_000, 20, 40, 0.1
+TRUE_RISKS = np.linspace(0.1, 0.5, H)
+
+
+def simulated_risks(rng):
+    """Empirical risks of H classifiers on one shared sample: half of each classifier's errors are common to all."""
+    common, own = rng.random((M, 1)), rng.random((M, H))
+    shared = rng.random((M, 1)) < 0.5
+    return (np.where(shared, common, own) < TRUE_RISKS).mean(axis=0)
+
+
+def failures(distance, constant, draw):
+    rng = np.random.default_rng(12)
+    count = 0
+    for _ in range(SAMPLES):
+        risks, true = draw(rng)
+        found = optimal_posterior(risks, M, distance=distance, constant=constant, delta=DELTA, tol=1e-6)
+        count += float(found.weights @ true) > found.bound
+    return count
+
+
+# More failures than this have a probability below 1e-4 if each has at most the probability delta.
+LARGEST = binom.ppf(1 - 1e-4, SAMPLES, DELTA)
+
+
+@pytest.mark.parametrize("constant", ["exact", "paper"])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_failures_are_compatible_with_delta(distance, constant):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert failures(distance, constant, lambda rng: (simulated_risks(rng), TRUE_RISKS)) <= LARGEST
+
+
+def test_risks_measured_on_the_data_that_chose_them_are_caught():
+    def chosen(rng):
+        # Each classifier is the best of 200 coins on the very sample its risk is then measured on.
+        return rng.binomial(M, 0.5, (H, 200)).min(axis=1) / M, np.full(H, 0.5)
+
+    assert failures("kl", "exact", chosen) > LARGEST
