@@ -53,4 +53,4 @@ def test_the_documented_numbers_are_the_examples():
 
 def test_the_figure_is_drawn(tmp_path):
     EXAMPLE["draw"](str(tmp_path / "figure.svg"))
-    assert (tmp_path / "figure.svg").read_text().count("<g id=\"axes_") == 4
+    assert (tmp_path / "figure.svg").read_text().count('<g id="axes_') == 4

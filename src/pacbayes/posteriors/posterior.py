@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pacbayes.bounds.rounding import format_up
 from pacbayes.bounds.validation import FloatArray
 
 
@@ -20,7 +21,7 @@ class Posterior:
     >>> from pacbayes import optimal_posterior
     >>> posterior = optimal_posterior([0.10, 0.12, 0.30], m=200)
     >>> posterior
-    Posterior(bound=0.1970, proved within 1e-11 of the least of all posteriors; kl, m=200, delta=0.05, certified)
+    Posterior(bound=0.1970, proved within 1e-10 of the least of all posteriors; kl, m=200, delta=0.05, certified)
     >>> posterior.support_size, round(posterior.n_effective, 2)
     (3, 1.09)
     """
@@ -90,12 +91,13 @@ class Posterior:
         if self.lower_bound == -math.inf:
             proved = "nothing proved about others"
         elif self.converged:
-            proved = f"proved within {max(self.gap, 1e-12):.0e} of the least of all posteriors"
+            decade = 10.0 ** math.ceil(math.log10(max(self.gap, 1e-12)))
+            proved = f"proved within {decade:.0e} of the least of all posteriors"
         else:
             proved = f"within {self.gap:.1e} of the least of all posteriors"
         ending = "" if self.converged else f", not converged: {self.message}"
         return (
-            f"Posterior(bound={self.bound:.4f}, {proved}; {self.distance}, m={self.m}, delta={self.delta:g}, "
+            f"Posterior(bound={format_up(self.bound, 4)}, {proved}; {self.distance}, m={self.m}, delta={self.delta:g}, "
             f"{self.method}{ending})"
         )
 
