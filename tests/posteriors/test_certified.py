@@ -41,12 +41,16 @@ def attacks(risks, m, prior, delta, distance, rng):
             q, step = moved / moved.sum(), 0.8 * step
         yield q
     if H > 1:
-        for q in starts[-1:]:
+        for q in starts[1:]:
             result = minimize(
-                value_and_gradient, q, jac=True, method="SLSQP", bounds=[(0.0, float(allowed)) for allowed in inside],
-                constraints={"type": "eq", "fun": lambda q: q.sum() - 1, "jac": np.ones_like}, options={"maxiter": 15
-                * solves},
-            )  # fmt: skip
+                value_and_gradient,
+                q,
+                jac=True,
+                method="SLSQP",
+                bounds=[(0.0, float(allowed)) for allowed in inside],
+                constraints={"type": "eq", "fun": lambda q: q.sum() - 1, "jac": np.ones_like},
+                options={"maxiter": 12},
+            )
             found = np.maximum(result.x, 0) * inside
             if np.isfinite(found).all() and found.sum() > 0:
                 yield found / found.sum()
