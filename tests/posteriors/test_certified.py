@@ -13,6 +13,8 @@ from tests.posteriors.problems import TWO_MINIMA, one_against_many, random_probl
 
 from pacbayes import DISTANCES, bound, gibbs_posterior, log_constant, optimal_posterior
 from pacbayes.bounds import get_distance
+from pacbayes.posteriors.certified import CertifiedSearch
+from pacbayes.posteriors.gibbs import GibbsCurve
 
 
 def attacks(risks, m, prior, delta, distance, rng):
@@ -159,8 +161,11 @@ def least_bound_by_scan(risks, prior, m, delta, distance):
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize(("risks", "prior", "m", "delta"), SMALL)
 def test_against_a_scan_in_arbitrary_precision(risks, prior, m, delta, distance):
-    posterior = optimal_posterior(risks, m, distance=distance, prior=prior, delta=delta, tol=1e-11)
-    assert abs(posterior.bound - least_bound_by_scan(risks, prior, m, delta, distance)) < 1e-10
+    posterior = optimal_posterior(risks, m, distance=distance, prior=prior, delta=delta, tol=1e-12)
+    least = least_bound_by_scan(risks, prior, m, delta, distance)
+    assert abs(posterior.bound - least) < 1e-10
+    # For ch and the sums the oracle's constant is the exact one, which the library rounds up by up to 1e-9.
+    assert mp.mpf(posterior.lower_bound) <= least + (2e-12 if distance != "ch" else 0)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -231,6 +236,67 @@ def test_zero_risk_support_of_kl():
         near = bound(gibbs_posterior(risks, 20 * m, prior), risks, m, prior=prior)
         at_infinity = bound([1.0, 0.0], risks, m, prior=prior)
         assert (at_infinity <= near) == local
+
+
+def test_the_rounding_errors_of_the_curve_are_bounded():
+    # Against arbitrary precision with the same masses: never larger than stated, and some exceed a tenth of it.
+    rng = np.random.default_rng(13)
+    largest = 0.0
+    for _ in range(150):
+        G = int(rng.integers(2, 40))
+        risks = np.sort(rng.random(G) * rng.choice([1e-6, 0.1, 1.0]) + rng.choice([0.0, 0.3]) * (1 - 0.3))
+        risks = np.minimum(risks, 1.0)
+        mass = 10.0 ** -rng.uniform(0, rng.choice([1, 30, 300]), G)
+        curve = GibbsCurve(risks, np.log(mass), 0.0)
+        point = curve.at(float(10.0 ** rng.uniform(-2, 6)))
+        beta = mp.mpf(point.beta)
+        terms = [mp.exp(mp.mpf(float(v)) - beta * (mp.mpf(float(r)) - mp.mpf(float(risks[0])))) for v, r in
+                 zip(curve.log_mass, risks, strict=True)]  # fmt: skip
+        total = mp.fsum(terms)
+        L = mp.fsum(t * mp.mpf(float(r)) for t, r in zip(terms, risks, strict=True)) / total
+        K = max(-beta * (L - mp.mpf(float(risks[0]))) - mp.log(total), 0)
+        true = (abs(point.risk - L), abs(point.kl - K), abs(point.log_normaliser - mp.log(total)))
+        for error, stated in zip(true, curve.errors(point), strict=True):
+            assert error <= stated
+            largest = max(largest, float(error / stated))
+    assert largest > 0.01
+
+
+def test_many_equal_prior_weights_are_summed_exactly_enough():
+    # Added one after the other, a million weights of 1e-6 are off by 8e-12.
+    H = 10**6
+    risks = np.full(H, 0.3)
+    risks[0] = 0.29
+    posterior = optimal_posterior(risks, 1, distance="linear", prior=np.full(H, 1 / H), tol=1e-12)
+    assert 0 <= posterior.gap <= 1e-12
+    assert abs(posterior.weights.sum() - 1) < 1e-12
+    assert posterior.lower_bound <= optimal_posterior(risks, 1, distance="linear", tol=1e-12).bound
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_subnormal_prior_weight_keeps_its_digits(distance):
+    # Divided by the sum 1 - 1e-9 the weight 5e-324 would not change, and its logarithm would be wrong by 1e-9.
+    posterior = optimal_posterior([0, 0.9], 1000, distance=distance, prior=[5e-324, 1 - 1e-9], tol=1e-11)
+    assert 0 <= posterior.gap <= 1e-11
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_tolerance_below_rounding_ends_soon_and_honestly(distance):
+    posterior = optimal_posterior([0.1, 0.2, 0.5], 50, distance=distance, tol=1e-15)
+    assert posterior.n_iter < 60
+    assert not posterior.converged
+    assert 0 < posterior.gap < 1e-12
+    assert optimal_posterior([0.1], 50, distance=distance, tol=1e-15).n_iter < 10
+
+
+def test_cells_end_where_g_is_certain():
+    # The ends move past beta only as far as a g perturbed by its stated error allows.
+    curve = GibbsCurve(np.array([0.1, 0.2, 0.4]), np.log([0.2, 0.3, 0.5]))
+    search = CertifiedSearch(curve, get_distance("pinsker").bound_function(60, 0.05))
+    start, end = search._node(0.0), search._node(math.inf)
+    ((low, high),) = search._refine(start, end)
+    assert start.g * (1 - 1e-11) < low.point.beta < start.g * (1 - 1e-13)
+    assert end.g * (1 + 1e-13) < high.point.beta < end.g * (1 + 1e-11)
 
 
 def test_not_converged_is_said():

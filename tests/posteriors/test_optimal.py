@@ -63,6 +63,7 @@ def test_gibbs_posterior():
         np.testing.assert_allclose(gibbs_posterior(risks, beta, prior), weights / weights.sum(), rtol=1e-14)
     assert gibbs_posterior(risks, math.inf, [0.5, 0.0, 0.5]).tolist() == [0.0, 0.0, 1.0]
     assert gibbs_posterior([0.0, 1.0], 1e300).tolist() == [1.0, 0.0]
+    assert gibbs_posterior([np.nextafter(1.0, 0.0), 1.0], math.inf).tolist() == [1.0, 0.0]
     tiny = gibbs_posterior([0.0, 0.5], 3000.0, [5e-324, 1.0])  # the ratio q/p overflows, q does not
     assert tiny.tolist() == [1.0, pytest.approx(0.0)]
 

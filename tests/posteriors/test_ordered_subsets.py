@@ -71,8 +71,20 @@ def test_h_star_depends_on_the_tolerance():
         assert found.lower_bound <= optimal_posterior(risks, m).bound
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
-    # Far fewer solves than sizes: the bound is flat beyond the classifiers that matter.
-    assert found.n_iter < 300
+
+
+def test_far_fewer_solves_than_sizes_and_the_interpolation_is_right():
+    rng = np.random.default_rng(14)
+    m = 200
+    risks = rng.binomial(m, 0.3, 4000) / m
+    found = optimal_posterior(risks, m, method="ordered-subsets")
+    assert found.n_iter < 600
+    order = np.argsort(risks, kind="stable")
+    for size in rng.integers(1, 4001, 12).tolist():
+        prior = np.zeros(4000)
+        prior[order[:size]] = 1 / size
+        on_subset = optimal_posterior(risks, m, prior=prior, delta=0.05 * size / 4000, tol=1e-11)
+        assert found.details["bounds"][size - 1] == pytest.approx(on_subset.bound, abs=1e-9)
 
 
 def test_support_on_the_zero_risk_classifiers():

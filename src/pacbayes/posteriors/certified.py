@@ -58,9 +58,9 @@ class CertifiedSearch:
     def __init__(self, curve: GibbsCurve, function: BoundFunction) -> None:
         self.curve = curve
         self.function = function
-        self.evaluations = 0
         # g inherits the rounding of exponents of the size of the logarithms of the prior.
         self._margin = 1e-12 + 8 * EPS * float(abs(curve.log_mass).max())
+        self._nodes: list[Node] = []
         self._best = self._node(0.0)
 
     def run(self, tol: float, max_evaluations: int) -> Minimum:
@@ -70,22 +70,36 @@ class CertifiedSearch:
             self._node(start.g)  # the optimum of linear, a good point for the others
         heap = [(self._lower(start, end), 0, start, end)]
         cells = 1
+        finished = math.inf  # the least lower bound of cells that cannot be made smaller
         while heap and heap[0][0] < self._best.bound - _SHARE * tol and self.evaluations < max_evaluations:
-            _, _, a, b = heapq.heappop(heap)
-            for left, right in self._refine(a, b):
+            lower, _, a, b = heapq.heappop(heap)
+            parts = self._refine(a, b) if lower < self._node_lower(self._best) else None
+            if parts is None:
+                finished = min(finished, lower)
+                continue
+            for left, right in parts:
                 heapq.heappush(heap, (self._lower(left, right), cells, left, right))
                 cells += 1
-        # What was dropped on the way has its least bound at a node, and no node is below the best.
-        lower = min(heap[0][0] if heap else math.inf, self._node_lower(self._best))
+        lower = min(heap[0][0] if heap else math.inf, finished, self._least_node())
         return Minimum(self._best.point, lower, self.evaluations, cells)
+
+    def _least_node(self) -> float:
+        """Return a lower bound of B at all nodes, where what was dropped on the way has its least bound."""
+        # Rounding errors are far smaller than the difference to the nodes left out.
+        return min(self._node_lower(node) for node in self._nodes if node.bound <= self._best.bound + 1e-6)
 
     def _node(self, beta: float) -> Node:
         point = self.curve.at(beta)
         node = Node(point, *self.function.value_and_beta(point.risk, point.kl))
-        self.evaluations += 1
-        if self.evaluations == 1 or node.bound < self._best.bound:
+        self._nodes.append(node)
+        if len(self._nodes) == 1 or node.bound < self._best.bound:
             self._best = node
         return node
+
+    @property
+    def evaluations(self) -> int:
+        """Number of points of the curve evaluated."""
+        return len(self._nodes)
 
     def _value_below(self, risk: float, kl: float) -> float:
         """f, rounded down instead of up."""
@@ -112,8 +126,8 @@ class CertifiedSearch:
         kl = free_a - beta_a * above - 4 * EPS * (abs(free_a) + beta_a * above)
         return self._value_below(self.curve.least * (1.0 - 4 * EPS) + above, kl)
 
-    def _refine(self, a: Node, b: Node) -> list[tuple[Node, Node]]:
-        """Move the ends of a cell inwards past where B provably falls or rises, or else split it."""
+    def _refine(self, a: Node, b: Node) -> list[tuple[Node, Node]] | None:
+        """Move the ends of a cell inwards past where B provably falls or rises, or split it; None if too small."""
         if self._is_monotone(a, b):
             g_low, g_high = a.g, b.g
         else:
@@ -127,9 +141,14 @@ class CertifiedSearch:
         if low >= beta_b or high <= beta_a:
             return []
         if high - low < 0.7 * (beta_b - beta_a):
+            if low >= high:  # equal but for rounding: a point
+                return None
             left = a if low == beta_a else self._node(low)
             return [(left, b if high == beta_b else self._node(high))]
-        middle = self._node(_middle(a, b))
+        split = _middle(a, b)
+        if not beta_a < split < beta_b:
+            return None
+        middle = self._node(split)
         return [(a, middle), (middle, b)]
 
 

@@ -17,7 +17,7 @@ STARTS = ("random", "prior")
 def start_weights(start: str | ArrayLike, random_state: int, problem: Problem) -> FloatArray:
     """Return the first iterate: exponential weights normalised (the paper's), the prior, or the given array."""
     size = problem.risks.size
-    prior = np.full(size, 1.0 / size) if problem.prior is None else problem.prior
+    prior = np.full(size, 1.0 / size) if problem.prior is None else problem.prior / problem.prior_total
     if isinstance(start, str):
         if check_choice("start", start, STARTS) == "prior":
             return prior
@@ -56,7 +56,7 @@ def fixed_point(
     function, curve, groups = problem.function, problem.curve, problem.groups
     weights = start_weights(start, random_state, problem)
     risk = average_risk(weights, problem.risks, 1.0)
-    kl = divergence(weights, 1.0, problem.prior, 1.0)
+    kl = divergence(weights, 1.0, problem.prior, problem.prior_total)
     # ||q' - q||^2 for two Gibbs posteriors is a sum over groups with the groups' sums of (p_i / mass)^2.
     squares = _squares_of_shares(problem)
     trace = [function(risk, kl)]

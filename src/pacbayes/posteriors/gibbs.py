@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from pacbayes.bounds.rounding import EPS
 from pacbayes.bounds.validation import FloatArray, check_distribution, check_risks
-from pacbayes.posteriors.grouping import group_risks
+from pacbayes.posteriors.grouping import Groups, group_risks
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,18 @@ class GibbsCurve:
     0.123841 0.327813
     """
 
-    def __init__(self, risks: FloatArray, log_mass: FloatArray) -> None:
+    def __init__(self, risks: FloatArray, log_mass: FloatArray, mass_error: float = EPS) -> None:
         self.risks = risks
         self.log_mass = log_mass
+        self.mass_error = mass_error
         self.least = float(risks[0])
         self._above = risks - risks[0]
         self.spread = float(self._above[-1])
+
+    @classmethod
+    def of(cls, groups: Groups) -> "GibbsCurve":
+        """Return the curve of grouped classifiers."""
+        return cls(groups.risks, np.log(groups.mass) - math.log(groups.total), groups.mass_error)
 
     def at(self, beta: float) -> CurvePoint:
         """Return the point of inverse temperature `beta`, infinity included."""
@@ -81,18 +87,15 @@ class GibbsCurve:
         drop = beta * (point.risk - self.least)
         groups = self.risks.size
         size = 16.0 + point.kl + 2.0 * math.log2(groups + 1) + drop + abs(point.log_normaliser)
-        in_normaliser = 2 * EPS * size
+        in_normaliser = 2 * EPS * size + self.mass_error
         in_risk = 2.0 * in_normaliser * self.spread + 4 * EPS * point.risk
         in_kl = beta * in_risk + in_normaliser + 4 * EPS * (drop + abs(point.log_normaliser))
         return in_risk, in_kl, in_normaliser
 
 
-def check_prior(prior: ArrayLike | None, size: int) -> FloatArray | None:
-    """Return the prior normalised, or None for the uniform one."""
-    if prior is None:
-        return None
-    weights, total = check_distribution("prior", prior, size)
-    return weights / total
+def check_prior(prior: ArrayLike | None, size: int) -> tuple[FloatArray | None, float]:
+    """Return the prior, not yet divided by its sum, and the sum; None and one for the uniform one."""
+    return (None, 1.0) if prior is None else check_distribution("prior", prior, size)
 
 
 def gibbs_posterior(risks: ArrayLike, beta: float, prior: ArrayLike | None = None) -> FloatArray:
@@ -126,8 +129,8 @@ def gibbs_posterior(risks: ArrayLike, beta: float, prior: ArrayLike | None = Non
         raise TypeError(f"beta must be a number, got {beta!r}")
     if not beta >= 0.0:
         raise ValueError(f"beta must be at least 0 (infinity is allowed), got {beta!r}")
-    groups = group_risks(risks, 1, check_prior(prior, risks.size))
-    curve = GibbsCurve(groups.risks, np.log(groups.mass))
+    groups = group_risks(risks, None, *check_prior(prior, risks.size))
+    curve = GibbsCurve.of(groups)
     return groups.spread(curve.shares(curve.at(float(beta))))
 
 

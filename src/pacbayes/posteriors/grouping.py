@@ -9,6 +9,7 @@ from pacbayes.bounds.rounding import EPS
 from pacbayes.bounds.validation import FloatArray
 
 _BLOCK = 65_536
+_SUM_BLOCK = 2_048
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,12 +21,15 @@ class Groups:
 
     #: Distinct risks, increasing, shape (G,).
     risks: FloatArray
-    #: Prior mass of each, shape (G,), summing to one.
+    #: Prior mass of each, shape (G,), summing to `total`.
     mass: FloatArray
     #: The group of each classifier, shape (H,).
     index: NDArray[np.int32]
-    #: The normalised prior, or None for the uniform one.
+    #: The prior, or None for the uniform one, and its sum: not divided, for a subnormal weight would lose digits.
     prior: FloatArray | None
+    total: float
+    #: Bound of the relative rounding error of `mass`.
+    mass_error: float
 
     @property
     def size(self) -> int:
@@ -40,7 +44,7 @@ class Groups:
         return np.where(self.index < 0, 0.0, inside * shares.take(self.index))
 
 
-def group_risks(risks: FloatArray, m: int, prior: FloatArray | None) -> Groups:
+def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, total: float = 1.0) -> Groups:
     """Group classifiers of equal risk: by counting where ``risks * m`` are integers, by sorting otherwise.
 
     A risk within a few units in the last place of a multiple of 1/m counts as that multiple.
@@ -49,10 +53,12 @@ def group_risks(risks: FloatArray, m: int, prior: FloatArray | None) -> Groups:
     ----------
     risks : ndarray of shape (H,)
         Checked risks.
-    m : int
-        Number of validation examples.
+    m : int or None
+        Number of validation examples; None to group exactly equal numbers only.
     prior : ndarray of shape (H,) or None
-        The normalised prior; None for the uniform one.
+        The prior; None for the uniform one.
+    total : float
+        Sum of the prior.
 
     Examples
     --------
@@ -60,19 +66,40 @@ def group_risks(risks: FloatArray, m: int, prior: FloatArray | None) -> Groups:
     >>> groups.risks, groups.mass, groups.index
     (array([0.1, 0.2, 0.5]), array([0.25, 0.5 , 0.25]), array([1, 0, 1, 2], dtype=int32))
     """
-    counted = _count(risks, m)
-    if counted is None:
+    counted = None if m is None else _count(risks, m)
+    if m is None or counted is None:
         values, inverse = np.unique(risks, return_inverse=True)
         index = inverse.astype(np.int32)
     else:
         index, occurring = counted
         values = occurring / m
-    mass = np.bincount(index, weights=prior, minlength=values.size) / (risks.size if prior is None else 1.0)
+    if prior is None:
+        mass, error = np.bincount(index, minlength=values.size) / risks.size, EPS
+    else:
+        mass, error = _sum_by_group(index, prior, values.size)
     positive = mass > 0.0
     if not positive.all():
         renumbered = np.where(positive, np.cumsum(positive) - 1, -1).astype(np.int32)
         values, mass, index = values[positive], mass[positive], renumbered[index]
-    return Groups(values, mass, index, prior)
+    return Groups(values, mass, index, prior, total, error)
+
+
+def _sum_by_group(index: NDArray[np.int32], prior: FloatArray, groups: int) -> tuple[FloatArray, float]:
+    """Sum the prior over each group, and a bound of the relative error.
+
+    `np.bincount` adds one after the other, which is off by up to a unit in the last place per term: so in blocks, whose
+    sums are added with compensation.
+    """
+    total, lost = np.zeros(groups), np.zeros(groups)
+    block = max(_SUM_BLOCK, groups)
+    for start in range(0, index.size, block):
+        part = np.bincount(index[start : start + block], prior[start : start + block], groups)
+        new = total + part
+        larger, smaller = np.maximum(total, part), np.minimum(total, part)
+        lost += (larger - new) + smaller
+        total = new
+    most = min(block, int(np.bincount(index, minlength=groups).max()))
+    return total + lost, (0.5 * most + 4.0) * EPS
 
 
 def _count(risks: FloatArray, m: int) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:

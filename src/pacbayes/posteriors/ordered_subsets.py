@@ -11,10 +11,11 @@ from pacbayes.posteriors.gibbs import GibbsCurve
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
-# Sizes between two whose bounds differ by less than this share one value: the bound never rises with the size.
-_FLAT = 1e-12
 # Minima on different subsets are compared, so they are found more exactly than asked for.
 _SOLVE_TOL = 1e-11
+# Inside a group of equal risks the least bound is a smooth function of the size: it is interpolated where a solve in
+# the middle agrees with the interpolation to this.
+_SMOOTH_TOL = 1e-10
 
 
 class _Subsets:
@@ -26,9 +27,9 @@ class _Subsets:
     def __init__(self, problem: Problem, tol: float, max_evaluations: int) -> None:
         self.problem = problem
         self.tol, self.max_evaluations = min(tol, _SOLVE_TOL), max_evaluations
-        counts = np.rint(problem.groups.mass * problem.groups.size).astype(np.int64)
-        self.ends = np.cumsum(counts)
-        self.counts = counts
+        groups = problem.groups
+        self.counts = np.rint(groups.mass / groups.total * groups.size).astype(np.int64)
+        self.ends = np.cumsum(self.counts)
         self.solved: dict[int, tuple[GibbsCurve, Minimum]] = {}
 
     def solve(self, size: int) -> tuple[GibbsCurve, Minimum]:
@@ -47,23 +48,49 @@ class _Subsets:
         point = self.solve(size)[1].point
         return self.problem.function(point.risk, point.kl)
 
+    def slope(self, size: int) -> float:
+        """Return the derivative of the least bound in the logarithm of the last group's count.
+
+        By the envelope theorem only the prior mass of that group counts: -dB/dK times the posterior mass of the group.
+        """
+        curve, minimum = self.solve(size)
+        in_kl = self.problem.function.partials(minimum.point.risk, minimum.point.kl)[1]
+        return -in_kl * float(curve.shares(minimum.point)[-1])
+
     def bounds(self) -> FloatArray:
-        """Return the least bound for every size, solving only where it changes."""
-        size = self.problem.groups.size
-        values = np.full(size + 1, math.inf)
-        values[1], values[size] = self.bound(1), self.bound(size)
-        intervals = [(1, size)]
-        while intervals:
-            low, high = intervals.pop()
-            if high - low < 2:
-                continue
-            if values[low] - values[high] <= _FLAT:
-                values[low + 1 : high] = values[low]
-                continue
-            middle = (low + high) // 2
-            values[middle] = self.bound(middle)
-            intervals += [(low, middle), (middle, high)]
-        return values[1:]
+        """Return the least bound for every size: solved at the ends of groups, inside solved or interpolated."""
+        values = np.empty(self.problem.groups.size + 1)
+        for end, count in zip(self.ends.tolist(), self.counts.tolist(), strict=True):
+            before = end - count
+            intervals = [(1, count)]
+            values[before + 1], values[end] = self.bound(before + 1), self.bound(end)
+            while intervals:
+                low, high = intervals.pop()
+                if high - low < 2:
+                    continue
+                middle = (low + high) // 2
+                values[before + middle] = self.bound(before + middle)
+                inside = np.arange(low + 1, high)
+                smooth = self._hermite(before, low, high, inside)
+                if abs(smooth[middle - low - 1] - values[before + middle]) <= _SMOOTH_TOL:
+                    exact = values[before + middle]
+                    values[before + low + 1 : before + high] = smooth
+                    values[before + middle] = exact
+                else:
+                    intervals += [(low, middle), (middle, high)]
+        # A posterior on a subset is one on every larger subset; interpolation and tolerance must not hide it.
+        return np.minimum.accumulate(values[1:])
+
+    def _hermite(self, before: int, low: int, high: int, counts: NDArray[np.int64]) -> FloatArray:
+        """Cubic interpolation in the logarithm of the last group's count, from values and slopes at two counts."""
+        width = math.log(high / low)
+        t = np.log(counts / low) / width
+        left, right = self.bound(before + low), self.bound(before + high)
+        slope_left, slope_right = self.slope(before + low) * width, self.slope(before + high) * width
+        return np.asarray(
+            left * (1 + 2 * t) * (1 - t) ** 2 + right * t**2 * (3 - 2 * t)
+            + slope_left * t * (1 - t) ** 2 - slope_right * t**2 * (1 - t)
+        )  # fmt: skip
 
 
 def ordered_subsets(
@@ -85,7 +112,7 @@ def ordered_subsets(
     max_evaluations : int
         Limit of evaluations of the curve in each search.
     """
-    if problem.prior is not None and np.ptp(problem.prior) > 1e-12 * problem.prior.max():
+    if problem.prior is not None and np.ptp(problem.prior) > 1e-12 * float(problem.prior.max()):
         raise ValueError('method "ordered-subsets" needs a uniform prior, got one with unequal weights')
     if not size_tol >= 0.0:
         raise ValueError(f"size_tol must be at least 0, got {size_tol!r}")
@@ -101,7 +128,8 @@ def ordered_subsets(
     shares = curve.shares(minimum.point)
     counts = np.rint(np.exp(curve.log_mass) * problem.risks.size)
     weights[order] = (shares / counts).take(_group_of_rank(counts, h_star))
-    converged = all(found.evaluations < max_evaluations for _, found in subsets.solved.values())
+    gaps = [problem.function(f.point.risk, f.point.kl) - f.lower_bound for _, f in subsets.solved.values()]
+    converged = max(gaps) <= tol
     return problem.posterior(
         weights,
         method="ordered-subsets",

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.bound import average_risk, divergence
@@ -22,10 +21,9 @@ class Problem:
     """Risks, prior and bound function of one minimisation, checked."""
 
     risks: FloatArray
-    #: The prior as the user gave it, or None for the uniform one.
-    given_prior: ArrayLike | None
-    #: The normalised prior, or None.
+    #: The prior, or None for the uniform one, and its sum, by which it is still to be divided.
     prior: FloatArray | None
+    prior_total: float
     function: BoundFunction
 
     @classmethod
@@ -35,17 +33,17 @@ class Problem:
         """Check everything, naming what is wrong."""
         function = get_distance(distance).bound_function(m, delta, constant)
         risks = check_risks(risks)
-        return cls(risks, prior, check_prior(prior, risks.size), function)
+        return cls(risks, *check_prior(prior, risks.size), function)
 
     @cached_property
     def groups(self) -> Groups:
         """The classifiers grouped by risk."""
-        return group_risks(self.risks, self.function.m, self.prior)
+        return group_risks(self.risks, self.function.m, self.prior, self.prior_total)
 
     @cached_property
     def curve(self) -> GibbsCurve:
         """The Gibbs curve of the groups."""
-        return GibbsCurve(self.groups.risks, np.log(self.groups.mass))
+        return GibbsCurve.of(self.groups)
 
     def weights(self, point: CurvePoint) -> FloatArray:
         """Return all classifiers' weights at a point of the curve."""
@@ -54,11 +52,8 @@ class Problem:
     def posterior(self, weights: FloatArray, **fields: Any) -> Posterior:
         """Return the result for given weights, with bound, risk and divergence computed as `pacbayes.bound` does."""
         total = check_distribution("weights", weights, self.risks.size)[1]
-        prior, prior_total = None, 1.0
-        if self.given_prior is not None:
-            prior, prior_total = check_distribution("prior", self.given_prior, self.risks.size)
         risk = average_risk(weights, self.risks, total)
-        kl = divergence(weights, total, prior, prior_total)
+        kl = divergence(weights, total, self.prior, self.prior_total)
         function = self.function
         return Posterior(
             weights=weights,
