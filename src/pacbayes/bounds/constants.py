@@ -119,4 +119,7 @@ def log_moment(m: int, exponents: FloatArray, risk: FloatArray) -> FloatArray:
     """
     k = np.arange(m + 1) / m
     log_probability = log_binomial_peaks(m) - m * np.asarray(kl_divergence(k, risk[..., None]))
-    return np.asarray(logsumexp(log_probability + exponents, axis=-1))
+    # At a risk of 0 or 1 the impossible k, whose distance may be infinite, do not count.
+    with np.errstate(invalid="ignore"):
+        terms = np.where(log_probability == -np.inf, -np.inf, log_probability + exponents)
+    return np.asarray(logsumexp(terms, axis=-1))

@@ -28,7 +28,7 @@ from pacbayes.bounds.rounding import EPS, Number
 from pacbayes.bounds.validation import FloatArray, check_between
 
 # Arrays are worked through in blocks of this many elements, whose temporaries stay in the cache.
-_BLOCK = 4096
+_BLOCK = 8192
 # Where p and x are both below _TINY, kl(p, r) equals p ln(p/r) + r - p to all digits, which is homogeneous:
 # both are scaled up by _SCALE, away from the subnormal numbers, and the root is scaled back.
 _TINY, _SCALE = 1e-200, 2.0**200
@@ -38,6 +38,8 @@ _FLOOR = 1e-290
 # s exp(-w) is zero from here on, whatever w is: x is cut at the value that leads there.
 _LARGEST_W = 2000.0
 _STEPS = 3
+# The spacing of floating-point numbers between 1/2 and 1.
+_ULP = 0.5 * EPS
 # Measured relative errors of r stay below 2.5 EPS (tests/bounds/test_kl.py); this is the safety margin.
 _MARGIN = 8 * EPS
 # A relative error of w becomes an absolute one of the exponent in exp(-w).
@@ -47,17 +49,25 @@ _MARGIN_W = 3 * EPS
 class _Functions(NamedTuple):
     """The elementary functions, so that one piece of code serves Python floats and arrays."""
 
-    exp: Callable[[Any], Any]
     expm1: Callable[[Any], Any]
-    log: Callable[[Any], Any]
     log1p: Callable[[Any], Any]
     sqrt: Callable[[Any], Any]
     minimum: Callable[[Any, Any], Any]
     maximum: Callable[[Any, Any], Any]
+    #: exp(-w), given w and expm1(-w).
+    decayed: Callable[[Any, Any], Any]
 
 
-_FLOATS = _Functions(math.exp, math.expm1, math.log, math.log1p, math.sqrt, min, max)
-_ARRAYS = _Functions(np.exp, np.expm1, np.log, np.log1p, np.sqrt, np.minimum, np.maximum)
+def _decayed(w: FloatArray, decay: FloatArray) -> FloatArray:
+    """exp(-w) from expm1(-w), computed anew only where the sum would lose more than a bit."""
+    result = 1.0 + decay
+    large = np.flatnonzero(decay < -0.5)
+    result[large] = np.exp(-w[large])
+    return result
+
+
+_FLOATS = _Functions(math.expm1, math.log1p, math.sqrt, min, max, lambda w, _: math.exp(-w))
+_ARRAYS = _Functions(np.expm1, np.log1p, np.sqrt, np.minimum, np.maximum, _decayed)
 
 
 def _solve(p: Number, s: Number, x: Number, f: _Functions) -> tuple[Number, Number, Number]:
@@ -65,8 +75,8 @@ def _solve(p: Number, s: Number, x: Number, f: _Functions) -> tuple[Number, Numb
     p = f.maximum(p, _FLOOR)
     x = f.minimum(x, _LARGEST_W * s)
     start = f.log1p((x + f.sqrt(x) * f.sqrt(x + 2.0 * p * s)) / s)
-    # s w = x - p ln(p/r) lies between x and x - p ln p <= x + s; EPS covers the rounding of ln p near p = 1.
-    w = f.minimum(start, (x + f.minimum(s, EPS - p * f.log(p))) / s)
+    # s w = x - p ln(p/r) lies between x and x - p ln p, and -p ln p is at most s and at most (2/e) sqrt(p).
+    w = f.minimum(start, (x + f.minimum(s, 0.7358 * f.sqrt(p))) / s)
     least = x / s
     for _ in range(_STEPS):
         decay = f.expm1(-w)
@@ -74,7 +84,8 @@ def _solve(p: Number, s: Number, x: Number, f: _Functions) -> tuple[Number, Numb
         r = p + D
         newton = ((s * w - x) - p * f.log1p(D / p)) * (r / D)
         w = f.maximum(w - newton / (1.0 + newton * (p / r) * ((1.0 + decay) / (2.0 * decay))), least)
-    return w, p - s * f.expm1(-w), s * f.exp(-w)
+    decay = f.expm1(-w)
+    return w, p - s * decay, s * f.decayed(w, decay)
 
 
 class UpperRoot(NamedTuple):
@@ -135,12 +146,12 @@ def lower_root(p: float, x: float) -> float:
 # Directed rounding of 1 - rest: for rest <= 1/2 the difference 1 - (1 - rest) is exact and shows the error.
 def _one_minus_up(rest: float) -> float:
     value = 1.0 - rest
-    return value if 1.0 - value <= rest else math.nextafter(value, 2.0)
+    return value if 1.0 - value <= rest else value + _ULP
 
 
 def _one_minus_down(rest: float) -> float:
     value = 1.0 - rest
-    return value if 1.0 - value >= rest else math.nextafter(value, 0.0)
+    return value if 1.0 - value >= rest else value - _ULP
 
 
 # Directed rounding of value / _SCALE: multiplying back is exact and shows the error.
@@ -160,13 +171,13 @@ def _roots_block(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     w, r, rest = _solve(p, s, x, _ARRAYS)
     rest *= 1.0 - _MARGIN - _MARGIN_W * w
     near_one = 1.0 - rest
-    near_one = np.where(1.0 - near_one > rest, np.nextafter(near_one, 2.0), near_one)
+    near_one += _ULP * (1.0 - near_one > rest)
     upper = np.where(r <= 0.5, r * (1.0 + _MARGIN), np.maximum(near_one, p))
 
     w, rest, r = _solve(s, p, x, _ARRAYS)
     rest *= 1.0 + _MARGIN
     near_one = 1.0 - rest
-    near_one = np.where(1.0 - near_one < rest, np.nextafter(near_one, 0.0), near_one)
+    near_one -= _ULP * (1.0 - near_one < rest)
     lower = np.where(r <= 0.5, r * (1.0 - _MARGIN - _MARGIN_W * w), np.minimum(near_one, p))
     return lower, upper
 
@@ -232,17 +243,15 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
     return lower, upper
 
 
-def _excess(u: FloatArray) -> FloatArray:
-    """U - ln(1 + u) for u >= -1, to full relative precision also near zero."""
+def _excess(u: FloatArray, ratio: FloatArray) -> FloatArray:
+    """U - ln(ratio) for ratio = 1 + u, to full relative precision also where u is near zero or ratio is."""
     t = u / (2.0 + u)
     square = t * t
     # ln(1 + u) = 2 artanh(t) = 2 t (1 + t^2/3 + t^4/5 + ...), and u - 2 t = u t.
     series = np.zeros_like(t)
     for k in range(17, 0, -1):
         series = series * square + 1.0 / (2 * k + 1)
-    with np.errstate(divide="ignore"):
-        direct = u - np.log1p(u)
-    return np.where(np.abs(u) < 0.5, t * (u - 2.0 * square * series), direct)
+    return np.where(np.abs(u) < 0.5, t * (u - 2.0 * square * series), u - np.log(ratio))
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
@@ -278,12 +287,10 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
         raise ValueError(f"p and q must broadcast, got shapes {p.shape} and {q.shape}") from None
     D = q - p
     total = np.zeros(p.shape)
-    for weight, change in ((p, D), (1.0 - p, -D)):
-        positive = weight > 0.0
-        u = np.divide(change, weight, out=np.zeros(p.shape), where=positive)
-        # A weight so small that the ratio overflows contributes weight * ln(weight), below every rounding.
-        finite = np.isfinite(u)
-        term = weight * _excess(np.maximum(np.where(finite, u, 0.0), -1.0))
-        # Where the weight is zero the limit of weight * (u - ln(1 + u)) is the change itself.
-        total += np.where(positive & finite, term, change)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        for weight, change, other in ((p, D, q), (1.0 - p, -D, 1.0 - q)):
+            u = change / weight
+            # weight * (u - ln(1 + u)) tends to the change itself where the weight tends to zero, and equals it to
+            # all digits where the weight is so small that the ratio overflows.
+            total += np.where(np.isfinite(u), weight * _excess(u, other / weight), change)
     return total if total.ndim else float(total)

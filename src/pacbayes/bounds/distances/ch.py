@@ -50,6 +50,8 @@ def ch_root(R: float) -> tuple[float, float]:
     >>> print(f"{t:.6f} {slope:.5f}")
     0.097765 0.95525
     """
+    if math.inf == R:
+        return math.inf, 0.0
     t = min(R, math.cbrt(R * 135.0 / 16.0))
     for _ in range(6):
         residual = t * (1.0 + t * (2.0 / 9.0 + t * (16.0 / 135.0))) - R

@@ -1,0 +1,168 @@
+"""bound(): never below real arithmetic, monotone, and clear about wrong input."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import oracles
+
+from pacbayes import DISTANCES, bound, log_constant
+from pacbayes.bounds import get_distance
+
+
+def true_bound(weights, risks, m, distance, delta, prior, constant):
+    L, K = oracles.risk_and_divergence(weights, risks, prior)
+    if distance == "ch" and constant == "exact":
+        log_i = mp.mpf(log_constant("ch", m))  # enclosed in tests/bounds/test_constants.py
+    else:
+        log_i = oracles.log_constant(distance, m, constant)
+    return oracles.bound_from(distance, L, K, m, delta, log_i)
+
+
+def random_problem(rng):
+    H = int(rng.choice([1, 2, 3, 10, 60]))
+    m = int(rng.choice([2, 5, 30, 120]))
+    risks = rng.integers(0, m + 1, H) / m if rng.random() < 0.7 else rng.random(H)
+    weights = rng.exponential(size=H) ** rng.integers(1, 20)
+    weights[rng.random(H) < 0.2] = 0.0
+    weights[rng.integers(H)] = 1.0
+    prior = None if rng.random() < 0.5 else rng.exponential(size=H) ** rng.integers(1, 40) + 1e-300
+    weights /= weights.sum() * (1 + rng.choice([0.0, 5e-9, -5e-9]))
+    return weights, risks, m, None if prior is None else prior / prior.sum()
+
+
+@pytest.mark.parametrize("constant", ["exact", "paper"])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_never_below_real_arithmetic_and_hardly_above(distance, constant):
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        weights, risks, m, prior = random_problem(rng)
+        delta = float(rng.choice([1e-300, 1e-6, 0.01, 0.05, 0.5, 0.999999]))
+        got = bound(weights, risks, m, distance=distance, delta=delta, prior=prior, constant=constant)
+        truth = true_bound(weights, risks, m, distance, delta, prior, constant)
+        assert mp.mpf(got) >= truth
+        # 2e-12 is what the constants are rounded up by; a square root near zero magnifies it.
+        assert mp.mpf(got) - truth <= 3e-11 * (1 + truth)
+
+
+def test_many_classifiers_are_summed_in_blocks():
+    rng = np.random.default_rng(3)
+    H, m = 100_003, 50
+    weights, risks = rng.dirichlet(np.ones(H)), rng.integers(0, m + 1, H) / m
+    prior = rng.dirichlet(np.ones(H))
+    for p in (None, prior):
+        got = bound(weights, risks, m, prior=p)
+        L = math.fsum(weights * risks)
+        K = math.fsum(weights * np.log(weights / (1 / H if p is None else p)))
+        assert got == pytest.approx(get_distance("kl").bound_function(m)(L, K), rel=1e-12)
+        assert got >= get_distance("kl").upper(L, (K + log_constant("kl", m) - math.log(0.05)) / m * (1 - 1e-14))
+
+
+def test_zero_weights_and_zero_priors():
+    value = bound([1.0, 0.0], [0.1, 0.2], 100, prior=[0.5, 0.5])
+    assert value == pytest.approx(bound([1.0], [0.1], 100, delta=0.025), rel=1e-14)
+    assert bound([1.0, 0.0], [0.1, 0.2], 100, prior=[1.0, 0.0]) == pytest.approx(bound([1.0], [0.1], 100), rel=1e-14)
+    assert bound([0.5, 0.5], [0.1, 0.2], 100, prior=[1.0, 0.0]) == 1.0
+    for distance in ("pinsker", "ch", "linear", "squared"):
+        assert bound([0.5, 0.5], [0.1, 0.2], 100, distance=distance, prior=[1.0, 0.0]) == math.inf
+
+
+def test_subnormal_prior_and_weight():
+    value = bound([1.0, 0.0], [0.1, 0.2], 100, prior=[5e-324, 1.0], distance="linear")
+    assert value == pytest.approx(0.1 + (-math.log(5e-324) + log_constant("linear", 100) - math.log(0.05)) / 100)
+    assert bound([5e-324, 1.0], [0.1, 0.2], 100) == pytest.approx(bound([0.0, 1.0], [0.1, 0.2], 100), rel=1e-14)
+
+
+def test_all_but_kl_may_exceed_one():
+    assert bound([1.0], [0.9], 5, distance="squared") > 1
+    assert bound([1.0], [1.0], 5) == 1.0
+
+
+RISKS = st.lists(st.floats(0, 1), min_size=1, max_size=8)
+DELTAS = st.floats(1e-12, 0.999)
+SIZES = st.integers(1, 10**6)
+
+
+@given(RISKS, SIZES, DELTAS, st.randoms(use_true_random=False))
+def test_kl_is_at_most_pinsker_with_the_same_constant(risks, m, delta, random):
+    weights = np.array([random.random() + 1e-9 for _ in risks])
+    weights /= weights.sum()
+    arguments = {"delta": delta, "constant": "paper"}
+    kl = bound(weights, risks, m, **arguments)
+    assert kl <= bound(weights, risks, m, distance="pinsker", **arguments) * (1 + 1e-14)
+
+
+@given(
+    st.sampled_from(DISTANCES), SIZES, DELTAS, st.floats(0, 1), st.floats(0, 1), st.floats(0, 700), st.floats(0, 700)
+)
+def test_monotone_in_risk_and_divergence(distance, m, delta, risk, other_risk, kl, other_kl):
+    f = get_distance(distance).bound_function(m, delta)
+    low, high = f(min(risk, other_risk), min(kl, other_kl)), f(max(risk, other_risk), max(kl, other_kl))
+    # The true bounds are ordered; each is rounded up by a few units.
+    assert low <= high * (1 + 1e-14)
+    assert min(risk, other_risk) <= low
+
+
+@given(st.sampled_from(DISTANCES), RISKS, SIZES, DELTAS, DELTAS)
+def test_falls_as_delta_grows_and_is_at_least_the_risk(distance, risks, m, delta, other):
+    weights = np.full(len(risks), 1 / len(risks))
+    small, large = sorted((delta, other))
+    strict = bound(weights, risks, m, distance=distance, delta=small)
+    assert bound(weights, risks, m, distance=distance, delta=large) <= strict * (1 + 1e-14)
+    assert strict >= np.mean(risks) * (1 - 1e-15)
+
+
+def test_kinds_of_input():
+    exact = bound([0.25, 0.75], [0.5, 0.25], 64)
+    assert isinstance(exact, float)
+    assert bound(np.float32([0.25, 0.75]), np.float32([0.5, 0.25]), np.int64(64)) == exact
+    assert bound((0.25, 0.75), (0.5, 0.25), np.array(64), delta=np.float64(0.05)) == exact
+    assert bound(1.0, 0.25, 64) == bound([1.0], [0.25], 64)
+    assert bound([1, 0], [0, 1], 64) == bound([1.0, 0.0], [0.0, 1.0], 64)
+    third = np.full(3, 1 / 3, dtype=np.float32)  # sums to 1 + 3e-8: too far for double precision
+    assert bound(third, [0.1, 0.2, 0.3], 64) == pytest.approx(bound(np.full(3, 1 / 3), [0.1, 0.2, 0.3], 64), rel=1e-6)
+
+
+GOOD = {"weights": [0.5, 0.5], "risks": [0.1, 0.2], "m": 100}
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"m": 0}, ValueError, "m must be at least 1, got 0"),
+        ({"m": 10.0}, TypeError, "m must be an integer"),
+        ({"m": None}, TypeError, "m must be an integer"),
+        ({"delta": 0}, ValueError, "delta must be strictly between 0 and 1, got 0"),
+        ({"delta": 1.0}, ValueError, "delta must be strictly"),
+        ({"delta": math.nan}, ValueError, "delta must be strictly .* got nan"),
+        ({"delta": "0.05"}, TypeError, "delta must be a number"),
+        ({"delta": True}, TypeError, "delta must be a number"),
+        ({"risks": [0.1, 1.2]}, ValueError, r"risks must lie in \[0, 1\], got 1.2"),
+        ({"risks": [0.1, -0.2]}, ValueError, "risks must lie"),
+        ({"risks": [0.1, math.nan]}, ValueError, "risks must lie .* got nan"),
+        ({"risks": [0.1, math.inf]}, ValueError, "risks must lie .* got inf"),
+        ({"risks": [[0.1, 0.2]]}, ValueError, "risks must be one-dimensional"),
+        ({"risks": [0.1, [0.2]]}, ValueError, "risks must be an array of numbers"),
+        ({"risks": ["a", "b"]}, TypeError, "risks must be real numbers"),
+        ({"risks": [], "weights": []}, ValueError, "risks must hold at least one"),
+        ({"weights": [1.0]}, ValueError, r"weights must have one entry per risk, shape \(2,\), got shape \(1,\)"),
+        ({"weights": [0.5, 0.6]}, ValueError, "weights must sum to 1, got 1.1"),
+        ({"weights": [0.5, 0.5 + 2e-8]}, ValueError, "weights must sum to 1, got 1.00000001"),
+        ({"weights": [-0.5, 1.5]}, ValueError, "weights must be finite and non-negative, got -0.5"),
+        ({"weights": [math.nan, 1.0]}, ValueError, "weights must be finite and non-negative, got nan"),
+        ({"weights": [math.inf, 1.0]}, ValueError, "weights must be finite and non-negative, got inf"),
+        ({"weights": None}, TypeError, "weights must be real numbers"),
+        ({"prior": [0.2, 0.2]}, ValueError, "prior must sum to 1, got 0.4"),
+        ({"prior": [0.2, 0.3, 0.5]}, ValueError, "prior must have one entry per risk"),
+        ({"prior": [1.5, -0.5]}, ValueError, "prior must be finite and non-negative"),
+        ({"distance": "hellinger"}, ValueError, "unknown distance 'hellinger'; known are kl"),
+        ({"constant": "best"}, ValueError, "unknown constant 'best'; known are exact, paper"),
+        ({"constant": None}, TypeError, "constant must be a string"),
+    ],
+)
+def test_bad_input(changes, error, message):
+    with pytest.raises(error, match=message):
+        bound(**(GOOD | changes))

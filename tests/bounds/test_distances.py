@@ -1,0 +1,161 @@
+"""The distance objects: value, inverse, slopes, beta; and a sixth distance registered from outside."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from tests import oracles
+
+from pacbayes import DISTANCES, bound, kl_divergence, log_constant
+from pacbayes.bounds import Distance, get_distance, register_distance
+from pacbayes.bounds.distances import registry
+from pacbayes.bounds.distances.ch import ch_root
+from pacbayes.bounds.rounding import round_up
+
+CASES = [(L, x) for L in (1e-9, 0.003, 0.2, 0.5, 0.97) for x in (1e-9, 1e-4, 0.02, 0.6, 3.0)]
+
+
+def upper_in_mp(distance, L, x):
+    return oracles.bound_from(distance, mp.mpf(L), mp.mpf(x), 1, 1, mp.mpf(0))
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_value(distance):
+    rng = np.random.default_rng(1)
+    a, b = rng.random(50), rng.random(50)
+    truth = [float(oracles.PHI[distance](mp.mpf(u), mp.mpf(v))) for u, v in zip(a, b, strict=True)]
+    np.testing.assert_allclose(get_distance(distance).value(a, b), truth, rtol=1e-13, atol=1e-16)
+    assert get_distance(distance).value([0.1, 0.2], 0.3).shape == (2,)
+
+
+def test_ch_is_half_of_a_lower_bound_of_kl():
+    grid = np.linspace(0.0005, 0.9995, 400)
+    assert (2 * get_distance("ch").value(grid[:, None], grid) <= kl_divergence(grid[:, None], grid) + 1e-15).all()
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize(("L", "x"), CASES)
+def test_upper_is_the_inverse_rounded_up(distance, L, x):
+    truth = upper_in_mp(distance, L, x)
+    excess = mp.mpf(get_distance(distance).upper(L, x)) - truth
+    assert 0 <= excess <= 4e-15 * truth
+
+
+@pytest.mark.parametrize("distance", [d for d in DISTANCES if get_distance(d).two_sided])
+@pytest.mark.parametrize(("L", "x"), CASES)
+def test_lower_is_the_other_inverse_rounded_down(distance, L, x):
+    lower = get_distance(distance).lower(L, x)
+    if lower <= 0:
+        # phi may not reach x on this side; then the end of the interval is all that can be said.
+        assert distance != "kl" or lower == 0.0
+        return
+    # phi falls from 0 to L: at a valid lower end it has reached x, slightly inside it has not.
+    phi = oracles.PHI[distance]
+    assert phi(mp.mpf(L), mp.mpf(lower)) >= mp.mpf(x)
+    assert phi(mp.mpf(L), mp.mpf(lower) * (1 + mp.mpf("1e-11")) + mp.mpf("1e-14")) <= mp.mpf(x)
+
+
+def test_linear_has_no_lower_side():
+    assert not get_distance("linear").two_sided
+    with pytest.raises(NotImplementedError, match="linear bound is one-sided"):
+        get_distance("linear").lower(0.1, 0.1)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize(("L", "x"), [(0.003, 1e-4), (0.2, 0.02), (0.5, 0.6), (0.9, 0.001)])
+def test_slopes_and_ratio_against_numerical_derivatives(distance, L, x):
+    in_risk = mp.diff(lambda t: upper_in_mp(distance, t, x), mp.mpf(L), h=mp.mpf("1e-20"))
+    in_x = mp.diff(lambda t: upper_in_mp(distance, L, t), mp.mpf(x), h=mp.mpf("1e-20"))
+    got = get_distance(distance).slopes(L, x)
+    assert got == pytest.approx((float(in_risk), float(in_x)), rel=1e-11)
+    assert get_distance(distance).ratio(L, x) == pytest.approx(float(in_risk / in_x), rel=1e-11)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_partials_and_beta_of_the_bound_function(distance):
+    m, L, K, h = 150, 0.12, 1.7, 1e-5
+    f = get_distance(distance).bound_function(m, 0.03)
+    in_risk, in_kl = f.partials(L, K)
+    assert in_risk == pytest.approx((f(L + h, K) - f(L - h, K)) / (2 * h), rel=1e-6)
+    assert in_kl == pytest.approx((f(L, K + h) - f(L, K - h)) / (2 * h), rel=1e-6)
+    assert f.beta(L, K) == pytest.approx(in_risk / in_kl, rel=1e-12)
+
+
+def test_beta_is_the_papers_formula():
+    m, L, K, delta = 200, 0.1, 2.0, 0.01
+    c = {d: K + log_constant(d, m) - math.log(delta) for d in DISTANCES}
+    beta = {d: get_distance(d).bound_function(m, delta).beta(L, K) for d in DISTANCES}
+    t, slope = ch_root(c["ch"] / (2 * m - 1))
+    r = bound([1.0], [L], m, delta=delta * math.exp(-K))
+    assert beta["linear"] == m
+    assert beta["squared"] == pytest.approx(2 * math.sqrt(m * c["squared"]), rel=1e-12)
+    assert beta["pinsker"] == pytest.approx(2 * math.sqrt(2 * m * c["pinsker"]), rel=1e-12)
+    assert beta["ch"] == pytest.approx((2 * m - 1) * 2 * math.sqrt(t) / slope, rel=1e-12)
+    assert beta["kl"] == pytest.approx(m * math.log(r * (1 - L) / (L * (1 - r))), rel=1e-11)
+
+
+def test_slopes_at_the_corners():
+    assert get_distance("kl").slopes(1.0, 0.1) == (0.0, 0.0)
+    assert get_distance("kl").slopes(0.2, 0.0) == (1.0, math.inf)
+    in_risk, in_x = get_distance("kl").slopes(0.0, 0.5)
+    assert in_risk == math.inf
+    assert in_x == pytest.approx(math.exp(-0.5))
+    for name in ("squared", "pinsker", "ch"):
+        assert get_distance(name).slopes(0.2, 0.0) == (1.0, math.inf)
+
+
+def test_ch_root_and_slope():
+    for R in np.geomspace(1e-12, 10, 300):
+        t, slope = ch_root(float(R))
+        truth = oracles.ch_root(float(R))
+        assert abs(t / truth - 1) < 1e-15
+        true_slope = 1 / (1 + mp.mpf(4) / 9 * truth + mp.mpf(16) / 45 * truth**2)
+        assert abs(slope / true_slope - 1) < 1e-15
+    assert ch_root(0.0) == (0.0, 1.0)
+
+
+class Catoni(Distance):
+    """Catoni's bound for a fixed C: phi = -ln(1 - l (1 - e^-C)) - C l_hat, whose moment is exactly one."""
+
+    name = "catoni"
+    two_sided = False
+    C = 2.0
+
+    def value(self, empirical, true):
+        return -np.log1p(np.asarray(true) * math.expm1(-self.C)) - self.C * np.asarray(empirical)
+
+    def exact_log_constant(self, m):
+        return 0.0
+
+    def upper(self, empirical, x):
+        return round_up(math.expm1(-self.C * empirical - x) / math.expm1(-self.C), 8)
+
+    def slopes(self, empirical, x):
+        in_x = -math.exp(-self.C * empirical - x) / math.expm1(-self.C)
+        return self.C * in_x, in_x
+
+
+@pytest.fixture
+def catoni(monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    register_distance(Catoni())
+
+
+@pytest.mark.usefixtures("catoni")
+def test_a_sixth_distance_in_one_class():
+    moments = get_distance("catoni").log_moment(40, np.linspace(0, 1, 21))
+    np.testing.assert_allclose(moments, 0.0, atol=1e-13)  # the claimed constant is the supremum
+    L, K, m, delta = 0.2, math.log(2), 300, 0.05
+    truth = (1 - math.exp(-2 * L - (K - math.log(delta)) / m)) / (1 - math.exp(-2))
+    assert bound([1, 0], [L, 0.3], m, distance="catoni", delta=delta) == pytest.approx(truth, rel=1e-13)
+    assert get_distance("catoni").bound_function(m, delta).beta(L, K) == pytest.approx(2 * m)
+
+
+def test_registration_is_by_name_and_once():
+    assert "catoni" not in registry._REGISTRY
+    assert DISTANCES == ("kl", "pinsker", "ch", "linear", "squared")
+    with pytest.raises(ValueError, match="unknown distance 'catoni'"):
+        get_distance("catoni")
+    with pytest.raises(TypeError, match="instance of Distance"):
+        register_distance(Catoni)

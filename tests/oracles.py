@@ -1,0 +1,93 @@
+"""Independent references in arbitrary precision; nothing here uses pacbayes."""
+
+import mpmath as mp
+
+mp.mp.dps = 60
+
+
+def kl(p, r):
+    """Binary kl of two mpf, with log1p so that numbers near 1e-300 keep their digits."""
+    total = mp.mpf(0)
+    if p > 0:
+        total += p * mp.log(p / r) if r > 0 else mp.inf
+    if p < 1:
+        total += (1 - p) * (mp.log1p(-p) - mp.log1p(-r)) if r < 1 else mp.inf
+    return total
+
+
+def bisect(function, low, high, steps=250):
+    """Largest argument at which an increasing function is at most zero."""
+    for _ in range(steps):
+        middle = (low + high) / 2
+        if function(middle) > 0:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def kl_upper(p, x):
+    p, x = mp.mpf(p), mp.mpf(x)
+    return bisect(lambda r: kl(p, r) - x, p, mp.mpf(1))
+
+
+def ch_polynomial(d):
+    return d**2 + mp.mpf(2) / 9 * d**4 + mp.mpf(16) / 135 * d**6
+
+
+def ch_root(R):
+    R = mp.mpf(R)
+    return bisect(lambda t: t + mp.mpf(2) / 9 * t**2 + mp.mpf(16) / 135 * t**3 - R, mp.mpf(0), R)
+
+
+PHI = {
+    "kl": kl,
+    "pinsker": lambda a, b: 2 * (a - b) ** 2,
+    "squared": lambda a, b: (a - b) ** 2,
+    "linear": lambda a, b: b - a,
+    "ch": lambda a, b: ch_polynomial(a - b),
+}
+
+
+def moment(distance, m, risk):
+    """E exp(n phi(k/m, risk)) by the plain sum."""
+    n, risk = (2 * m - 1 if distance == "ch" else m), mp.mpf(risk)
+    return mp.fsum(
+        mp.binomial(m, k) * risk**k * (1 - risk) ** (m - k) * mp.exp(n * PHI[distance](mp.mpf(k) / m, risk))
+        for k in range(m + 1)
+    )
+
+
+def log_constant(distance, m, kind):
+    """ln I(m) by its definition; not for ch, exact, whose supremum has no closed form."""
+    if distance == "linear":
+        return m * (1 / (mp.e - 1) + mp.log(1 - 1 / mp.e))
+    if kind == "paper":
+        return mp.log(4 * m * (1 - mp.exp(-ch_polynomial(mp.mpf(1) / 2))) if distance == "ch" else 2 * mp.sqrt(m))
+    if distance == "ch":
+        raise ValueError("the supremum of ch has no closed form")
+    # kl: any risk in (0, 1) will do.
+    return mp.log(moment(distance, m, mp.mpf(1) / 2))
+
+
+def risk_and_divergence(weights, risks, prior=None):
+    """L and K of the distributions after normalisation in real arithmetic."""
+    q = [mp.mpf(float(w)) for w in weights]
+    p = [mp.mpf(1)] * len(q) if prior is None else [mp.mpf(float(w)) for w in prior]
+    total_q, total_p = mp.fsum(q), mp.fsum(p)
+    q, p = [w / total_q for w in q], [w / total_p for w in p]
+    L = mp.fsum(w * mp.mpf(float(risk)) for w, risk in zip(q, risks, strict=True))
+    K = mp.fsum(w * mp.log(w / v) for w, v in zip(q, p, strict=True) if w > 0)
+    return L, K
+
+
+def bound_from(distance, L, K, m, delta, log_i):
+    """B = f(L, K) for a given ln I."""
+    x = max((K + log_i - mp.log(mp.mpf(delta))) / (2 * m - 1 if distance == "ch" else m), mp.mpf(0))
+    return {
+        "linear": lambda: L + x,
+        "squared": lambda: L + mp.sqrt(x),
+        "pinsker": lambda: L + mp.sqrt(x / 2),
+        "ch": lambda: L + mp.sqrt(ch_root(x)),
+        "kl": lambda: kl_upper(L, x),
+    }[distance]()
