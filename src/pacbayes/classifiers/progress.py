@@ -10,8 +10,12 @@ DELAY_SECONDS = 2.0
 
 
 @contextmanager
-def progress(description: str, total: int, delay: float = DELAY_SECONDS) -> Iterator[Callable[[int], None]]:
+def progress(
+    description: str, total: int, show: bool = True, delay: float = DELAY_SECONDS
+) -> Iterator[Callable[[int], None]]:
     """Yield a function that is told how many of `total` steps were done since the last time.
+
+    Without `show` there is no bar: work inside other work that has one.
 
     Examples
     --------
@@ -19,7 +23,7 @@ def progress(description: str, total: int, delay: float = DELAY_SECONDS) -> Iter
     ...     advance(1)
     ...     advance(1)
     """
-    if not sys.stderr.isatty():
+    if not (show and sys.stderr.isatty()):
         yield lambda steps: None
         return
     from rich.console import Console

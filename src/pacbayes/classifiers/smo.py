@@ -12,9 +12,10 @@ smallest among those that can shrink; the excess is the KKT violation.
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from pacbayes.bounds.rounding import EPS
+from pacbayes.classifiers.compiled import compiled
 
 # A pair of (nearly) equal rows has no curvature: this floor makes the step long enough to reach a bound, as in LIBSVM.
 _FLAT = 1e-12
@@ -24,12 +25,7 @@ _DRIFT = 0.01
 _FAST = {"nnan", "nsz", "contract"}
 
 
-def _compiled(function: Any) -> Any:
-    """Compile and cache; without the cache where no folder can be written, rather than not at all."""
-    try:
-        return njit(fastmath=_FAST, nogil=True, cache=True)(function)
-    except RuntimeError:
-        return njit(fastmath=_FAST, nogil=True)(function)
+_compiled = compiled(fastmath=_FAST)
 
 
 @_compiled

@@ -1,10 +1,6 @@
 """Support vector machines for many regularisation parameters at the price of a few."""
 
-import sys
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from pacbayes.bounds.validation import FloatArray, check_numbers
+from pacbayes.classifiers.compiled import compile_notice
 from pacbayes.classifiers.progress import progress
 
 # LIBSVM's own limit on the iterations for one machine.
@@ -24,7 +21,6 @@ _STAGES_PER_CALL = 50
 # Rows of K compared with its columns at a time, so that the check needs no second matrix.
 _ROWS_PER_CHECK = 256
 _SYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
-_COMPILE_NOTICE = "pacbayes: compiling the support vector machine solver (once; the result is cached) ...\n"
 
 
 @dataclass(frozen=True)
@@ -39,6 +35,14 @@ class SVMPath:
         :math:`y_i \alpha_i`.
     intercept, n_iter, kkt_violation, converged : ndarrays of shape (H,)
         `kkt_violation` is the optimality gap of the dual, at most the tolerance where `converged`.
+
+    Examples
+    --------
+    >>> from pacbayes import svm_path
+    >>> path = svm_path([[1.0, 0.0], [0.0, 1.0]], [1, -1], [2.0, 1.0])
+    >>> path.dual_coef
+    array([[ 0.5, -0.5],
+           [ 1. , -1. ]])
     """
 
     lambdas: FloatArray
@@ -135,18 +139,6 @@ def _stages(lambdas: FloatArray, scale: float) -> tuple[FloatArray, NDArray[np.i
     return np.array(costs), np.array(rows, dtype=np.int64)
 
 
-@contextmanager
-def _compile_notice(delay: float = 1.0) -> Iterator[None]:
-    """Say on stderr that something is compiled, if it takes longer than `delay` seconds."""
-    timer = threading.Timer(delay, lambda: sys.stderr.write(_COMPILE_NOTICE))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-3, max_iter: int = MAX_ITER) -> SVMPath:
     r"""Train a support vector machine for every regularisation parameter on one kernel matrix.
 
@@ -198,26 +190,33 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
         raise ValueError(f"tol must be positive and finite, got {tol!r}")
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
-    path = solve_path(kernel, signs, lambdas, tol, max_iter)
-    warn_unconverged(path, max_iter)
+    path = solve_path(kernel, signs, lambdas, tol, max_iter, show=True)
+    warn_unconverged(path.lambdas, path.kkt_violation, path.converged, max_iter)
     return path
 
 
-def warn_unconverged(path: SVMPath, max_iter: int) -> None:
-    """Issue one `ConvergenceWarning` if any machine of the path stopped early."""
-    if not path.converged.all():
-        worst = int(np.argmax(path.kkt_violation))
+def warn_unconverged(
+    lambdas: FloatArray, kkt_violation: FloatArray, converged: NDArray[np.bool_], max_iter: int = MAX_ITER
+) -> None:
+    """Issue one `ConvergenceWarning` if any machine stopped early, for the caller's caller."""
+    if not converged.all():
+        worst = int(np.argmax(kkt_violation))
         warnings.warn(
-            f"{np.count_nonzero(~path.converged)} of {path.lambdas.size} support vector machines stopped at max_iter="
-            f"{max_iter} iterations; the largest KKT violation is {path.kkt_violation[worst]:.3g} at "
-            f"lambda={path.lambdas[worst]:g}",
+            f"{np.count_nonzero(~converged)} of {converged.size} support vector machines stopped at max_iter="
+            f"{max_iter} iterations; the largest KKT violation is {kkt_violation[worst]:.3g} at "
+            f"lambda={lambdas[worst]:g}",
             ConvergenceWarning,
             stacklevel=3,
         )
 
 
 def solve_path(
-    kernel: NDArray[Any], signs: FloatArray, lambdas: FloatArray, tol: float = 1e-3, max_iter: int = MAX_ITER
+    kernel: NDArray[Any],
+    signs: FloatArray,
+    lambdas: FloatArray,
+    tol: float = 1e-3,
+    max_iter: int = MAX_ITER,
+    show: bool = False,
 ) -> SVMPath:
     """Do the work of `svm_path` on arguments already checked, without its warning."""
     run_stages = load_solver(kernel.dtype)
@@ -226,7 +225,7 @@ def solve_path(
     s, f, state = np.zeros(m), np.zeros(m), np.zeros(6)
     dual_coef, intercept, violation = np.empty((h, m)), np.empty(h), np.empty(h)
     n_iter = np.empty(h, dtype=np.int64)
-    with progress("support vector machines", costs.size) as advance:
+    with progress("support vector machines", costs.size, show) as advance:
         for start in range(0, costs.size, _STAGES_PER_CALL):
             part = slice(start, start + _STAGES_PER_CALL)
             run_stages(
@@ -239,7 +238,7 @@ def solve_path(
 
 def load_solver(dtype: np.dtype[Any]) -> Any:
     """Return the compiled solver for kernels of this precision; numba is imported here, when first needed."""
-    with _compile_notice():
+    with compile_notice():
         from pacbayes.classifiers import smo
 
         smo.compile_for(dtype)

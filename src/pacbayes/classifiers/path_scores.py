@@ -1,0 +1,91 @@
+"""Decision values of a whole path on new rows, at the price of what changes along it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from pacbayes.bounds.rounding import EPS
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.classifiers.svm_path import SVMPath
+
+# Machines looked at together when the changes are collected: bounds the temporary memory.
+_MACHINES_PER_BLOCK = 64
+# A sparse product costs about this many times more per entry than a dense one.
+_SPARSE_PRICE = 16
+# Decisions closer to zero than this part of the sum of the terms' sizes are rounding, hence ties.
+_TIE = 1e-13
+
+
+@dataclass(frozen=True)
+class PathScores:
+    r"""A path in the form in which new rows are scored: by what changes from one machine to the next.
+
+    In :math:`s = y \alpha / C`, neighbours on a fine grid differ in few variables.  With the differences as a sparse
+    matrix the scores of all machines are its product with the kernel, summed up from machine to machine.  Where most
+    variables change, the ordinary product is cheaper and is used.
+    """
+
+    path: SVMPath
+    order: NDArray[np.int64]
+    changes: csr_array | None
+    units: FloatArray
+    ties: FloatArray
+
+    def positive(self, K: FloatArray) -> NDArray[np.bool_]:
+        """Return which decisions are at least zero, shape (H, n), for kernel values of training rows by new rows.
+
+        Ties go to the positive class, as in scikit-learn's `SVC`.
+        """
+        if self.changes is None:
+            decisions = self.path.dual_coef @ K
+            decisions += self.path.intercept[:, None]
+            return decisions >= -self.ties[:, None]
+        decisions = self.changes @ K
+        np.cumsum(decisions, axis=0, out=decisions)
+        # u f + b >= -tie, without another pass over the matrix
+        positive = np.empty(decisions.shape, dtype=np.bool_)
+        thresholds = (-self.ties - self.path.intercept)[self.order] / self.units
+        positive[self.order] = decisions >= thresholds[:, None]
+        return positive
+
+
+def path_scores(path: SVMPath, kernel_size: float) -> PathScores:
+    """Prepare a path for scoring; `kernel_size` is the size of its kernel's entries, for telling ties from rounding."""
+    order = np.argsort(-path.lambdas, kind="stable")
+    units = _units(path, order)
+    sizes = np.array([np.abs(row).sum() for row in path.dual_coef])
+    ties = _TIE * (1.0 + np.abs(path.intercept) + kernel_size * sizes)
+    parts, stored, limit = [], 0, path.dual_coef.size // _SPARSE_PRICE
+    before = np.zeros((1, path.dual_coef.shape[1]))
+    for start in range(0, order.size, _MACHINES_PER_BLOCK):
+        block = slice(start, start + _MACHINES_PER_BLOCK)
+        s = path.dual_coef[order[block]] / units[block, None]
+        differences = np.diff(s, axis=0, prepend=before)
+        # Multiplying by C and dividing again may move a variable that stood still by a unit in the last place.
+        differences[np.abs(differences) <= 4.0 * EPS * np.abs(s)] = 0.0
+        before = s[-1:]
+        parts.append(csr_array(differences))
+        stored += parts[-1].nnz
+        if stored > limit:
+            return PathScores(path, order, None, units, ties)
+    return PathScores(path, order, vstack(parts, format="csr"), units, ties)
+
+
+def _units(path: SVMPath, order: NDArray[np.int64]) -> FloatArray:
+    """Return C per machine, in order; machines that share the solution of the one before share its unit as well."""
+    units = 1.0 / path.lambdas[order]
+    for position in range(1, order.size):
+        if np.array_equal(path.dual_coef[order[position]], path.dual_coef[order[position - 1]]):
+            units[position] = units[position - 1]
+    return units
+
+
+def decisions_of_one(coef: FloatArray, intercept: float, K: FloatArray, kernel_size: float) -> FloatArray:
+    """Return the decision values of one machine, ties as zero, for kernel values of new rows by training rows."""
+    decisions: Any = K @ coef + intercept
+    tie = _TIE * (1.0 + abs(intercept) + kernel_size * float(np.abs(coef).sum()))
+    decisions[np.abs(decisions) <= tie] = 0.0
+    return np.asarray(decisions, dtype=np.float64)
