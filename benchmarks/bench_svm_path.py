@@ -1,36 +1,32 @@
 """1990 support vector machines by `svm_path` against loops of scikit-learn's SVC.
 
-Prints ratios of medians of three, on one core for both.  The grid is 0.1, 0.11, ..., 19.99; each side trains on m rows and
-predicts as many others.  The loops are timed on 20 lambdas, evenly spread, and scaled up to 1990.
+Prints ratios of medians of three, on one core for both.  The grid is 0.1, 0.11, ..., 19.99; each side trains on m rows
+and predicts as many others.  The loops are timed on 20 lambdas, evenly spread, and scaled up to 1990.
 
   loop         SVC(C, gamma).fit(X, y).predict(X_new) for every lambda
   precomputed  the best that can be done with SVC: one kernel matrix, kernel="precomputed", predictions as one product
   10 x         the time for 19900 lambdas on the same range over the time for 1990, for svm_path and with predictions
 
-Then, for independent splits, `svm_set` against a plain loop of StandardScaler and SVC, on the same number of cores (threads
-for the one, joblib processes for the other), with the same splits and the same kernel widths given to both.
+Then, for independent splits, `svm_set` against a plain loop of StandardScaler and SVC, on the same number of cores
+(threads for the one, joblib processes for the other), with the same splits and the same kernel widths given to both.
 
-Wdbc is real.  The others have the shape and difficulty of the paper's data, from generators: waveform (m = 1323, two of the
-three classes), 57 correlated features with 5 % of labels flipped for Spambase (m = 1840), 22 categorical features as
-116 binary columns with a rule that separates the classes for Mushroom (m = 2257).
+Wdbc is real.  The others are synthetic, with the shape of the paper's data and about their difficulty: waveform
+(m = 1323, two of the three classes), 57 correlated features with 5 % of labels flipped for Spambase (m = 1840), 22
+categorical features as 116 binary columns with a rule that separates the classes for Mushroom (m = 2257).
 
 Run: python benchmarks/bench_svm_path.py [--quick]
 """
 
 import argparse
-import os
 import sys
 import time
-
-# One core for both sides; before NumPy is imported.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from pacbayes import sigest, svm_path, svm_set
 from pacbayes.classifiers.kernels import Kernel
@@ -119,7 +115,8 @@ def shared(name, X, y, m):
     t_fine, _ = timed(lambda: ours(rows, signs, new, gamma, fine))
     print(
         f"{name:14s} m = {m:4d}  svm_path {t_path:7.3f} s, with kernels and predictions {t_ours:7.3f} s"
-        f"  loop {t_loop * scale / t_ours:6.0f} x  precomputed {(t_kernels + t_fits * scale + t_product) / t_ours:5.0f} x"
+        f"  loop {t_loop * scale / t_ours:6.0f} x"
+        f"  precomputed {(t_kernels + t_fits * scale + t_product) / t_ours:5.0f} x"
         f"  10 x: {t_path_fine / t_path:4.1f}, with predictions {t_fine / t_ours:4.1f}"
         f"  predictions that differ {np.mean(positive[PROBES] != expected):.3%}"
         f"  iterations per lambda {path.n_iter.mean():.0f}",
@@ -164,8 +161,9 @@ def main():
     quick = parser.parse_args().quick
     svm_path(np.eye(4), [1, 1, -1, -1], [1.0])  # compile
     ours(np.eye(4), np.array([1.0, 1, -1, -1]), np.eye(4), 1.0, np.array([1.0]))
-    for name, X, y, m in samples(quick):
-        shared(name, X, y, m)
+    with threadpool_limits(1):
+        for name, X, y, m in samples(quick):
+            shared(name, X, y, m)
     for name, X, y, m in samples(quick):
         if m in (1323, 1840):
             for jobs in sorted({1, cpu_count()}):

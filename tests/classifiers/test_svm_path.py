@@ -235,6 +235,7 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 
+@pytest.mark.slow  # it compiles
 def test_second_start_does_not_compile_and_the_first_says_so(tmp_path):
     run = [sys.executable, "-c", PROGRAM]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from pacbayes.bounds.rounding import EPS
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.svm_path import SVMPath
 
-# Machines looked at together when the changes are collected: bounds the temporary memory.
-_MACHINES_PER_BLOCK = 64
+# Memory of the machines looked at together when the changes are collected.
+_BYTES_PER_BLOCK = 2**20
 # A sparse product costs about this many times more per entry than a dense one.
 _SPARSE_PRICE = 16
 # Decisions closer to zero than this part of the sum of the terms' sizes are rounding, hence ties.
@@ -55,32 +55,43 @@ class PathScores:
 def path_scores(path: SVMPath, kernel_size: float) -> PathScores:
     """Prepare a path for scoring; `kernel_size` is the size of its kernel's entries, for telling ties from rounding."""
     order = np.argsort(-path.lambdas, kind="stable")
-    units = _units(path, order)
-    sizes = np.array([np.abs(row).sum() for row in path.dual_coef])
-    ties = _TIE * (1.0 + np.abs(path.intercept) + kernel_size * sizes)
-    parts, stored, limit = [], 0, path.dual_coef.size // _SPARSE_PRICE
-    before = np.zeros((1, path.dual_coef.shape[1]))
-    for start in range(0, order.size, _MACHINES_PER_BLOCK):
-        block = slice(start, start + _MACHINES_PER_BLOCK)
-        s = path.dual_coef[order[block]] / units[block, None]
-        differences = np.diff(s, axis=0, prepend=before)
+    h, m = path.dual_coef.shape
+    length = max(1, _BYTES_PER_BLOCK // (8 * m))
+    units, sizes = 1.0 / path.lambdas[order], np.empty(h)
+    counts, columns, values = np.zeros(h, dtype=np.int64), [], []
+    before, s_before = np.zeros((1, m)), np.zeros((1, m))
+    for start in range(0, h, length):
+        block = slice(start, start + length)
+        coefs = path.dual_coef[order[block]]
+        sizes[order[block]] = np.abs(coefs).sum(axis=1)
+        same = (np.diff(coefs, axis=0, prepend=before) == 0.0).all(axis=1)
+        _share_units(units, start, same)
+        s = coefs / units[block, None]
+        differences = np.diff(s, axis=0, prepend=s_before)
         # Multiplying by C and dividing again may move a variable that stood still by a unit in the last place.
-        differences[np.abs(differences) <= 4.0 * EPS * np.abs(s)] = 0.0
-        before = s[-1:]
-        parts.append(csr_array(differences))
-        stored += parts[-1].nnz
-        if stored > limit:
-            return PathScores(path, order, None, units, ties)
-    return PathScores(path, order, vstack(parts, format="csr"), units, ties)
+        machines, changed = np.nonzero(np.abs(differences) > 4.0 * EPS * np.abs(s))
+        counts[block] = np.bincount(machines, minlength=len(s))
+        columns.append(changed.astype(np.int32))
+        values.append(differences[machines, changed])
+        before, s_before = coefs[-1:], s[-1:]
+        if counts.sum() > path.dual_coef.size // _SPARSE_PRICE:
+            columns = []
+            break
+    changes = None
+    if columns:
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        changes = csr_array((np.concatenate(values), np.concatenate(columns), starts), shape=(h, m))
+    else:
+        sizes = np.array([np.abs(row).sum() for row in path.dual_coef])
+    ties = _TIE * (1.0 + np.abs(path.intercept) + kernel_size * sizes)
+    return PathScores(path, order, changes, units, ties)
 
 
-def _units(path: SVMPath, order: NDArray[np.int64]) -> FloatArray:
-    """Return C per machine, in order; machines that share the solution of the one before share its unit as well."""
-    units = 1.0 / path.lambdas[order]
-    for position in range(1, order.size):
-        if np.array_equal(path.dual_coef[order[position]], path.dual_coef[order[position - 1]]):
+def _share_units(units: FloatArray, start: int, same: NDArray[np.bool_]) -> None:
+    """Give machines that share the solution of the one before its unit as well: nothing changes there."""
+    for position in np.flatnonzero(same) + start:
+        if position > 0:
             units[position] = units[position - 1]
-    return units
 
 
 def decisions_of_one(coef: FloatArray, intercept: float, K: FloatArray, kernel_size: float) -> FloatArray:

@@ -49,13 +49,14 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
     pairs = int(frac * len(rows))
     if pairs < 1:
         raise ValueError(f"frac must give at least one pair of rows, got {frac!r} of {len(rows)}")
-    if (rows == rows[0]).all():
+    # Rows may differ and their squared distances still underflow to zero.
+    if not np.square(rows - rows[0]).any():
         raise ValueError("X must hold rows that differ: all are equal, so no kernel width fits; give gamma a number")
     return _estimate(rows, pairs, generator(random_state))
 
 
 def _estimate(rows: FloatArray, pairs: int, rng: np.random.Generator) -> float:
-    """Draw pairs until some differ; rows that all equal each other were refused before."""
+    """Draw pairs until some differ, as some do: equal rows were refused before."""
     sigma = np.nan
     while np.isnan(sigma):
         first, second = rng.integers(len(rows), size=(2, pairs))

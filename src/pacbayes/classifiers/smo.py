@@ -4,9 +4,9 @@ Importing this module imports numba; `svm_path` does so when it is first called.
 
 The dual problem is solved in :math:`s_i = y_i \alpha_i / C`, which lies in [lower, upper] = [0, 1] for positive and
 [-1, 0] for negative labels.  In these variables the solution for one `C` is the starting point for the next as it
-stands: what was at its bound is exactly at its new bound, and :math:`f = K s` needs no update.  With
-:math:`v = y - C f`, a solution is optimal when the largest `v` among variables that can grow does not exceed the
-smallest among those that can shrink; the excess is the KKT violation.
+stands: what was at its bound is exactly at its new bound, and :math:`K s` needs no update.  With :math:`v = y - C K s`,
+a solution is optimal when the largest `v` among variables that can grow does not exceed the smallest among those that
+can shrink; the excess is the KKT violation.
 """
 
 from typing import Any
@@ -19,52 +19,51 @@ from pacbayes.classifiers.compiled import compiled
 
 # A pair of (nearly) equal rows has no curvature: this floor makes the step long enough to reach a bound, as in LIBSVM.
 _FLAT = 1e-12
-# `f` is recomputed when the rounding errors of its updates may have reached this part of the tolerance.
+# `g` is recomputed when the rounding errors of its updates may have reached this part of the tolerance.
 _DRIFT = 0.01
 # No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
 _FAST = {"nnan", "nsz", "contract"}
 
 
-_compiled = compiled(fastmath=_FAST)
+_compiled = compiled(fastmath=_FAST, error_model="numpy")
+
+# The three loops over all variables below write one array and read few: with more, the compiler gives up proving that
+# they do not overlap and computes one number at a time.  Hence `up` and `down`: the label where a variable can grow
+# (shrink), minus (plus) infinity where it cannot, so that v among them is up - g and down - g, without comparisons.
+# What is kept is g = C K s rather than v = y - g, whose digits would be lost when C is small and g tiny.
 
 
 @_compiled
-def _extremes(cost, y, f, s, lower, upper, v):  # type: ignore[no-untyped-def]
-    """Store v = y - C f; return its largest value among growable and smallest among shrinkable variables."""
+def _extremes(g, up, down):  # type: ignore[no-untyped-def]
+    """Return the largest v among growable and the smallest among shrinkable variables."""
     largest, smallest = -np.inf, np.inf
-    for t in range(y.size):
-        value = y[t] - cost * f[t]
-        v[t] = value
-        up = value if s[t] < upper[t] else -np.inf
-        down = value if s[t] > lower[t] else np.inf
-        largest = up if up > largest else largest
-        smallest = down if down < smallest else smallest
+    for t in range(g.size):
+        high, low = up[t] - g[t], down[t] - g[t]
+        largest = high if high > largest else largest
+        smallest = low if low < smallest else smallest
     return largest, smallest
 
 
 @_compiled
-def _move(cost, y, f, s, lower, upper, v, step, row_i, row_j):  # type: ignore[no-untyped-def]
-    """Update f after `step` along the pair (i, j); otherwise `_extremes`, in the same pass over memory."""
+def _move(g, up, down, step, row_i, row_j):  # type: ignore[no-untyped-def]
+    """Update g after a `step` (times C) along the pair (i, j); otherwise `_extremes`, in the same pass over memory."""
     largest, smallest = -np.inf, np.inf
-    for t in range(y.size):
+    for t in range(g.size):
         # The difference of two single-precision entries must not be rounded to single precision.
-        f[t] += step * (np.float64(row_i[t]) - np.float64(row_j[t]))
-        value = y[t] - cost * f[t]
-        v[t] = value
-        up = value if s[t] < upper[t] else -np.inf
-        down = value if s[t] > lower[t] else np.inf
-        largest = up if up > largest else largest
-        smallest = down if down < smallest else smallest
+        value = g[t] + step * (np.float64(row_i[t]) - np.float64(row_j[t]))
+        g[t] = value
+        high, low = up[t] - value, down[t] - value
+        largest = high if high > largest else largest
+        smallest = low if low < smallest else smallest
     return largest, smallest
 
 
 @_compiled
-def _gains(largest, diagonal_i, diagonal, row_i, v, s, lower, gain):  # type: ignore[no-untyped-def]
+def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):  # type: ignore[no-untyped-def]
     """Store by how much each partner j would lower the dual objective (up to a factor); return the largest gain."""
     top = 0.0
-    for t in range(v.size):
-        slope = largest - v[t]
-        slope = slope if s[t] > lower[t] else 0.0
+    for t in range(g.size):
+        slope = largest - (down[t] - g[t])
         slope = slope if slope > 0.0 else 0.0
         curvature = diagonal_i + diagonal[t] - 2.0 * row_i[t]
         curvature = curvature if curvature > _FLAT else _FLAT
@@ -92,42 +91,52 @@ def _step(i, j, longest, s, lower, upper):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _recompute(K, s, f):  # type: ignore[no-untyped-def]
-    """Set f = K s afresh."""
-    f[:] = 0.0
-    for j in range(s.size):
-        if s[j] != 0.0:
-            for t in range(s.size):
-                f[t] += s[j] * K[j, t]
+def _mark(t, s, lower, upper, up, down):  # type: ignore[no-untyped-def]
+    """Note whether variable t can grow and shrink; its label is the sum of its bounds."""
+    up[t] = lower[t] + upper[t] if s[t] < upper[t] else -np.inf
+    down[t] = lower[t] + upper[t] if s[t] > lower[t] else np.inf
 
 
 @_compiled
-def _solve(K, y, diagonal, top_of_diagonal, cost, s, f, updates, tol, max_iter, lower, upper, v, gain):  # type: ignore[no-untyped-def]
-    """Bring (s, f) to the solution at `cost`; return iterations, violation and the updates of f since recomputed."""
-    # |f| <= sum |s| max K <= m max K, so m times this bounds the rounding error of v per update.
-    error = EPS * cost * top_of_diagonal
-    largest, smallest = _extremes(cost, y, f, s, lower, upper, v)
+def _recompute(K, cost, s, g):  # type: ignore[no-untyped-def]
+    """Set g = C K s afresh."""
+    g[:] = 0.0
+    for j in range(s.size):
+        if s[j] != 0.0:
+            for t in range(s.size):
+                g[t] += s[j] * K[j, t]
+    g *= cost
+
+
+@_compiled
+def _solve(K, y, diagonal, size, cost, s, g, updates, tol, max_iter, lower, upper, up, down, gain):  # type: ignore[no-untyped-def]
+    """Bring (s, g) to the solution at `cost`; return iterations, violation and the updates of g since recomputed."""
+    # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
+    error = EPS * cost * size * s.size
+    largest, smallest = _extremes(g, up, down)
     n_iter = 0
     while True:
         converged = largest - smallest <= tol
         # Recomputing costs as much as m iterations: once per m of them, and before anything is called converged.
-        if (converged or updates > s.size) and updates * error * s.size > _DRIFT * tol:
-            _recompute(K, s, f)
+        if (converged or updates > s.size) and updates * error > _DRIFT * tol:
+            _recompute(K, cost, s, g)
             updates = 0
-            largest, smallest = _extremes(cost, y, f, s, lower, upper, v)
+            largest, smallest = _extremes(g, up, down)
             converged = largest - smallest <= tol
         if converged or n_iter >= max_iter:
             break
         i = 0
-        while v[i] != largest or s[i] >= upper[i]:
+        while up[i] - g[i] != largest:
             i += 1
-        top = _gains(largest, diagonal[i], diagonal, K[i], v, s, lower, gain)
+        top = _gains(largest, diagonal[i], diagonal, K[i], g, down, gain)
         j = 0
         while gain[j] != top:
             j += 1
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _FLAT)
-        step = _step(i, j, (v[i] - v[j]) / (cost * curvature), s, lower, upper)
-        largest, smallest = _move(cost, y, f, s, lower, upper, v, step, K[i], K[j])
+        step = _step(i, j, ((y[i] - g[i]) - (y[j] - g[j])) / (cost * curvature), s, lower, upper)
+        _mark(i, s, lower, upper, up, down)
+        _mark(j, s, lower, upper, up, down)
+        largest, smallest = _move(g, up, down, cost * step, K[i], K[j])
         n_iter += 1
         updates += 1
     # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
@@ -135,17 +144,18 @@ def _solve(K, y, diagonal, top_of_diagonal, cost, s, f, updates, tol, max_iter, 
 
 
 @_compiled
-def _intercept(v, s, lower, upper):  # type: ignore[no-untyped-def]
+def _intercept(y, g, s, lower, upper):  # type: ignore[no-untyped-def]
     """Mean of v over the variables strictly between their bounds, else the middle of the interval v leaves open."""
     total, free, largest, smallest = 0.0, 0, -np.inf, np.inf
-    for t in range(v.size):
+    for t in range(y.size):
+        v = y[t] - g[t]
         if lower[t] < s[t] < upper[t]:
-            total += v[t]
+            total += v
             free += 1
         elif s[t] < upper[t]:
-            largest = max(largest, v[t])
+            largest = max(largest, v)
         else:
-            smallest = min(smallest, v[t])
+            smallest = min(smallest, v)
     return total / free if free > 0 else (largest + smallest) / 2.0
 
 
@@ -160,36 +170,42 @@ def _inside(s):  # type: ignore[no-untyped-def]
 
 @_compiled
 def run_stages(  # type: ignore[no-untyped-def]
-    K, y, costs, rows, s, f, state, tol, max_iter, dual_coef, intercept, n_iter, violation
+    K, y, costs, rows, s, g, state, tol, max_iter, dual_coef, intercept, n_iter, violation
 ):
     """Solve for increasing `costs` and store those with a row of the result; -1 marks a stepping stone.
 
-    `state` carries over calls: 0 the updates of f, 1 the iterations since the last stored row; and once no variable was
-    at its bound, so that nothing changes any more: 2 one, 3 the cost, 4 the violation, 5 the intercept.
+    `state` carries over calls: 0 the updates of g, 1 the iterations since the last stored row; and once no variable was
+    at its bound, so that nothing changes any more: 2 one, 3 the cost, 4 the violation, 5 the intercept; 6 the cost
+    to which g belongs.
     """
     m = y.size
     lower, upper = np.minimum(y, 0.0), np.maximum(y, 0.0)
-    v, gain, diagonal = np.empty(m), np.empty(m), np.empty(m)
+    gain, diagonal, up, down = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     for t in range(m):
         diagonal[t] = K[t, t]
-    top_of_diagonal = np.abs(diagonal).max()
+        _mark(t, s, lower, upper, up, down)
+    size = np.abs(diagonal).max()
     for stage in range(costs.size):
         row, cost, excess = rows[stage], costs[stage], 0.0
         if state[2] == 0.0:
+            ratio = cost / state[6]
+            for t in range(m):
+                g[t] *= ratio
+            state[6] = cost
             iterations, excess, updates = _solve(
-                K, y, diagonal, top_of_diagonal, cost, s, f, state[0], tol, max_iter - state[1], lower, upper, v, gain
+                K, y, diagonal, size, cost, s, g, state[0] + 1, tol, max_iter - state[1], lower, upper, up, down, gain
             )
             state[0] = updates
             state[1] += iterations
             if excess <= tol and _inside(s):
-                state[2], state[3], state[4], state[5] = 1.0, cost, excess, _intercept(v, s, lower, upper)
+                state[2], state[3], state[4], state[5] = 1.0, cost, excess, _intercept(y, g, s, lower, upper)
         if row < 0:
             continue
         settled = state[2] == 1.0
         scale = state[3] if settled else cost
         for t in range(m):
             dual_coef[row, t] = scale * s[t]
-        intercept[row] = state[5] if settled else _intercept(v, s, lower, upper)
+        intercept[row] = state[5] if settled else _intercept(y, g, s, lower, upper)
         violation[row] = state[4] if settled else excess
         n_iter[row] = int(state[1])
         state[1] = 0.0

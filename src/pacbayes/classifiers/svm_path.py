@@ -1,5 +1,6 @@
 """Support vector machines for many regularisation parameters at the price of a few."""
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ MAX_ITER = 10_000_000
 # From one cost to the next at most this factor; larger gaps get stepping stones in between.
 _LADDER = 10.0
 # Stages between two signs of life: the bar moves, an interrupt is heard.
-_STAGES_PER_CALL = 50
+_STAGES_PER_CALL = 200
 # Rows of K compared with its columns at a time, so that the check needs no second matrix.
 _ROWS_PER_CHECK = 256
 _SYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
@@ -123,20 +124,18 @@ def _stages(lambdas: FloatArray, scale: float) -> tuple[FloatArray, NDArray[np.i
     """Return increasing costs C = 1/lambda and, for each, its row in the result or -1 for a stepping stone.
 
     A cost far above the one before (or, for the first, above 1/scale, where bounds stop to dominate) is approached by
-    factors of ten: from afar the low-rank kernels of few features take a thousand times more iterations.
+    factors of at most ten: from afar the low-rank kernels of few features take a thousand times more iterations.
     """
-    costs, rows = [], []
-    reached = 1.0 / scale if scale > 0.0 else np.inf
-    for row in np.argsort(-lambdas, kind="stable"):
-        cost = 1.0 / lambdas[row]
-        while cost / reached > _LADDER:
-            reached *= _LADDER
-            costs.append(reached)
-            rows.append(-1)
-        costs.append(cost)
-        rows.append(row)
-        reached = max(cost, reached)
-    return np.array(costs), np.array(rows, dtype=np.int64)
+    order = np.argsort(-lambdas, kind="stable")
+    costs = 1.0 / lambdas[order]
+    before = np.maximum(np.concatenate([[0.0], costs[:-1]]), 1.0 / scale if scale > 0.0 else np.inf)
+    parts, rows, done = [], [], 0
+    for gap in np.flatnonzero(costs > _LADDER * before):
+        stones = np.geomspace(before[gap], costs[gap], 1 + math.ceil(math.log(costs[gap] / before[gap], _LADDER)))[1:-1]
+        parts += [costs[done:gap], stones]
+        rows += [order[done:gap], np.full(stones.size, -1)]
+        done = int(gap)
+    return np.concatenate([*parts, costs[done:]]), np.concatenate([*rows, order[done:]]).astype(np.int64)
 
 
 def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-3, max_iter: int = MAX_ITER) -> SVMPath:
@@ -222,14 +221,15 @@ def solve_path(
     run_stages = load_solver(kernel.dtype)
     m, h = len(signs), lambdas.size
     costs, rows = _stages(lambdas, float(np.abs(np.diagonal(kernel)).mean()))
-    s, f, state = np.zeros(m), np.zeros(m), np.zeros(6)
+    # At s = 0, C K s = 0 whatever the cost: the 1 at the end of the state is as good as any.
+    s, g, state = np.zeros(m), np.zeros(m), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     dual_coef, intercept, violation = np.empty((h, m)), np.empty(h), np.empty(h)
     n_iter = np.empty(h, dtype=np.int64)
     with progress("support vector machines", costs.size, show) as advance:
         for start in range(0, costs.size, _STAGES_PER_CALL):
             part = slice(start, start + _STAGES_PER_CALL)
             run_stages(
-                *(kernel, signs, costs[part], rows[part], s, f, state, tol, max_iter),
+                *(kernel, signs, costs[part], rows[part], s, g, state, tol, max_iter),
                 *(dual_coef, intercept, n_iter, violation),
             )
             advance(len(costs[part]))
