@@ -1,6 +1,7 @@
 """Scaling fitted on training rows, and the kernels rbf and linear between rows."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,7 @@ def _gaussian(products: FloatArray, squares: FloatArray, other_squares: FloatArr
     gaussian.gaussian_of_products(products, squares, other_squares, gamma, *gaussian.buffer(products.shape[1]))
 
 
+@cache
 def _compiled_gaussian() -> Any:
     """Return the compiled module; numba is imported here, when first needed."""
     with compile_notice():

@@ -63,13 +63,15 @@ def path_scores(path: SVMPath, kernel_size: float) -> PathScores:
     for start in range(0, h, length):
         block = slice(start, start + length)
         coefs = path.dual_coef[order[block]]
-        sizes[order[block]] = np.abs(coefs).sum(axis=1)
-        same = (np.diff(coefs, axis=0, prepend=before) == 0.0).all(axis=1)
+        same = (coefs == np.concatenate([before, coefs[:-1]])).all(axis=1)
         _share_units(units, start, same)
         s = coefs / units[block, None]
         differences = np.diff(s, axis=0, prepend=s_before)
+        size = np.abs(s)
+        sizes[order[block]] = size.sum(axis=1) * units[block]
         # Multiplying by C and dividing again may move a variable that stood still by a unit in the last place.
-        machines, changed = np.nonzero(np.abs(differences) > 4.0 * EPS * np.abs(s))
+        size *= 4.0 * EPS
+        machines, changed = np.nonzero(np.abs(differences) > size)
         counts[block] = np.bincount(machines, minlength=len(s))
         columns.append(changed.astype(np.int32))
         values.append(differences[machines, changed])

@@ -3,6 +3,7 @@
 import math
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,7 @@ def solve_path(
     return SVMPath(lambdas, dual_coef, intercept, n_iter, violation, violation <= tol)
 
 
+@cache
 def load_solver(dtype: np.dtype[Any]) -> Any:
     """Return the compiled solver for kernels of this precision; numba is imported here, when first needed."""
     with compile_notice():
