@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
+    from pacbayes.classifiers import ClassifierSet, SVMPath, sigest, svm_path, svm_set
     from pacbayes.datasets import load_dataset
     from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
 
@@ -12,8 +13,10 @@ __version__ = "0.1.0.dev0"
 
 # Public name -> the module that holds it, imported when the name is first used: `import pacbayes` itself loads nothing.
 _HOMES = {
+    "ClassifierSet": "pacbayes.classifiers",
     "DISTANCES": "pacbayes.bounds",
     "Posterior": "pacbayes.posteriors",
+    "SVMPath": "pacbayes.classifiers",
     "bound": "pacbayes.bounds",
     "gibbs_posterior": "pacbayes.posteriors",
     "kl_divergence": "pacbayes.bounds",
@@ -21,11 +24,16 @@ _HOMES = {
     "load_dataset": "pacbayes.datasets",
     "log_constant": "pacbayes.bounds",
     "optimal_posterior": "pacbayes.posteriors",
+    "sigest": "pacbayes.classifiers",
+    "svm_path": "pacbayes.classifiers",
+    "svm_set": "pacbayes.classifiers",
 }
 
 __all__ = [
     "DISTANCES",
+    "ClassifierSet",
     "Posterior",
+    "SVMPath",
     "bound",
     "gibbs_posterior",
     "kl_divergence",
@@ -33,6 +41,9 @@ __all__ = [
     "load_dataset",
     "log_constant",
     "optimal_posterior",
+    "sigest",
+    "svm_path",
+    "svm_set",
 ]
 
 

@@ -1,0 +1,9 @@
+"""From data to a set of classifiers with risks: splits, kernel widths, support vector machine paths."""
+
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.sigest import sigest
+from pacbayes.classifiers.svm_classifier import SVMClassifier
+from pacbayes.classifiers.svm_path import SVMPath, svm_path
+from pacbayes.classifiers.svm_set import svm_set
+
+__all__ = ["ClassifierSet", "SVMClassifier", "SVMPath", "sigest", "svm_path", "svm_set"]

@@ -1,0 +1,206 @@
+"""A finite set of classifiers with the errors each made on validation examples it was not trained on."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pacbayes.bounds.validation import FloatArray, check_between
+from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
+from pacbayes.classifiers.splits import Splits
+
+Errors = NDArray[np.int64]
+
+
+class Members(Protocol):
+    """The classifiers themselves: handed out one by one, or asked all at once."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, i: int, /) -> Any: ...
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels every classifier gives the rows of X, shape (H, n)."""
+
+
+class EstimatorMembers:
+    """Fitted estimators somebody else trained."""
+
+    def __init__(self, estimators: Sequence[Any]) -> None:
+        self._estimators = list(estimators)
+
+    def __len__(self) -> int:
+        return len(self._estimators)
+
+    def __getitem__(self, i: int) -> Any:
+        return self._estimators[i]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels every classifier gives the rows of X, shape (H, n)."""
+        return np.stack([np.asarray(estimator.predict(X)) for estimator in self._estimators])
+
+
+class ClassifierSet:
+    r"""Classifiers :math:`h_1, \dots, h_H` with their errors on `m` validation examples each.
+
+    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
+    Made by `svm_set`, or from classifiers trained elsewhere by `from_fitted`, `from_predictions` and `from_losses`.
+
+    Attributes
+    ----------
+    params : list of dict
+        What distinguishes each classifier.
+    errors : ndarray of int, shape (H,), or None
+        Validation errors; None for a set made from losses.
+    m : int
+        Validation examples behind each risk.
+    risks : ndarray of shape (H,)
+        errors / m (or mean losses), rounded up: never below the exact quotient, 0 and 1 exact.
+    test_errors, test_risks : ndarrays of shape (H,), or None
+        The same on a common test sample that was put aside.
+    m_test : int
+        Size of the test sample, 0 without one.
+    splits : callable or None
+        ``splits(i)`` gives the row numbers of classifier i's training and validation sample, ``splits.test`` those of
+        the test sample.
+    kkt_violation, converged : ndarrays of shape (H,), or None
+        For support vector machines: how far each is from optimal, the worst over pairs of classes.
+
+    Examples
+    --------
+    >>> from pacbayes import ClassifierSet, bound
+    >>> classifiers = ClassifierSet.from_predictions([[0, 1, 1, 0], [0, 1, 0, 0]], [0, 1, 0, 0])
+    >>> classifiers.errors, classifiers.risks, len(classifiers)
+    (array([1, 0]), array([0.25, 0.  ]), 2)
+    """
+
+    def __init__(
+        self,
+        params: Sequence[dict[str, Any]],
+        risks: FloatArray,
+        m: int,
+        *,
+        errors: Errors | None = None,
+        members: Members | None = None,
+        test_errors: Errors | None = None,
+        m_test: int = 0,
+        splits: Splits | None = None,
+        kkt_violation: FloatArray | None = None,
+        converged: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.params = list(params)
+        self.risks = risks
+        self.m = m
+        self.errors = errors
+        self.test_errors = test_errors
+        self.test_risks = None if test_errors is None else risks_of_errors(test_errors, m_test)
+        self.m_test = m_test
+        self.splits = splits
+        self.kkt_violation = kkt_violation
+        self.converged = converged
+        self._members = members
+
+    @classmethod
+    def from_errors(cls, params: Sequence[dict[str, Any]], errors: Errors, m: int, **details: Any) -> "ClassifierSet":
+        """Make a set from counted errors; the risks follow."""
+        return cls(params, risks_of_errors(errors, m), m, errors=errors, **details)
+
+    @classmethod
+    def from_fitted(cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike) -> "ClassifierSet":
+        """Make a set of fitted classifiers, with errors on examples none of them was trained on.
+
+        Examples
+        --------
+        >>> from sklearn.dummy import DummyClassifier
+        >>> constant = [DummyClassifier(strategy="constant", constant=c).fit([[0], [0]], [0, 1]) for c in (0, 1)]
+        >>> ClassifierSet.from_fitted(constant, [[0], [0], [0]], [0, 0, 1]).errors
+        array([1, 2])
+        """
+        fitted = list(estimators)
+        if not fitted:
+            raise ValueError("estimators must hold at least one fitted classifier, got none")
+        labels = _check_labels(y_val)
+        errors = np.empty(len(fitted), dtype=np.int64)
+        for i, estimator in enumerate(fitted):
+            predictions = np.asarray(estimator.predict(X_val))
+            if predictions.shape != labels.shape:
+                raise ValueError(
+                    f"estimators[{i}].predict(X_val) must give one label per entry of y_val, shape {labels.shape}, "
+                    f"got shape {predictions.shape}"
+                )
+            _check_same_kind(f"estimators[{i}].predict(X_val)", predictions, labels)
+            errors[i] = np.count_nonzero(predictions != labels)
+        params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
+        return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
+
+    @classmethod
+    def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> "ClassifierSet":
+        """Make a set from predicted labels, shape (H, m), of examples no classifier was trained on.
+
+        Examples
+        --------
+        >>> ClassifierSet.from_predictions([["a", "b"], ["b", "b"]], ["a", "b"]).risks
+        array([0. , 0.5])
+        """
+        labels = _check_labels(y_val)
+        table = np.asarray(predictions)
+        if table.ndim != 2 or table.shape[1] != labels.size or table.shape[0] == 0:
+            raise ValueError(
+                f"predictions must have one row per classifier and one column per entry of y_val, shape "
+                f"(H, {labels.size}) with H >= 1, got shape {table.shape}"
+            )
+        _check_same_kind("predictions", table, labels)
+        return cls.from_errors([{} for _ in table], count_errors(table, labels), labels.size)
+
+    @classmethod
+    def from_losses(cls, losses: ArrayLike) -> "ClassifierSet":
+        """Make a set from losses in [0, 1], shape (H, m): row i on m examples classifier i does not depend on.
+
+        Examples
+        --------
+        >>> ClassifierSet.from_losses([[0.5, 0.25], [0.0, 1.0]]).risks.round(6)
+        array([0.375, 0.5  ])
+        """
+        table = check_between("losses", losses, 0.0, 1.0)
+        if table.ndim != 2 or 0 in table.shape:
+            raise ValueError(f"losses must have shape (H, m) with H >= 1 and m >= 1, got shape {table.shape}")
+        return cls([{} for _ in table], risks_of_losses(table), table.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.params)
+
+    def __getitem__(self, i: int) -> Any:
+        """Return the i-th classifier, fitted."""
+        if isinstance(i, bool) or not isinstance(i, int | np.integer):
+            raise TypeError(f"the number of a classifier must be an integer, got {i!r}")
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"the set has {len(self)} classifiers, got number {i}")
+        return self._classifiers()[int(i) % len(self)]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels that every classifier gives the rows of X, shape (H, n)."""
+        return self._classifiers().predict(X)
+
+    def _classifiers(self) -> Members:
+        if self._members is None:
+            raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
+        return self._members
+
+
+def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
+    labels = np.asarray(y_val)
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"y_val must be one-dimensional and not empty, got shape {labels.shape}")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y_val must not contain NaN")
+    return labels
+
+
+def _check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any]) -> None:
+    """Raise if numbers would be compared with strings: every prediction would count as an error."""
+    numbers = "biuf"
+    if "O" not in (predictions.dtype.kind, labels.dtype.kind) and (
+        (predictions.dtype.kind in numbers) != (labels.dtype.kind in numbers)
+    ):
+        raise TypeError(f"{name} must be labels like those of y_val ({labels.dtype}), got {predictions.dtype}")

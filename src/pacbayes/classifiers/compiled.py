@@ -1,0 +1,34 @@
+"""How the numba modules of this package are compiled: cached, and said so on stderr when it takes a while."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_NOTICE = "pacbayes: compiling the support vector machine solver (once; the result is cached) ...\n"
+
+
+def compiled(**options: Any) -> Any:
+    """Return numba's decorator with a cache; without one where no folder can be written, rather than not at all."""
+    from numba import njit
+
+    def decorate(function: Any) -> Any:
+        try:
+            return njit(nogil=True, cache=True, **options)(function)
+        except RuntimeError:
+            return njit(nogil=True, **options)(function)
+
+    return decorate
+
+
+@contextmanager
+def compile_notice(delay: float = 1.0) -> Iterator[None]:
+    """Say on stderr that something is compiled, if it takes longer than `delay` seconds."""
+    timer = threading.Timer(delay, lambda: sys.stderr.write(_NOTICE))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

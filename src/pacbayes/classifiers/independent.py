@@ -1,0 +1,140 @@
+"""Every classifier on a training sample and a validation sample of its own, as in the paper."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+from threadpoolctl import threadpool_limits
+
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.kernels import Kernel, Scaling, fit_kernel, fit_scaling, shared_matrix
+from pacbayes.classifiers.machines import Machines, OneMachine, blocks, train_machines
+from pacbayes.classifiers.problem import WIDTH, Problem
+from pacbayes.classifiers.progress import progress
+from pacbayes.classifiers.seeds import generator
+from pacbayes.classifiers.svm_classifier import SVMClassifier
+from pacbayes.classifiers.svm_path import warn_unconverged
+
+# Classifiers that are trained, and can be stored, together: the same for any number of threads.
+UNIT = 50
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One classifier with its errors; `support` are rows of the whole sample."""
+
+    machine: OneMachine
+    support: NDArray[np.int64]
+    scaling: Scaling
+    kernel: Kernel
+    errors: int
+    test_errors: int
+    kkt_violation: float
+    converged: bool
+
+
+@dataclass(frozen=True)
+class IndependentMembers:
+    """Classifiers with scaling, kernel and training rows of their own."""
+
+    problem: Problem
+    trained: list[Trained]
+
+    def __len__(self) -> int:
+        return len(self.trained)
+
+    def __getitem__(self, i: int) -> SVMClassifier:
+        one = self.trained[i]
+        support_vectors = one.scaling(self.problem.X[one.support])
+        return self.problem.classifier(i, one.scaling, one.kernel, one.machine, support_vectors)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels every classifier gives the rows of X, shape (H, n)."""
+        new = check_array(X, dtype=np.float64)
+        if new.shape[1] != self.problem.X.shape[1]:
+            raise ValueError(f"X must have {self.problem.X.shape[1]} features, got {new.shape[1]}")
+        with threadpool_limits(1, user_api="blas"):
+            labels = Parallel(n_jobs=self.problem.jobs, require="sharedmem")(
+                delayed(_predict)(one, self.problem.X, new) for one in self.trained
+            )
+        predicted: NDArray[Any] = self.problem.classes[np.stack(labels)]
+        return predicted
+
+
+def train_independent(problem: Problem) -> ClassifierSet:
+    """Train every classifier on its own sample and count its errors on its own validation examples."""
+    # Scaling differs from sample to sample; without it, all share their distances.
+    everything = shared_matrix(problem.X[problem.splits.rest], problem.kernel) if problem.scale is False else None
+    trained: list[Trained] = []
+    h = problem.lambdas.size
+    with (
+        Parallel(n_jobs=problem.jobs, require="sharedmem") as parallel,
+        progress("independent support vector machines", h) as advance,
+    ):
+        for start in range(0, h, UNIT):
+            unit = range(start, min(start + UNIT, h))
+            trained += parallel(delayed(_train_one)(problem, i, everything) for i in unit)
+            advance(len(unit))
+    return _as_set(problem, trained)
+
+
+def _as_set(problem: Problem, trained: list[Trained]) -> ClassifierSet:
+    violation = np.array([one.kkt_violation for one in trained])
+    converged = np.array([one.converged for one in trained])
+    warn_unconverged(problem.lambdas, violation, converged)
+    tested = len(problem.test_codes) > 0
+    return ClassifierSet.from_errors(
+        problem.params([one.kernel.gamma for one in trained]),
+        np.array([one.errors for one in trained], dtype=np.int64),
+        problem.splits.m,
+        members=IndependentMembers(problem, trained),
+        test_errors=np.array([one.test_errors for one in trained], dtype=np.int64) if tested else None,
+        m_test=len(problem.test_codes),
+        splits=problem.splits,
+        kkt_violation=violation,
+        converged=converged,
+    )
+
+
+def _train_one(problem: Problem, i: int, everything: FloatArray | None) -> Trained:
+    """Train the i-th classifier; `everything` are the shared distances (or products) of all rows but the test's."""
+    train, validation = problem.splits(i)
+    codes, lambdas = problem.codes[train], problem.lambdas[i : i + 1]
+    scaling = fit_scaling(problem.X[train], problem.scale, problem.kernel)
+    rows = scaling(problem.X[train])
+    kernel = fit_kernel(rows, problem.kernel, problem.gamma, generator(problem.seed, WIDTH, i))
+    if everything is None:
+        machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
+        machine = machines.one(0)
+        K = kernel.between(scaling(problem.X[validation]), rows[machine.support])
+    else:
+        places = np.searchsorted(problem.splits.rest, train)
+        machines = train_machines(lambda part: kernel.of_shared(everything, places[part], places[part]), codes, lambdas)
+        machine = machines.one(0)
+        new = np.searchsorted(problem.splits.rest, validation)
+        K = kernel.of_shared(everything, new, places[machine.support])
+    errors = int(np.count_nonzero(machine.predict(machine.decisions(K)) != problem.codes[validation]))
+    one = Trained(machine, train[machine.support], scaling, kernel, errors, 0, *_convergence(machines))
+    if len(problem.test_codes) == 0:
+        return one
+    test_errors = int(np.count_nonzero(_predict(one, problem.X, problem.test_rows) != problem.test_codes))
+    return replace(one, test_errors=test_errors)
+
+
+def _convergence(machines: Machines) -> tuple[float, bool]:
+    paths = machines.paths
+    return max(float(path.kkt_violation[0]) for path in paths), all(bool(path.converged[0]) for path in paths)
+
+
+def _predict(one: Trained, X: FloatArray, new: FloatArray) -> NDArray[np.intp]:
+    """Return the class numbers one classifier gives new rows."""
+    support_vectors = one.scaling(X[one.support])
+    codes = np.empty(len(new), dtype=np.intp)
+    for block in blocks(len(new), one.support.size + new.shape[1] + 4 * len(one.machine.pairs)):
+        K = one.kernel.between(one.scaling(new[block]), support_vectors)
+        codes[block] = one.machine.predict(one.machine.decisions(K))
+    return codes

@@ -1,0 +1,69 @@
+"""Refuse work that does not fit into memory before any of it is allocated."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+# Of the memory that is free, this much may be taken without asking.
+SHARE_OF_FREE = 0.5
+# Temporaries of predictions on blocks of rows.
+BLOCK_BYTES = 64 * 2**20
+
+
+def free_bytes() -> int | None:
+    """Return how much memory is available, None where the system does not tell.
+
+    Examples
+    --------
+    >>> free = free_bytes()
+    >>> free is None or free > 0
+    True
+    """
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def check_fits(needed: int, max_bytes: Any, what: str, alternatives: str) -> None:
+    """Raise `MemoryError` if `needed` bytes exceed `max_bytes` (None: half of what is free).
+
+    Examples
+    --------
+    >>> check_fits(8 * 10**12, 10**9, "a kernel matrix of 1000000 x 1000000", "Train on fewer rows.")
+    Traceback (most recent call last):
+    MemoryError: a kernel matrix of 1000000 x 1000000 needs 8 TB, more than max_bytes = 1 GB. Train on fewer rows.
+    """
+    if max_bytes is None:
+        free = free_bytes()
+        if free is None:
+            return
+        limit, name = int(SHARE_OF_FREE * free), "half of the free memory,"
+    else:
+        if not max_bytes > 0:
+            raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
+        limit, name = int(max_bytes), "max_bytes ="
+    if needed > limit:
+        raise MemoryError(f"{what} needs {readable(needed)}, more than {name} {readable(limit)}. {alternatives}")
+
+
+def readable(size: int) -> str:
+    """Write a number of bytes with a unit.
+
+    Examples
+    --------
+    >>> readable(1_500_000)
+    '1.5 MB'
+    """
+    value = float(size)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.4g} TB"

@@ -1,0 +1,51 @@
+"""What is to be trained, checked: the arguments of `svm_set` as its two ways of training receive them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.classifiers.kernels import Kernel, Scaling
+from pacbayes.classifiers.machines import OneMachine
+from pacbayes.classifiers.splits import Splits
+from pacbayes.classifiers.svm_classifier import SVMClassifier
+
+Rows = NDArray[np.int64]
+# The purpose of random numbers for kernel widths, see `seeds.generator`; those of splits come before.
+WIDTH = 3
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Data, grid and choices; class numbers instead of labels."""
+
+    X: FloatArray
+    codes: Rows
+    classes: NDArray[Any]
+    lambdas: FloatArray
+    kernel: str
+    gamma: float | str
+    scale: bool | str
+    splits: Splits
+    test_rows: FloatArray
+    test_codes: Rows
+    seed: int
+    jobs: int
+
+    def params(self, gammas: list[float | None]) -> list[dict[str, Any]]:
+        """Return what distinguishes each classifier."""
+        return [
+            {"lambda": float(lam)} if gamma is None else {"lambda": float(lam), "gamma": gamma}
+            for lam, gamma in zip(self.lambdas, gammas, strict=True)
+        ]
+
+    def classifier(
+        self, i: int, scaling: Scaling, kernel: Kernel, machine: OneMachine, support_vectors: FloatArray
+    ) -> SVMClassifier:
+        """Return the i-th classifier, fitted."""
+        unfitted = SVMClassifier(
+            float(self.lambdas[i]), kernel=self.kernel, gamma=self.gamma, scale=self.scale, random_state=self.seed
+        )
+        return unfitted.take_over(self.classes, scaling, kernel, machine, support_vectors)

@@ -1,0 +1,90 @@
+"""All classifiers on one training sample and one validation sample."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+from threadpoolctl import threadpool_limits
+
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.kernels import Kernel, Scaling, fit_kernel, fit_scaling
+from pacbayes.classifiers.machines import Machines, train_machines
+from pacbayes.classifiers.problem import WIDTH, Problem
+from pacbayes.classifiers.seeds import generator
+from pacbayes.classifiers.svm_classifier import SVMClassifier
+from pacbayes.classifiers.svm_path import warn_unconverged
+
+
+@dataclass(frozen=True)
+class SharedMembers:
+    """Machines that share scaling, kernel and training rows."""
+
+    problem: Problem
+    scaling: Scaling
+    kernel: Kernel
+    rows: FloatArray
+    machines: Machines
+
+    def __len__(self) -> int:
+        return int(self.problem.lambdas.size)
+
+    def __getitem__(self, i: int) -> SVMClassifier:
+        machine = self.machines.one(i)
+        return self.problem.classifier(i, self.scaling, self.kernel, machine, self.rows[machine.support])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels every classifier gives the rows of X, shape (H, n)."""
+        new = check_array(X, dtype=np.float64)
+        if new.shape[1] != self.rows.shape[1]:
+            raise ValueError(f"X must have {self.rows.shape[1]} features, got {new.shape[1]}")
+        labels = np.empty((len(self), len(new)), dtype=self.problem.classes.dtype)
+        with threadpool_limits(1, user_api="blas"):
+            for block, codes in self._codes(new):
+                labels[:, block] = self.problem.classes[codes]
+        return labels
+
+    def errors(self, X: FloatArray, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many rows of X every classifier gets wrong."""
+        errors = np.zeros(len(self), dtype=np.int64)
+        for block, predicted in self._codes(X):
+            errors += np.count_nonzero(predicted != codes[block], axis=1)
+        return errors
+
+    def _codes(self, X: FloatArray) -> Any:
+        def kernel_block(block: slice) -> FloatArray:
+            return self.kernel.between(self.rows, self.scaling(X[block]))
+
+        return self.machines.predict(kernel_block, len(X), len(self.rows))
+
+
+def train_shared(problem: Problem) -> ClassifierSet:
+    """Train all classifiers on one sample and count their errors."""
+    train, validation = problem.splits(0)
+    scaling = fit_scaling(problem.X[train], problem.scale, problem.kernel)
+    rows = scaling(problem.X[train])
+    kernel = fit_kernel(rows, problem.kernel, problem.gamma, generator(problem.seed, WIDTH))
+    codes = problem.codes[train]
+
+    def gram(part: NDArray[np.int64]) -> FloatArray:
+        return kernel.gram(rows if part.size == len(rows) else rows[part])
+
+    machines = train_machines(gram, codes, problem.lambdas, problem.jobs, show=True)
+    members = SharedMembers(problem, scaling, kernel, rows, machines)
+    violation = np.max([path.kkt_violation for path in machines.paths], axis=0)
+    converged = np.all([path.converged for path in machines.paths], axis=0)
+    warn_unconverged(problem.lambdas, violation, converged)
+    tested = len(problem.test_codes) > 0
+    return ClassifierSet.from_errors(
+        problem.params([kernel.gamma] * problem.lambdas.size),
+        members.errors(problem.X[validation], problem.codes[validation]),
+        problem.splits.m,
+        members=members,
+        test_errors=members.errors(problem.test_rows, problem.test_codes) if tested else None,
+        m_test=len(problem.test_codes),
+        splits=problem.splits,
+        kkt_violation=violation,
+        converged=converged,
+    )

@@ -1,0 +1,219 @@
+r"""The compiled part of the support vector machine path: sequential minimal optimisation, warm-started.
+
+Importing this module imports numba; `svm_path` does so when it is first called.
+
+The dual problem is solved in :math:`s_i = y_i \alpha_i / C`, which lies in [lower, upper] = [0, 1] for positive and
+[-1, 0] for negative labels.  In these variables the solution for one `C` is the starting point for the next as it
+stands: what was at its bound is exactly at its new bound, and :math:`K s` needs no update.  With :math:`v = y - C K s`,
+a solution is optimal when the largest `v` among variables that can grow does not exceed the smallest among those that
+can shrink; the excess is the KKT violation.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from pacbayes.bounds.rounding import EPS
+from pacbayes.classifiers.compiled import compiled
+
+# A pair of (nearly) equal rows has no curvature: this floor makes the step long enough to reach a bound, as in LIBSVM.
+_FLAT = 1e-12
+# `g` is recomputed when the rounding errors of its updates may have reached this part of the tolerance.
+_DRIFT = 0.01
+# No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
+_FAST = {"nnan", "nsz", "contract"}
+
+
+_compiled = compiled(fastmath=_FAST, error_model="numpy")
+
+# The three loops over all variables below write one array and read few: with more, the compiler gives up proving that
+# they do not overlap and computes one number at a time.  Hence `up` and `down`: the label where a variable can grow
+# (shrink), minus (plus) infinity where it cannot, so that v among them is up - g and down - g, without comparisons.
+# What is kept is g = C K s rather than v = y - g, whose digits would be lost when C is small and g tiny.
+
+
+@_compiled
+def _extremes(g, up, down):  # type: ignore[no-untyped-def]
+    """Return the largest v among growable and the smallest among shrinkable variables."""
+    largest, smallest = -np.inf, np.inf
+    for t in range(g.size):
+        high, low = up[t] - g[t], down[t] - g[t]
+        largest = high if high > largest else largest
+        smallest = low if low < smallest else smallest
+    return largest, smallest
+
+
+@_compiled
+def _move(g, up, down, step, row_i, row_j):  # type: ignore[no-untyped-def]
+    """Update g after a `step` (times C) along the pair (i, j); otherwise `_extremes`, in the same pass over memory."""
+    largest, smallest = -np.inf, np.inf
+    for t in range(g.size):
+        # The difference of two single-precision entries must not be rounded to single precision.
+        value = g[t] + step * (np.float64(row_i[t]) - np.float64(row_j[t]))
+        g[t] = value
+        high, low = up[t] - value, down[t] - value
+        largest = high if high > largest else largest
+        smallest = low if low < smallest else smallest
+    return largest, smallest
+
+
+@_compiled
+def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):  # type: ignore[no-untyped-def]
+    """Store by how much each partner j would lower the dual objective (up to a factor); return the largest gain."""
+    top = 0.0
+    for t in range(g.size):
+        slope = largest - (down[t] - g[t])
+        slope = slope if slope > 0.0 else 0.0
+        curvature = diagonal_i + diagonal[t] - 2.0 * row_i[t]
+        curvature = curvature if curvature > _FLAT else _FLAT
+        value = slope * slope / curvature
+        gain[t] = value
+        top = value if value > top else top
+    return top
+
+
+@_compiled
+def _step(i, j, longest, s, lower, upper):  # type: ignore[no-untyped-def]
+    """Move the pair by at most `longest`, to a bound exactly where one is reached; return the length."""
+    room_i, room_j = upper[i] - s[i], s[j] - lower[j]
+    if longest < room_i and longest < room_j:
+        s[i] += longest
+        s[j] -= longest
+        return longest
+    if room_i < room_j:
+        s[i] = upper[i]
+        s[j] -= room_i
+        return room_i
+    s[j] = lower[j]
+    s[i] = upper[i] if room_i == room_j else s[i] + room_j
+    return room_j
+
+
+@_compiled
+def _mark(t, s, lower, upper, up, down):  # type: ignore[no-untyped-def]
+    """Note whether variable t can grow and shrink; its label is the sum of its bounds."""
+    up[t] = lower[t] + upper[t] if s[t] < upper[t] else -np.inf
+    down[t] = lower[t] + upper[t] if s[t] > lower[t] else np.inf
+
+
+@_compiled
+def _recompute(K, cost, s, g):  # type: ignore[no-untyped-def]
+    """Set g = C K s afresh."""
+    g[:] = 0.0
+    for j in range(s.size):
+        if s[j] != 0.0:
+            for t in range(s.size):
+                g[t] += s[j] * K[j, t]
+    g *= cost
+
+
+@_compiled
+def _solve(K, y, diagonal, size, cost, s, g, updates, tol, max_iter, lower, upper, up, down, gain):  # type: ignore[no-untyped-def]
+    """Bring (s, g) to the solution at `cost`; return iterations, violation and the updates of g since recomputed."""
+    # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
+    error = EPS * cost * size * s.size
+    largest, smallest = _extremes(g, up, down)
+    n_iter = 0
+    while True:
+        converged = largest - smallest <= tol
+        # Recomputing costs as much as m iterations: once per m of them, and before anything is called converged.
+        if (converged or updates > s.size) and updates * error > _DRIFT * tol:
+            _recompute(K, cost, s, g)
+            updates = 0
+            largest, smallest = _extremes(g, up, down)
+            converged = largest - smallest <= tol
+        if converged or n_iter >= max_iter:
+            break
+        i = 0
+        while up[i] - g[i] != largest:
+            i += 1
+        top = _gains(largest, diagonal[i], diagonal, K[i], g, down, gain)
+        j = 0
+        while gain[j] != top:
+            j += 1
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _FLAT)
+        step = _step(i, j, ((y[i] - g[i]) - (y[j] - g[j])) / (cost * curvature), s, lower, upper)
+        _mark(i, s, lower, upper, up, down)
+        _mark(j, s, lower, upper, up, down)
+        largest, smallest = _move(g, up, down, cost * step, K[i], K[j])
+        n_iter += 1
+        updates += 1
+    # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
+    return n_iter, max(largest - smallest, 0.0), updates
+
+
+@_compiled
+def _intercept(y, g, s, lower, upper):  # type: ignore[no-untyped-def]
+    """Mean of v over the variables strictly between their bounds, else the middle of the interval v leaves open."""
+    total, free, largest, smallest = 0.0, 0, -np.inf, np.inf
+    for t in range(y.size):
+        v = y[t] - g[t]
+        if lower[t] < s[t] < upper[t]:
+            total += v
+            free += 1
+        elif s[t] < upper[t]:
+            largest = max(largest, v)
+        else:
+            smallest = min(smallest, v)
+    return total / free if free > 0 else (largest + smallest) / 2.0
+
+
+@_compiled
+def _inside(s):  # type: ignore[no-untyped-def]
+    """Return whether no variable is at the bound where alpha = C."""
+    for value in s:  # noqa: SIM110 (numba compiles the loop, not the generator)
+        if not -1.0 < value < 1.0:
+            return False
+    return True
+
+
+@_compiled
+def run_stages(  # type: ignore[no-untyped-def]
+    K, y, costs, rows, s, g, state, tol, max_iter, dual_coef, intercept, n_iter, violation
+):
+    """Solve for increasing `costs` and store those with a row of the result; -1 marks a stepping stone.
+
+    `state` carries over calls: 0 the updates of g, 1 the iterations since the last stored row; and once no variable was
+    at its bound, so that nothing changes any more: 2 one, 3 the cost, 4 the violation, 5 the intercept; 6 the cost
+    to which g belongs.
+    """
+    m = y.size
+    lower, upper = np.minimum(y, 0.0), np.maximum(y, 0.0)
+    gain, diagonal, up, down = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    for t in range(m):
+        diagonal[t] = K[t, t]
+        _mark(t, s, lower, upper, up, down)
+    size = np.abs(diagonal).max()
+    for stage in range(costs.size):
+        row, cost, excess = rows[stage], costs[stage], 0.0
+        if state[2] == 0.0:
+            ratio = cost / state[6]
+            for t in range(m):
+                g[t] *= ratio
+            state[6] = cost
+            iterations, excess, updates = _solve(
+                K, y, diagonal, size, cost, s, g, state[0] + 1, tol, max_iter - state[1], lower, upper, up, down, gain
+            )
+            state[0] = updates
+            state[1] += iterations
+            if excess <= tol and _inside(s):
+                state[2], state[3], state[4], state[5] = 1.0, cost, excess, _intercept(y, g, s, lower, upper)
+        if row < 0:
+            continue
+        settled = state[2] == 1.0
+        scale = state[3] if settled else cost
+        for t in range(m):
+            dual_coef[row, t] = scale * s[t]
+        intercept[row] = state[5] if settled else _intercept(y, g, s, lower, upper)
+        violation[row] = state[4] if settled else excess
+        n_iter[row] = int(state[1])
+        state[1] = 0.0
+
+
+def compile_for(dtype: np.dtype[Any]) -> None:
+    """Compile `run_stages` for kernels of this precision, or load it from the cache."""
+    matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
+    vector, integers = types.float64[::1], types.int64[::1]
+    inputs = (matrix, vector, vector, integers, vector, vector, vector, types.float64, types.int64)
+    run_stages.compile((*inputs, types.float64[:, ::1], vector, integers, vector))

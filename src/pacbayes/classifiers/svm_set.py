@@ -1,0 +1,153 @@
+"""Support vector machines for a grid of regularisation parameters, with their errors on validation examples."""
+
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_X_y
+from sklearn.utils.multiclass import check_classification_targets
+from threadpoolctl import threadpool_limits
+
+from pacbayes.bounds.validation import FloatArray, check_choice
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.independent import train_independent
+from pacbayes.classifiers.kernels import KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.memory import BLOCK_BYTES, check_fits
+from pacbayes.classifiers.problem import Problem
+from pacbayes.classifiers.seeds import seed_of
+from pacbayes.classifiers.shared import train_shared
+from pacbayes.classifiers.splits import Splits, check_training_classes, plan_splits
+from pacbayes.classifiers.svm_path import check_lambdas
+
+
+def svm_set(
+    X: ArrayLike,
+    y: ArrayLike,
+    lambdas: ArrayLike,
+    *,
+    kernel: str = "rbf",
+    gamma: float | str = "sigest",
+    scale: bool | str = True,
+    split: str = "shared",
+    validation_size: float | int = 0.5,
+    test: float | int | tuple[ArrayLike, ArrayLike] | None = None,
+    stratify: bool = True,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    max_bytes: int | None = None,
+) -> ClassifierSet:
+    r"""Train a support vector machine for every :math:`\lambda` and count its errors on validation examples.
+
+    `C` is :math:`1/\lambda`.  Scaling, kernel width and machine are fitted on the training sample alone.
+
+    Parameters
+    ----------
+    X : array_like of shape (N, d)
+    y : array_like of shape (N,)
+        Two or more classes.  More than two are told apart by one-vs-one machines with the same :math:`\lambda` and
+        scikit-learn's `SVC` vote.
+    lambdas : array_like of shape (H,)
+        Positive, in any order.
+    kernel : {"rbf", "linear"}
+    gamma : float or "sigest"
+        Width of the Gaussian kernel :math:`\exp(-\gamma |x-x'|^2)`; see `sigest`.
+    scale : bool or "kernlab"
+        Standardise the columns; constant ones are left alone.  "kernlab": as R's kernlab does, which scales none if any
+        is constant in the training sample.
+    split : {"shared", "independent"}
+        One training and validation sample for all classifiers, or for each its own.
+    validation_size : float or int
+        Fraction (rounded down) or number of validation examples among those not put aside for the test.
+    test : float, int, pair (X_test, y_test) or None
+        Fraction (rounded up) or number of examples to put aside first, or other examples, for `test_risks`.
+    stratify : bool
+        Keep the class proportions in the test sample and in a shared split where every class has two rows.  The
+        training sample then tells the class counts of the validation sample, so that the two are not independent, as
+        the bounds assume; with False they are.
+    n_jobs : int, optional
+        Threads; None for all cores.  The result is the same for any number, to the last bit.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        For splits and kernel width.
+    max_bytes : int, optional
+        Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
+        k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
+        copies of the rows and a block of 64 MiB.  Independent splits need ``8 * (n**2 + m * n)`` per thread, the duals
+        and, where ``scale=False``, the distances of all rows that are not for the test.
+
+    Returns
+    -------
+    ClassifierSet
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pacbayes import svm_set
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifiers = svm_set(X, y, [0.1, 1.0, 10.0], random_state=0)
+    >>> len(classifiers), classifiers.m, bool(classifiers.risks.max() < 0.2)
+    (3, 284, True)
+    """
+    lambdas = check_lambdas(lambdas)
+    check_choice("kernel", kernel, KERNELS)
+    gamma, scale = check_gamma(gamma), check_scale(scale)
+    features, labels = check_X_y(X, y, dtype=np.float64)
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if classes.size < 2:
+        raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
+    seed, given = seed_of(random_state), isinstance(test, tuple | list)
+    splits = plan_splits(
+        codes,
+        kind=split,
+        validation_size=validation_size,
+        test_size=None if given else test,
+        stratify=stratify,
+        seed=seed,
+    )
+    check_training_classes(splits, codes, classes, lambdas.size)
+    test_rows, test_codes = (
+        _test_sample(test, features, classes) if given else (features[splits.test], codes[splits.test])
+    )
+    jobs = cpu_count() if n_jobs is None else effective_n_jobs(n_jobs)
+    _check_memory(splits, lambdas.size, classes.size, features.shape[1], kernel, scale, jobs, max_bytes)
+    problem = Problem(
+        features, codes, classes, lambdas, kernel, gamma, scale, splits, test_rows, test_codes, seed, jobs
+    )
+    # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
+    with threadpool_limits(1, user_api="blas"):
+        return train_shared(problem) if splits.shared is not None else train_independent(problem)
+
+
+def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any]) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return the rows and class numbers of a test sample given by the user; -1 for labels that never occurred."""
+    if len(test) != 2:
+        raise ValueError(
+            f"test must be a fraction, a number of rows or a pair (X_test, y_test), got {len(test)} entries"
+        )
+    rows, labels = check_X_y(*test, dtype=np.float64)
+    if rows.shape[1] != X.shape[1]:
+        raise ValueError(f"test must have {X.shape[1]} features as X has, got {rows.shape[1]}")
+    places = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
+    return rows, np.where(classes[places] == labels, places, -1)
+
+
+def _check_memory(
+    splits: Splits, h: int, k: int, d: int, kernel: str, scale: bool | str, jobs: int, max_bytes: int | None
+) -> None:
+    """Refuse what will not fit before anything is allocated."""
+    n = splits.n_train
+    if splits.shared is not None:
+        needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * d + BLOCK_BYTES
+        what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
+    else:
+        whole = splits.rest.size**2 if scale is False else 0
+        needed = 8 * (whole + min(jobs, h) * (n * n + splits.m * n) + h * n)
+        what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
+        if whole:
+            what += f" and the distances of {splits.rest.size} rows"
+    advice = (
+        "Give fewer rows, a larger validation_size or fewer lambdas; for independent splits fewer n_jobs or "
+        "scale=True; or a larger max_bytes."
+    )
+    check_fits(needed, max_bytes, what, advice)
