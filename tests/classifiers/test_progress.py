@@ -1,6 +1,8 @@
 """The progress bar shows itself on a terminal, late enough, and nowhere else."""
 
 import io
+import time
+from types import SimpleNamespace
 
 from pacbayes.classifiers.compiled import compile_notice
 from pacbayes.classifiers.progress import progress
@@ -36,11 +38,9 @@ def test_work_inside_other_work_has_no_bar(monkeypatch):
 
 
 def test_compile_notice_only_when_it_takes_a_while(capsys):
-    import time
-
-    with compile_notice(delay=60.0):
-        pass
-    assert capsys.readouterr().err == ""
-    with compile_notice(delay=0.0):
-        time.sleep(0.2)
-    assert "compiling" in capsys.readouterr().err
+    compiling = SimpleNamespace(stats=SimpleNamespace(cache_misses={"signature": 1}))
+    loading = SimpleNamespace(stats=SimpleNamespace(cache_misses={}))
+    for function, delay, said in ((compiling, 0.0, True), (compiling, 60.0, False), (loading, 0.0, False)):
+        with compile_notice(function, delay=delay):
+            time.sleep(0.3)
+        assert ("compiling" in capsys.readouterr().err) == said

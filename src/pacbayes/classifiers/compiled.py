@@ -23,12 +23,23 @@ def compiled(**options: Any) -> Any:
 
 
 @contextmanager
-def compile_notice(delay: float = 1.0) -> Iterator[None]:
-    """Say on stderr that something is compiled, if it takes longer than `delay` seconds."""
-    timer = threading.Timer(delay, lambda: sys.stderr.write(_NOTICE))
-    timer.daemon = True
-    timer.start()
+def compile_notice(*functions: Any, delay: float = 1.0) -> Iterator[None]:
+    """Say on stderr that one of the compiled functions is being compiled, if it takes longer than `delay` seconds.
+
+    Loading from the cache can be slow as well on a busy machine; it is not called compiling.
+    """
+    done = threading.Event()
+
+    def watch() -> None:
+        finished = done.wait(delay)
+        while not finished:
+            if any(function.stats.cache_misses for function in functions):
+                sys.stderr.write(_NOTICE)
+                return
+            finished = done.wait(0.1)
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()

@@ -151,8 +151,8 @@ def _gaussian(products: FloatArray, squares: FloatArray, other_squares: FloatArr
 @cache
 def _compiled_gaussian() -> Any:
     """Return the compiled module; numba is imported here, when first needed."""
-    with compile_notice():
-        from pacbayes.classifiers import gaussian
+    from pacbayes.classifiers import gaussian
 
+    with compile_notice(gaussian.gaussian_of_products, gaussian.gaussian_of_distances):
         gaussian.compile_all()
     return gaussian

@@ -12,7 +12,7 @@ from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.svm_path import SVMPath
 
 # Memory of the machines looked at together when the changes are collected.
-_BYTES_PER_BLOCK = 2**20
+_BYTES_PER_BLOCK = 2**18
 # A sparse product costs about this many times more per entry than a dense one.
 _SPARSE_PRICE = 16
 # Decisions closer to zero than this part of the sum of the terms' sizes are rounding, hence ties.

@@ -121,7 +121,7 @@ def _check_signs(y: ArrayLike, m: int) -> FloatArray:
     return np.ascontiguousarray(signs)
 
 
-def _stages(lambdas: FloatArray, scale: float) -> tuple[FloatArray, NDArray[np.int64]]:
+def stages(lambdas: FloatArray, scale: float) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return increasing costs C = 1/lambda and, for each, its row in the result or -1 for a stepping stone.
 
     A cost far above the one before (or, for the first, above 1/scale, where bounds stop to dominate) is approached by
@@ -221,7 +221,7 @@ def solve_path(
     """Do the work of `svm_path` on arguments already checked, without its warning."""
     run_stages = load_solver(kernel.dtype)
     m, h = len(signs), lambdas.size
-    costs, rows = _stages(lambdas, float(np.abs(np.diagonal(kernel)).mean()))
+    costs, rows = stages(lambdas, float(np.abs(np.diagonal(kernel)).mean()))
     # At s = 0, C K s = 0 whatever the cost: the 1 at the end of the state is as good as any.
     s, g, state = np.zeros(m), np.zeros(m), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     dual_coef, intercept, violation = np.empty((h, m)), np.empty(h), np.empty(h)
@@ -240,8 +240,8 @@ def solve_path(
 @cache
 def load_solver(dtype: np.dtype[Any]) -> Any:
     """Return the compiled solver for kernels of this precision; numba is imported here, when first needed."""
-    with compile_notice():
-        from pacbayes.classifiers import smo
+    from pacbayes.classifiers import smo
 
+    with compile_notice(smo.run_stages):
         smo.compile_for(dtype)
     return smo.run_stages
