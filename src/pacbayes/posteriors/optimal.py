@@ -86,8 +86,8 @@ def optimal_posterior(
         ``random_state=0``, ``max_iter=10_000``.  ordered-subsets: ``size_tol=1e-6``, ``max_evaluations=100_000``.
         ipopt: ``formulation="lifted"`` ("paper"), ``eps=1e-10``, ``start``, ``random_state``, ``max_iter=3000``,
         ``time_limit=None`` (seconds), ``solver_options=None`` (Ipopt's own); see `pacbayes.posteriors.ipopt`.
-        ccp: ``formulation="one-sided"`` ("paper"), ``start``, ``random_state``, ``n_init=1``, ``max_iter=100``; see
-        `pacbayes.posteriors.ccp`.
+        ccp: ``formulation="one-sided"`` ("paper"), ``start``, ``random_state``, ``n_init=1``, ``max_iter=100``,
+        ``solver_options=None`` (Clarabel's own); see `pacbayes.posteriors.ccp`.
 
     Returns
     -------
