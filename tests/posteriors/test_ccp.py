@@ -29,12 +29,15 @@ def check_one_sided(name, n_init):
     assert posterior.bound == bound(posterior.weights, risks, m, **PAPER)
 
 
-def check_paper(name, n_init, max_iter):
+def check_paper(name, n_init):
+    """A round lowers the bound by some 1e-5 through Clarabel's tolerance; with tol = 1e-5 that ends a run."""
     risks, m = profile_risks(name, 50)
-    options = {"formulation": "paper", "n_init": n_init, "max_iter": max_iter}
-    details = optimal_posterior(risks, m, method="ccp", **options, **PAPER).details
+    posterior = optimal_posterior(risks, m, method="ccp", formulation="paper", n_init=n_init, tol=1e-5, **PAPER)
+    details = posterior.details
     assert (details["start_bounds"] - details["bounds"]).min() >= 0.0
     assert (details["start_bounds"] - details["bounds"]).max() < 1e-3
+    # "FP is always better than CCP", because this one has not left a random point.
+    assert posterior.bound > optimal_posterior(risks, m, **PAPER).bound + 2e-3
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -50,13 +53,13 @@ def test_one_sided_reaches_the_certified_bound_from_every_start_at_length(name):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_papers_procedure_stays_at_its_start(name):
-    check_paper(name, 2, 10)
+    check_paper(name, 20)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_papers_procedure_stays_at_its_start_at_length(name):
-    check_paper(name, 20, 100)
+    check_paper(name, 100)
 
 
 def test_what_little_the_papers_procedure_moves_is_the_solvers_tolerance():

@@ -56,7 +56,7 @@ class _Round:
         risk = risks @ q
         tangent = self._constant + self._in_risk * risk + self._in_r * r
         kl = -cp.sum(cp.entr(q)) - log_prior @ q
-        # In units of 1/m, as in the paper: Clarabel's tolerances then are of the size of the bound's.
+        # Divided by m, as in the paper: multiplied, Clarabel stops early from some starts where zero risk is best.
         constraints = [(kl + function.log_term) / function.m <= tangent, r >= risk, cp.sum(q) == 1, q >= 0]
         self._log_ratio = cp.Parameter(used.size)
         if both:

@@ -106,8 +106,8 @@ def optimal_posterior(
     """
     name = check_choice("method", method, METHODS)
     solve = METHODS[name]
-    known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for option in options:
+        known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
         if option not in known:
             raise TypeError(f"method {name!r} has no option {option!r}; its options are {', '.join(known)}")
     if isinstance(tol, bool) or not isinstance(tol, float | int):
