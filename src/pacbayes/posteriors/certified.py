@@ -61,11 +61,14 @@ class CertifiedSearch:
         # g inherits the rounding of exponents of the size of the logarithms of the prior.
         self._margin = 1e-12 + 8 * EPS * float(abs(curve.log_mass).max())
         self._nodes: list[Node] = []
+        # Whether g is monotone on the whole curve, and then in every cell; known after the first look at both ends.
+        self._monotone = False
         self._best = self._node(0.0)
 
     def run(self, tol: float, max_evaluations: int) -> Minimum:
         """Search until the gap is at most `tol`, or for about `max_evaluations` evaluations of the curve."""
         start, end = self._best, self._node(math.inf)
+        self._monotone = self._is_monotone(start, end)
         if start.g < math.inf:
             self._node(start.g)  # the optimum of linear, a good point for the others
         heap = [(self._lower(start, end), 0, start, end)]
@@ -110,7 +113,9 @@ class CertifiedSearch:
         return self._value_below(node.point.risk - in_risk, node.point.kl - in_kl)
 
     def _is_monotone(self, a: Node, b: Node) -> bool:
-        return self.function.distance.ratio_is_monotone(a.point.risk, self.function.threshold(b.point.kl))
+        return self._monotone or self.function.distance.ratio_is_monotone(
+            a.point.risk, self.function.threshold(b.point.kl)
+        )
 
     def _lower(self, a: Node, b: Node) -> float:
         """Return a lower bound of B on the cell, but for the bounds at its ends, which the best node covers."""

@@ -8,8 +8,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.validation import check_choice
+from pacbayes.posteriors.ccp import ccp
 from pacbayes.posteriors.certified import CertifiedSearch
 from pacbayes.posteriors.fixed_point import fixed_point
+from pacbayes.posteriors.ipopt import ipopt
 from pacbayes.posteriors.ordered_subsets import ordered_subsets
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
@@ -38,6 +40,8 @@ METHODS: dict[str, Callable[..., Posterior]] = {
     "certified": certified,
     "fixed-point": fixed_point,
     "ordered-subsets": ordered_subsets,
+    "ipopt": ipopt,
+    "ccp": ccp,
 }
 
 
@@ -65,17 +69,21 @@ def optimal_posterior(
         Number of validation examples behind each risk.
     distance, delta, prior, constant
         As for `bound`.
-    method : {"certified", "fixed-point", "ordered-subsets"}
+    method : {"certified", "fixed-point", "ordered-subsets", "ipopt", "ccp"}
         "certified" finds the global minimum over the whole simplex and proves it; "fixed-point" is the paper's
-        scheme, which
-        ends at a stationary point; "ordered-subsets" is the paper's search over the first H' classifiers by risk
-        (uniform prior only).
+        scheme, which ends at a stationary point; "ordered-subsets" is the paper's search over the first H' classifiers
+        by risk (uniform prior only); "ipopt" and "ccp" (kl only) are general solvers to compare with, which need
+        ``pip install 'pacbayes[solvers]'``, prove nothing and are slow.
     tol : float
         certified and ordered-subsets: the absolute gap between bound and lower bound; fixed-point: the Euclidean norm
-        of the last change of the weights.
+        of the last change of the weights; ipopt: its own `tol`; ccp: the fall of the bound in a round.
     **options
         certified: ``max_evaluations=100_000``.  fixed-point: ``start="random"`` ("prior", or an array),
         ``random_state=0``, ``max_iter=10_000``.  ordered-subsets: ``size_tol=1e-6``, ``max_evaluations=100_000``.
+        ipopt: ``formulation="lifted"`` ("paper"), ``eps=1e-10``, ``start``, ``random_state``, ``max_iter=3000``,
+        ``time_limit=None`` (seconds), ``solver_options=None`` (Ipopt's own); see `pacbayes.posteriors.ipopt`.
+        ccp: ``formulation="one-sided"`` ("paper"), ``start``, ``random_state``, ``n_init=1``, ``max_iter=100``,
+        ``solver_options=None`` (Clarabel's own); see `pacbayes.posteriors.ccp`.
 
     Returns
     -------
@@ -94,8 +102,8 @@ def optimal_posterior(
     """
     name = check_choice("method", method, METHODS)
     solve = METHODS[name]
-    known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for option in options:
+        known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
         if option not in known:
             raise TypeError(f"method {name!r} has no option {option!r}; its options are {', '.join(known)}")
     if isinstance(tol, bool) or not isinstance(tol, float | int):
