@@ -26,6 +26,7 @@ format: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/bench_kl_roots.py
+	$(BIN)/python benchmarks/bench_solvers.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "pacbayes needs Python 3.11 or later; try: make PYTHON=python3.12 ...")'

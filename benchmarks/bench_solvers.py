@@ -1,6 +1,6 @@
 """Bound, status and time of every method for the kl bound, on synthetic profiles of the paper's data sets.
 
-Run with `python benchmarks/bench_solvers.py [--full] [--limit SECONDS] [--results FILE]`.  Prints a Markdown table per
+Run with `python benchmarks/bench_solvers.py [--full] [--sizes H ...] [--limit SECONDS]`.  Prints a Markdown table per
 profile with the time of each method as a multiple of certified's.  Times are medians of five in one run (of short
 solves, five batches of 0.05 s), or of one where that takes longer than two seconds.  By default three profiles;
 `--full` takes all nine, keeps each row in a file of JSON lines and skips rows found there, so that an interrupted run
@@ -97,6 +97,7 @@ def main() -> None:
     parser.add_argument(
         "--results", type=Path, help="file of JSON lines (default with --full: build/bench_solvers.jsonl)"
     )
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of classifiers")
     arguments = parser.parse_args()
     path = arguments.results or (Path("build/bench_solvers.jsonl") if arguments.full else None)
     done = read(path)
@@ -104,7 +105,7 @@ def main() -> None:
     optimal_posterior([0.1, 0.2], 100, method="ccp")
     for name in PROFILES if arguments.full else DEFAULT:
         rows = []
-        for H in SIZES:
+        for H in arguments.sizes:
             found = [row for row in done if row["profile"] == name and row["H"] == H]
             if not found:
                 found = measure(name, H, arguments.limit)

@@ -69,8 +69,9 @@ class CertifiedSearch:
         """Search until the gap is at most `tol`, or for about `max_evaluations` evaluations of the curve."""
         start, end = self._best, self._node(math.inf)
         self._monotone = self._is_monotone(start, end)
-        if start.g < math.inf:
-            self._node(start.g)  # the optimum of linear, a good point for the others
+        # The optimum of linear, a good point for the others; where g rises, the first cell's end moves there anyway.
+        if start.g < math.inf and not (self._monotone and start.g < end.g < math.inf):
+            self._node(start.g)
         heap = [(self._lower(start, end), 0, start, end)]
         cells = 1
         finished = math.inf  # the least lower bound of cells that cannot be made smaller

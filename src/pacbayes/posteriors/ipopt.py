@@ -36,8 +36,9 @@ from pacbayes.posteriors.problem import Problem
 FORMULATIONS = ("lifted", "paper")
 
 _SOLVED = {"Solve_Succeeded", "Solved_To_Acceptable_Level"}
-# The paper's table has E (unknown error), R (restoration failed) and M (iterations); T, time, is ours.  What Ipopt does
-# not name to AMPL is the former's "unknown error": invalid numbers, errors in the step, too small steps, and so on.
+# The paper's table has E (unknown error), R (restoration failed) and M (iterations); T, time, is ours.  To AMPL, Ipopt
+# reports invalid numbers and failed steps as "unknown error"; here E is also for the rest (infeasible, tiny steps),
+# which the table has no letter for: `message` tells them apart.
 _LETTERS = {
     "Restoration_Failed": "R",
     "Maximum_Iterations_Exceeded": "M",
