@@ -100,6 +100,7 @@ def test_risks_next_to_a_multiple_count_as_it():
     risks = np.nextafter(np.arange(1, 6) / 49, 1.0)
     assert group_risks(np.concatenate([risks, np.arange(1, 6) / 49]), 49, None).risks.size == 5
     assert group_risks(np.array([0.1, 0.1 + 1e-12]), 10, None).risks.size == 2  # but not a nearby loss
+    assert group_risks(np.array([0.0, 1e-20, 0.1]), 10, None).risks.size == 3  # nor a tiny one as none
 
 
 def test_bounded_losses_and_large_m_are_sorted():

@@ -77,7 +77,9 @@ class CertifiedSearch:
         finished = math.inf  # the least lower bound of cells that cannot be made smaller
         while heap and heap[0][0] < self._best.bound - _SHARE * tol and self.evaluations < max_evaluations:
             lower, _, a, b = heapq.heappop(heap)
-            parts = self._refine(a, b) if lower < self._node_lower(self._best) else None
+            # Above what rounding leaves of the best node nothing can be gained.
+            close = lower >= self._best.bound * (1.0 - 1e-11) and lower >= self._node_lower(self._best)
+            parts = None if close else self._refine(a, b)
             if parts is None:
                 finished = min(finished, lower)
                 continue
@@ -90,7 +92,8 @@ class CertifiedSearch:
     def _least_node(self) -> float:
         """Return a lower bound of B at all nodes, where what was dropped on the way has its least bound."""
         # Rounding errors are far smaller than the difference to the nodes left out.
-        return min(self._node_lower(node) for node in self._nodes if node.bound <= self._best.bound + 1e-6)
+        near = self._best.bound * (1.0 + 1e-8)
+        return min(self._node_lower(node) for node in self._nodes if node.bound <= near)
 
     def _node(self, beta: float) -> Node:
         point = self.curve.at(beta)

@@ -108,15 +108,18 @@ def _count(risks: FloatArray, m: int) -> tuple[NDArray[np.int32], NDArray[np.int
         return None  # a table of all counts would be larger than the risks: sorting is cheaper
     index = np.empty(risks.size, dtype=np.int32)
     seen = np.zeros(m + 1, dtype=bool)
-    for start in range(0, risks.size, _BLOCK):
-        scaled = risks[start : start + _BLOCK] * m
+    blocks = [slice(start, start + _BLOCK) for start in range(0, risks.size, _BLOCK)]
+    for block in blocks:
+        scaled = risks[block] * m
         counts = np.rint(scaled)
-        if (np.abs(scaled - counts) > 4 * EPS * counts).any():
+        scaled -= counts
+        if (np.abs(scaled, out=scaled) > 4 * EPS * counts).any():
             return None
-        index[start : start + _BLOCK] = counts
-        seen[index[start : start + _BLOCK]] = True
-    occurring = np.flatnonzero(seen)
-    place = np.cumsum(seen, dtype=np.int32) - 1
-    for start in range(0, risks.size, _BLOCK):
-        index[start : start + _BLOCK] = place.take(index[start : start + _BLOCK])
+        index[block] = counts
+        seen[index[block]] = True
+    occurring = seen.nonzero()[0]
+    place = np.empty(m + 1, dtype=np.int32)
+    place[occurring] = np.arange(occurring.size, dtype=np.int32)
+    for block in blocks:
+        index[block] = place.take(index[block])
     return index, occurring
