@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
+# The tests run one process per core; linear algebra in each with its own threads would be in each other's way.
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test test-slow lint format bench clean
 
