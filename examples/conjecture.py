@@ -41,7 +41,7 @@ CASES = [
     Case("kl", 10**3, 10, 0.0, 0.2),
 ]
 
-# The smallest H found with two minima for two risks (delta = 0.05, exact constants); not proved smallest.
+# The smallest H found with two minima for two risks (delta = 0.05, exact constants); smaller ones may exist.
 SMALLEST = [
     Case("squared", 1093, 6, 0.0, 0.57736410, 0.05, "exact"),
     Case("pinsker", 1469, 3, 0.0, 0.57737520, 0.05, "exact"),

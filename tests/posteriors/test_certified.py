@@ -108,6 +108,9 @@ def test_two_minima_at_useful_values():
     assert posterior.beta == math.inf
     assert posterior.support_size == 1
     assert posterior.bound == pytest.approx(0.0664417, abs=1e-7)
+    other = optimal_posterior(risks, 227, delta=0.01, constant="paper", method="fixed-point", start="prior")
+    assert other.beta == pytest.approx(427.597, abs=0.001)
+    assert other.bound == pytest.approx(0.0677940, abs=1e-7)
     # beta = inf is a strict local minimum here, but only a local one: the other is far better.
     risks, prior = np.array([0.0, 0.02]), np.array([1e-9, 1 - 1e-9])
     posterior = optimal_posterior(risks, 100, delta=0.01, constant="paper", prior=prior)

@@ -23,7 +23,7 @@ _UNDERFLOW = -708.0
 
 
 @compiled(fastmath={"nnan", "nsz", "contract"})
-def _exp_row(x, power, bits):  # type: ignore[no-untyped-def]
+def _exp_row(x, power, bits):
     """Replace x <= 0 by exp(x); `power` is a buffer and `bits` the same memory seen as integers."""
     for t in range(x.size):
         value = x[t] if x[t] > _UNDERFLOW else _UNDERFLOW
@@ -52,7 +52,7 @@ def _exp_row(x, power, bits):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath={"nnan", "nsz", "contract"})
-def gaussian_of_products(products, squares, other_squares, gamma, power, bits):  # type: ignore[no-untyped-def]
+def gaussian_of_products(products, squares, other_squares, gamma, power, bits):
     """Turn inner products of rows into exp(-gamma |a - b|^2), in place, given the squared norms."""
     for i in range(products.shape[0]):
         row = products[i]
@@ -63,7 +63,7 @@ def gaussian_of_products(products, squares, other_squares, gamma, power, bits): 
 
 
 @compiled(fastmath={"nnan", "nsz", "contract"})
-def gaussian_of_distances(distances, rows, columns, gamma, out, power, bits):  # type: ignore[no-untyped-def]
+def gaussian_of_distances(distances, rows, columns, gamma, out, power, bits):
     """Set out[i, j] = exp(-gamma distances[rows[i], columns[j]])."""
     for i in range(rows.size):
         source, row = distances[rows[i]], out[i]

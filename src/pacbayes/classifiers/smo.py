@@ -34,7 +34,7 @@ _compiled = compiled(fastmath=_FAST, error_model="numpy")
 
 
 @_compiled
-def _extremes(g, up, down):  # type: ignore[no-untyped-def]
+def _extremes(g, up, down):
     """Return the largest v among growable and the smallest among shrinkable variables."""
     largest, smallest = -np.inf, np.inf
     for t in range(g.size):
@@ -45,7 +45,7 @@ def _extremes(g, up, down):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _move(g, up, down, step, row_i, row_j):  # type: ignore[no-untyped-def]
+def _move(g, up, down, step, row_i, row_j):
     """Update g after a `step` (times C) along the pair (i, j); otherwise `_extremes`, in the same pass over memory."""
     largest, smallest = -np.inf, np.inf
     for t in range(g.size):
@@ -59,7 +59,7 @@ def _move(g, up, down, step, row_i, row_j):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):  # type: ignore[no-untyped-def]
+def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):
     """Store by how much each partner j would lower the dual objective (up to a factor); return the largest gain."""
     top = 0.0
     for t in range(g.size):
@@ -74,7 +74,7 @@ def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):  # type: ignore
 
 
 @_compiled
-def _step(i, j, longest, s, lower, upper):  # type: ignore[no-untyped-def]
+def _step(i, j, longest, s, lower, upper):
     """Move the pair by at most `longest`, to a bound exactly where one is reached; return the length."""
     room_i, room_j = upper[i] - s[i], s[j] - lower[j]
     if longest < room_i and longest < room_j:
@@ -91,14 +91,14 @@ def _step(i, j, longest, s, lower, upper):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _mark(t, s, lower, upper, up, down):  # type: ignore[no-untyped-def]
+def _mark(t, s, lower, upper, up, down):
     """Note whether variable t can grow and shrink; its label is the sum of its bounds."""
     up[t] = lower[t] + upper[t] if s[t] < upper[t] else -np.inf
     down[t] = lower[t] + upper[t] if s[t] > lower[t] else np.inf
 
 
 @_compiled
-def _recompute(K, cost, s, g):  # type: ignore[no-untyped-def]
+def _recompute(K, cost, s, g):
     """Set g = C K s afresh."""
     g[:] = 0.0
     for j in range(s.size):
@@ -109,7 +109,7 @@ def _recompute(K, cost, s, g):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _solve(K, y, diagonal, size, cost, s, g, updates, tol, max_iter, lower, upper, up, down, gain):  # type: ignore[no-untyped-def]
+def _solve(K, y, diagonal, size, cost, s, g, updates, tol, max_iter, lower, upper, up, down, gain):
     """Bring (s, g) to the solution at `cost`; return iterations, violation and the updates of g since recomputed."""
     # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
     error = EPS * cost * size * s.size
@@ -144,7 +144,7 @@ def _solve(K, y, diagonal, size, cost, s, g, updates, tol, max_iter, lower, uppe
 
 
 @_compiled
-def _intercept(y, g, s, lower, upper):  # type: ignore[no-untyped-def]
+def _intercept(y, g, s, lower, upper):
     """Mean of v over the variables strictly between their bounds, else the middle of the interval v leaves open."""
     total, free, largest, smallest = 0.0, 0, -np.inf, np.inf
     for t in range(y.size):
@@ -160,7 +160,7 @@ def _intercept(y, g, s, lower, upper):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _inside(s):  # type: ignore[no-untyped-def]
+def _inside(s):
     """Return whether no variable is at the bound where alpha = C."""
     for value in s:  # noqa: SIM110 (numba compiles the loop, not the generator)
         if not -1.0 < value < 1.0:
@@ -169,9 +169,7 @@ def _inside(s):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def run_stages(  # type: ignore[no-untyped-def]
-    K, y, costs, rows, s, g, state, tol, max_iter, dual_coef, intercept, n_iter, violation
-):
+def run_stages(K, y, costs, rows, s, g, state, tol, max_iter, dual_coef, intercept, n_iter, violation):
     """Solve for increasing `costs` and store those with a row of the result; -1 marks a stepping stone.
 
     `state` carries over calls: 0 the updates of g, 1 the iterations since the last stored row; and once no variable was

@@ -24,7 +24,7 @@ from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.svm_path import check_lambdas
 
 
-class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     r"""Support vector machine with :math:`C = 1/\lambda` that scales its input as it did its training sample.
 
     A `ClassifierSet` hands these out fitted; `fit` trains one on another sample.  Several classes are told apart by
