@@ -18,9 +18,9 @@ def reproduce(
     cache: Annotated[Path | None, typer.Option(help="Folder for what was computed.  [default: OUT/.cache]")] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Seeds.  [default: 5, or 1 where a run takes long]", show_default=False)
+        int | None, typer.Option(min=1, help="Seeds.  [default: 10 for one split, 5 or 1 for many]", show_default=False)
     ] = None,
-    split: Annotated[str, typer.Option(help="independent, shared or both.")] = "both",
+    split: Annotated[str, typer.Option(help="independent, shared, overlapping or all.")] = "all",
     limit: Annotated[float, typer.Option(help="Seconds for one Ipopt solve.")] = 30.0,
     list_names: Annotated[bool, typer.Option("--list", help="List the names and stop.")] = False,
 ) -> None:
@@ -41,7 +41,7 @@ def reproduce(
         check_choice("NAME", name, DESCRIPTIONS)
     if not limit > 0.0:
         raise ValueError(f"--limit must be positive, got {limit:g}")
-    splits = SPLITS if check_choice("--split", split, (*SPLITS, "both")) == "both" else (split,)
+    splits = SPLITS if check_choice("--split", split, (*SPLITS, "all")) == "all" else (split,)
     space = Workspace.at(
         out / ".cache" if cache is None else cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs,
         ipopt_seconds=min(limit, 3.0) if quick else limit, quiet=False,

@@ -8,6 +8,15 @@ from pacbayes.paper.workspace import Workspace
 
 NAME = "main"
 HONEST = "bupa"
+SCHEMES = {
+    "independent": "Every classifier has its own training and validation sample, without common examples: what the "
+    "paper describes. The bounds are valid.",
+    "shared": "One training and one validation sample, without common examples, for all classifiers. The bounds are "
+    "valid.",
+    "overlapping": "One training sample for all classifiers, and one validation sample drawn without regard to it: "
+    "about half of its examples were trained on. **The bounds are not valid.** The paper's numbers are of this kind "
+    "([protocols](protocols.md)).",
+}
 
 
 def reproduce(space: Workspace) -> Output:
@@ -45,7 +54,12 @@ def _markdown(space: Workspace, rows: list[Row], letters: dict[str, dict[str, st
         "features; “bupa” below it is not, and the paper has no row for it.",
     ]
     for split in space.splits:
-        parts += [f"## {split.capitalize()} splits", "### Bounds", paper_table(rows, split, "bound", letters[split])]
+        parts += [
+            f"## {split.capitalize()} splits",
+            SCHEMES[split],
+            "### Bounds",
+            paper_table(rows, split, "bound", letters[split]),
+        ]
         parts += ["### Average test errors", paper_table(rows, split, "test_error", letters[split])]
         parts += ["### How near we are to the paper", agreement_table(rows, split)]
         parts += ["### With exact constants (and the change)", exact_table(rows, split)]
