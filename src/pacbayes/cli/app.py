@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
@@ -9,7 +10,7 @@ from pacbayes.cli.datasets import datasets
 from pacbayes.cli.reproduce import reproduce
 
 # typer brings its own click, under a name that changed with its versions; in all of them this is what BadParameter is.
-ClickException = typer.BadParameter.__mro__[2]
+ClickException: Any = typer.BadParameter.__mro__[2]
 _ENDED_BY_USER = 130
 
 app = typer.Typer(

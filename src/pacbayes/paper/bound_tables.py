@@ -61,7 +61,7 @@ def _row(
         "paper_test_error": their_error,
         "test_difference": None if their_error is None else error - their_error,
         "hhi": mean_and_deviation([posterior.hhi for posterior in posteriors])[0],
-        "full_support": all(posterior.support_size == len(run.errors) for posterior, run in zip(posteriors, runs, strict=True)),
+        "full_support": all(p.support_size == len(run.errors) for p, run in zip(posteriors, runs, strict=True)),
         "largest_gap": max(posterior.gap for posterior in posteriors),
         "unconverged_svms": sum(run.unconverged for run in runs),
         "train_seconds": math.fsum(run.seconds for run in runs),

@@ -29,9 +29,9 @@ def reproduce(space: Workspace) -> Output:
     ]  # fmt: skip
     columns = ["data set", "name here", "features (paper)", "examples (paper)", "classes (paper)", "train/val/test"]
     text = (
-        "# The data sets\n\nWhat is shipped, and in parentheses what the paper's table prints. Mushroom's 22 attributes "
-        "are 116 columns after one-hot encoding, as the paper notes; its 5643 rows are UCI's 5644 complete ones without "
-        "the first. Bupa's class sizes are those of drinks > 2; the paper's error rates need the drinks column among the "
-        "features (`bupa-leaky`), `bupa` is without that leak.\n\n" + markdown_table(columns, lines)
+        "# The data sets\n\nWhat is shipped, and in parentheses what the paper's table prints. Mushroom's 22 "
+        "attributes are 116 columns after one-hot encoding, as the paper notes; its 5643 rows are UCI's 5644 complete "
+        "ones without the first. Bupa's class sizes are those of drinks > 2; the paper's error rates need the drinks "
+        "column among the features (`bupa-leaky`), `bupa` is without that leak.\n\n" + markdown_table(columns, lines)
     )
     return Output(NAME, text, rows)

@@ -45,7 +45,8 @@ def cell(table: str, column: str, **where: Any) -> float | None:
     """
     if slip(table, column, **where) is not None:
         return None
-    return raw_cell(table, column, **where)
+    value: float | None = raw_cell(table, column, **where)
+    return value
 
 
 def raw_cell(table: str, column: str, **where: Any) -> Any:

@@ -32,8 +32,8 @@ class Protocol:
     Attributes
     ----------
     scaling : {"kernlab", "raw", "min-max"}
-        "kernlab" is what `ksvm` does unless told otherwise: standardise by the training sample, but scale nothing when a
-        column of it is constant.  "min-max" maps every column of the whole data set to [0, 1] before it is split.
+        "kernlab" is what `ksvm` does unless told otherwise: standardise by the training sample, but scale nothing when
+        a column of it is constant.  "min-max" maps every column of the whole data set to [0, 1] before it is split.
     split : {"independent", "shared", "overlapping"}
         A training and a validation sample for every classifier, without common examples (what the paper describes); one
         of each for all; or one of each, the validation sample drawn from all examples that are not for the test,

@@ -49,7 +49,7 @@ class Run:
         return self.test_errors / self.m_test
 
     def first(self, H: int) -> "Run":
-        """Return the run of the first H lambdas: with a split for every classifier it is what a run of them alone is."""
+        """Return the run of the first H lambdas: what a run of them alone would be."""
         return Run(
             self.dataset, self.lambdas[:H], self.errors[:H], self.m, self.test_errors[:H], self.m_test, self.seconds,
             self.unconverged,

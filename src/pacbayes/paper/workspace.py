@@ -62,6 +62,11 @@ class Workspace:
         """The paper's data sets, in its order."""
         return tuple(name for name in NINE if name in QUICK) if self.quick else NINE
 
+    @property
+    def primary(self) -> str:
+        """The split scheme of tables that need one only: the one whose numbers the paper's are."""
+        return "overlapping" if "overlapping" in self.splits else self.splits[0]
+
     def seeds_of(self, dataset: str, split: str) -> range:
         """Return the seeds of a data set: ten for one split, whose samples decide much; five for many; one if slow."""
         if self.seeds is not None:
