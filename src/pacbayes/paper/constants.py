@@ -52,8 +52,8 @@ def _text() -> str:
     return (
         "Computed in logarithms, so that there is no largest m; the paper's are NaN from m = 1020 (elsewhere 1028) on. "
         f"The moment of the linear distance is largest at l = 1/(e−1) = {BEST_LINEAR:.5f}; the paper's table is at "
-        "l = 0.58, read off a figure, which is lower in the second digit from m = 500 on (5.9 for 5.95). That of the squared distance "
-        "is largest at l = 1/2 (the paper: “symmetric about l = 0”)."
+        "l = 0.58, read off a figure, where it is a little lower (m = 500: 5.945e26). That of the squared distance is "
+        "largest at l = 1/2 (the paper: “symmetric about l = 0”)."
     )
 
 

@@ -42,7 +42,7 @@ def _markdown(space: Workspace, rows: list[Row]) -> str:
         mark = "†" if row["paper_slip"] else ""
         lines.append([
             describe(row["dataset"]), row["H"], number(row["certified"], 6),
-            signed(row["fixed_point"] - row["certified"], 6) + ("" if row["fixed_point_converged"] else " (unfinished)"),
+            signed(row["fixed_point"] - row["certified"], 6) + ("" if row["fixed_point_converged"] else " (stopped)"),
             f"{number(row['ipopt'], 6)} {row['ipopt_letter']}", f"{row['pushed_risk']:.2f}",
             number(row["paper_fixed_point"], 6) + mark, f"{number(row['paper_ipopt'], 6)} {row['paper_letter']}{mark}",
             "–" if mark else signed(row["certified"] - row["paper_fixed_point"]),
@@ -58,7 +58,8 @@ def _markdown(space: Workspace, rows: list[Row]) -> str:
         f"# kl: fixed point and solver\n\nThe first H classifiers of the grid, {space.primary} splits, seed 0. Ipopt "
         f"in the paper's formulation, at most {space.ipopt_seconds:g} s a solve; {LETTERS}. 0.01 Σ l is the empirical "
         "risk of the point that Ipopt moves the start to when H > 100: above 1 it cannot evaluate the constraint and "
-        "stops at once. † marks cells of the paper that cannot be right: Banknote's for H = 1000 and 1990 repeat Bupa's.\n\n"
+        "stops at once. † marks cells of the paper that cannot be right: Banknote's for H = 1000 and 1990 repeat "
+        "Bupa's.\n\n"
         f"Largest distance of a fixed point from the certified minimum: {worst:.1e}. Ipopt fails or succeeds as in the "
         f"paper in {same} of {len(both)} cells.\n\n"
     )

@@ -23,7 +23,7 @@ class Output:
     name: str
     markdown: str
     rows: list[Row]
-    figures: dict[str, Callable[[], "Figure"]] = field(default_factory=dict)
+    figures: Mapping[str, Callable[[], "Figure"]] = field(default_factory=dict)
 
     def write(self, folder: Path) -> list[Path]:
         """Write NAME.md, NAME.csv and an .svg per figure; return their paths."""

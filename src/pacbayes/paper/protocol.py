@@ -110,4 +110,6 @@ def small_grid() -> FloatArray:
 
 def describe(value: Any) -> str:
     """Return how a data set is called in the paper's tables."""
-    return {"bupa-leaky": "Bupa", "mushroom-paper": "Mushroom"}.get(str(value), str(value).capitalize())
+    return {"bupa": "Bupa, no leak", "bupa-leaky": "Bupa", "mushroom-paper": "Mushroom"}.get(
+        str(value), str(value).capitalize()
+    )
