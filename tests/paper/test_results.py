@@ -53,9 +53,8 @@ def test_every_table_is_there():
     for name in DESCRIPTIONS:
         assert (RESULTS / f"{name}.md").read_text(encoding="utf-8").startswith("# ")
         assert committed(name)
-    assert (ROOT / "docs" / "claims.md").read_text(encoding="utf-8") == (RESULTS / "claims.md").read_text(
-        encoding="utf-8"
-    )
+    copies = [(folder / "claims.md").read_text(encoding="utf-8") for folder in (RESULTS, ROOT / "docs")]
+    assert copies[0] == copies[1]
 
 
 @pytest.mark.parametrize(("table", "name"), [("main", "main"), ("small_lambda", "small-lambda")])
