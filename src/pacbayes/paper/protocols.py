@@ -41,9 +41,9 @@ _INTRODUCTION = (
     "or for every sample, and what λ is to C. For every combination: the mean absolute difference of the bounds of its "
     "main table (H = 1990, all distances) from ours (mean over at most three seeds), averaged over the data sets; on "
     f"how many of these every bound of the row is within {NEAR}; the mean difference of the test errors. The three "
-    "large data sets were tried with σ per split and C = 1/λ only, independent splits with these only, and on the large "
-    "ones with raw features only: there the averages are over fewer data sets. “overlapping”: one training sample, and "
-    "one validation sample drawn without regard to it."
+    "large data sets were tried with σ per split and C = 1/λ only, independent splits with these only, and on the "
+    "large ones with raw features only: there the averages are over fewer data sets. “overlapping”: one training "
+    "sample, and one validation sample drawn without regard to it."
 )
 _EVIDENCE = (
     "Three numbers of the paper for the first 50 classifiers and kl (its table of the convex-concave procedure): the "
