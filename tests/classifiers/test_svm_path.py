@@ -67,7 +67,7 @@ def test_same_decision_function_as_svc_at_small_tolerance(name):
 
 
 def exact_decisions(K, K_new, y, C, coef):
-    """Decisions of the exact solution, from linear equations in the variables that `coef` leaves inside their bounds."""
+    """Decisions of the exact solution: linear equations in the variables that `coef` leaves inside their bounds."""
     alpha = y * coef
     free = (alpha > 1e-7 * C) & (alpha < (1 - 1e-7) * C)
     fixed = np.where(alpha >= 0.5 * C, y * C, 0.0)
