@@ -1,5 +1,6 @@
 """A finite set of classifiers with the errors each made on validation examples it was not trained on."""
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -181,6 +182,17 @@ class ClassifierSet:
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""
         return self._classifiers().predict(X)
+
+    @property
+    def members(self) -> Members | None:
+        """The classifiers themselves, None for a set made from predictions or losses."""
+        return self._members
+
+    def without_data(self) -> "ClassifierSet":
+        """Return the same set without the rows that only training and validation needed."""
+        slim = copy.copy(self)
+        slim._members = getattr(self._members, "without_data", lambda: self._members)()
+        return slim
 
     def _classifiers(self) -> Members:
         if self._members is None:

@@ -52,6 +52,12 @@ class IndependentMembers:
         support_vectors = one.scaling(self.problem.X[one.support])
         return self.problem.classifier(i, one.scaling, one.kernel, one.machine, support_vectors)
 
+    def without_data(self) -> "IndependentMembers":
+        """Return the same machines with no other rows than their support vectors."""
+        kept = np.unique(np.concatenate([one.support for one in self.trained]))
+        trained = [replace(one, support=np.searchsorted(kept, one.support)) for one in self.trained]
+        return IndependentMembers(self.problem.with_rows(self.problem.X[kept]), trained)
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels every classifier gives the rows of X, shape (H, n)."""
         new = check_array(X, dtype=np.float64)

@@ -85,8 +85,12 @@ def path_scores(path: SVMPath, kernel_size: float) -> PathScores:
         changes = csr_array((np.concatenate(values), np.concatenate(columns), starts), shape=(h, m))
     else:
         sizes = np.array([np.abs(row).sum() for row in path.dual_coef])
-    ties = _TIE * (1.0 + np.abs(path.intercept) + kernel_size * sizes)
-    return PathScores(path, order, changes, units, ties)
+    return PathScores(path, order, changes, units, tie_widths(path.intercept, sizes, kernel_size))
+
+
+def tie_widths(intercepts: FloatArray, sizes: FloatArray, kernel_size: float) -> FloatArray:
+    """Return how far from zero decisions are still ties, given the sums of the sizes of the dual coefficients."""
+    return _TIE * (1.0 + np.abs(intercepts) + kernel_size * sizes)
 
 
 def _share_units(units: FloatArray, start: int, same: NDArray[np.bool_]) -> None:

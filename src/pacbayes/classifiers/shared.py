@@ -1,6 +1,6 @@
 """All classifiers on one training sample and one validation sample."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,10 @@ class SharedMembers:
             for block, codes in self._codes(new):
                 labels[:, block] = self.problem.classes[codes]
         return labels
+
+    def without_data(self) -> "SharedMembers":
+        """Return the same machines without the rows that only training and validation needed."""
+        return replace(self, problem=self.problem.with_rows(self.problem.X[:0]))
 
     def errors(self, X: FloatArray, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many rows of X every classifier gets wrong."""

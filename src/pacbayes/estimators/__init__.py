@@ -1,0 +1,6 @@
+"""Classifiers for scikit-learn users that carry certificates."""
+
+from pacbayes.estimators.saving import load, save
+from pacbayes.estimators.svc import StochasticSVC
+
+__all__ = ["StochasticSVC", "load", "save"]

@@ -1,0 +1,18 @@
+"""scikit-learn's own checks, all of them, without expected failures."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pacbayes import StochasticSVC
+
+LAMBDAS = [0.01, 0.1, 1.0, 3.0, 10.0]
+
+
+@parametrize_with_checks(
+    [
+        StochasticSVC(LAMBDAS, random_state=0),
+        StochasticSVC(LAMBDAS, voting="majority", distance=["kl", "pinsker"], random_state=0),
+        StochasticSVC(LAMBDAS, voting="best", kernel="linear", split="independent", random_state=0),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
