@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
-    from pacbayes.classifiers import ClassifierSet, SVMPath, sigest, svm_path, svm_set
+    from pacbayes.classifiers import ClassifierSet, SVMPath, grid_set, sigest, svm_path, svm_set
     from pacbayes.datasets import load_dataset
     from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
 
@@ -19,6 +19,7 @@ _HOMES = {
     "SVMPath": "pacbayes.classifiers",
     "bound": "pacbayes.bounds",
     "gibbs_posterior": "pacbayes.posteriors",
+    "grid_set": "pacbayes.classifiers",
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
     "load_dataset": "pacbayes.datasets",
@@ -36,6 +37,7 @@ __all__ = [
     "SVMPath",
     "bound",
     "gibbs_posterior",
+    "grid_set",
     "kl_divergence",
     "kl_roots",
     "load_dataset",
