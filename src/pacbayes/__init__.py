@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
     from pacbayes.certificates import Baseline, Certificate
-    from pacbayes.classifiers import ClassifierSet, SVMPath, sigest, svm_path, svm_set
+    from pacbayes.classifiers import ClassifierSet, SVMPath, grid_set, sigest, svm_path, svm_set
     from pacbayes.datasets import load_dataset
-    from pacbayes.estimators import StochasticSVC, load, save
+    from pacbayes.estimators import StochasticClassifier, StochasticSVC, load, save
     from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
 
 __version__ = "0.1.0.dev0"
@@ -21,9 +21,11 @@ _HOMES = {
     "DISTANCES": "pacbayes.bounds",
     "Posterior": "pacbayes.posteriors",
     "SVMPath": "pacbayes.classifiers",
+    "StochasticClassifier": "pacbayes.estimators",
     "StochasticSVC": "pacbayes.estimators",
     "bound": "pacbayes.bounds",
     "gibbs_posterior": "pacbayes.posteriors",
+    "grid_set": "pacbayes.classifiers",
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
     "load": "pacbayes.estimators",
@@ -43,9 +45,11 @@ __all__ = [
     "ClassifierSet",
     "Posterior",
     "SVMPath",
+    "StochasticClassifier",
     "StochasticSVC",
     "bound",
     "gibbs_posterior",
+    "grid_set",
     "kl_divergence",
     "kl_roots",
     "load",

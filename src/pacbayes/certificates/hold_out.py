@@ -16,6 +16,9 @@ from pacbayes.classifiers.shared import SharedMembers
 Rows = NDArray[np.int64]
 # Classifiers the cross-validation chooses from, evenly spread over the set: a baseline must not cost the most.
 CANDIDATES = 50
+# Why there is none.
+NOT_SHARED = "every row validates some classifier"
+NOT_ASKED = "cv=None: not asked for"
 
 
 def candidates_of(number: int) -> Rows:

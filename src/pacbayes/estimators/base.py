@@ -16,9 +16,12 @@ from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.choice import BITS, Counts, check_distances, choose_posterior, whole_parts
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.splits import SPLITS
-from pacbayes.estimators.draws import draw_classifiers
+from pacbayes.estimators.draws import KEY, draw_classifiers
 from pacbayes.estimators.prior import check_prior_kind, describe_prior, resolve_prior
 from pacbayes.estimators.voters import Voters, majority, number_of_rows
+
+# The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
+FOLDS = KEY + 1
 
 
 class CertifiedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import pacbayes
 from pacbayes.estimators.base import CertifiedClassifier
+from pacbayes.estimators.classifier import StochasticClassifier
 from pacbayes.estimators.encoding import decode, encode
 from pacbayes.estimators.svc import StochasticSVC
 
@@ -23,15 +24,17 @@ from pacbayes.estimators.svc import StochasticSVC
 FORMAT = 1
 MANIFEST, MODEL = "manifest.json", "model.skops"
 _LARGEST_MANIFEST = 10_000
-ESTIMATORS: dict[str, type[CertifiedClassifier]] = {kind.__name__: kind for kind in (StochasticSVC,)}
+ESTIMATORS: dict[str, type[CertifiedClassifier]] = {
+    kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)
+}
 
 
 def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     """Save a fitted model; no code is stored, and none runs when it is loaded.
 
     The file is a zip archive of a manifest (format, version, SHA-256) and the model in the format of skops: support
-    vector machines as arrays, other classifiers as skops writes them.  It holds support vectors, hence rows of the training
-    data.  A callable `prior` is replaced by its weights, a `random_state` that is no integer by None; draws stay.
+    vector machines as arrays, other classifiers as skops writes them.  It holds support vectors, hence rows of
+    the training data.  A callable `prior` is replaced by its weights, a `random_state` that is no integer by None; draws stay.
 
     Parameters
     ----------

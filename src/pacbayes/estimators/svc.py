@@ -8,20 +8,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.bounds.validation import FloatArray, check_level
 from pacbayes.certificates.certificate import Baseline
-from pacbayes.certificates.hold_out import choose, hold_out, svm_errors_in_fold
+from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out, svm_errors_in_fold
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.seeds import generator, seed_of
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.svm_set import svm_set
-from pacbayes.estimators.base import CertifiedClassifier
+from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import draw_key
 from pacbayes.estimators.svm_voters import SharedVoters
 from pacbayes.estimators.voters import EachVoters, Voters
 
-# The purpose of the random numbers for the folds of the baseline, see `seeds.generator`.
-FOLDS = 1001
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
 
@@ -181,14 +179,14 @@ class StochasticSVC(CertifiedClassifier):
     def _baseline(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Baseline:
         members = classifiers.members
         if not isinstance(members, SharedMembers):
-            return Baseline(None, None, "every row validates some classifier")
+            return Baseline(None, None, NOT_SHARED)
         if self.cv is None:
-            return Baseline(None, None, "cv=None: not asked for")
+            return Baseline(None, None, NOT_ASKED)
         train = members.problem.splits(0)[0]
         with threadpool_limits(1, user_api="blas"):
             errors_in_fold = svm_errors_in_fold(members, codes[train])
             chosen = choose(errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS))
-        return hold_out(classifiers, chosen, self.delta, self.cv)
+        return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
 
     def _validated(self, X: Any) -> FloatArray:
         rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)

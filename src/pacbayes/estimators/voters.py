@@ -5,6 +5,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.choice import BITS, Counts
@@ -103,4 +104,4 @@ def runs_of(values: NDArray[Any]) -> list[slice]:
 
 def number_of_rows(X: Any) -> int:
     """Return the number of rows of an array, a frame, a sparse matrix or a list."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    return int(_num_samples(X))
