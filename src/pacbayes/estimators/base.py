@@ -81,7 +81,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             constant=self.constant,
         )
         self._assumptions = (*self._roles(), describe_prior(self.prior, self.split == "shared"))
-        self._level, self._n_distances = check_level(self.delta), len(check_distances(self.distance))
+        self._level, self._distances = check_level(self.delta), check_distances(self.distance)
         assert classifiers.errors is not None
         self.best_index_ = best_single(classifiers.errors, classifiers.m, self._level, prior).index
         self.certificates_ = self._certificates()
@@ -99,7 +99,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             errors,
             delta=self._level,
             prior=prior,
-            n_distances=self._n_distances,
+            n_distances=len(self._distances),
             hold_out=self._hold_out,
             assumptions=self._assumptions,
         )

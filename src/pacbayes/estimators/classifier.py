@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
@@ -18,7 +19,7 @@ from pacbayes.classifiers.grid_set import grid_set
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator, seed_of
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
-from pacbayes.estimators.draws import draw_key
+from pacbayes.estimators.draws import check_values, draw_key
 from pacbayes.estimators.voters import EachVoters, Voters
 
 Rows = NDArray[np.int64]
@@ -27,8 +28,8 @@ Rows = NDArray[np.int64]
 class StochasticClassifier(CertifiedClassifier):
     r"""A grid of classifiers under the posterior with the smallest PAC-Bayesian bound.
 
-    Where `GridSearchCV` picks one setting and hopes, this trains every setting on one part of the rows, counts errors on
-    the other, finds the posterior `q` over the settings that minimises the bound
+    Where `GridSearchCV` picks one setting, this trains every setting on one part of the rows, counts errors on the
+    other, finds the posterior `q` over the settings that minimises the bound
 
     .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
 
@@ -66,8 +67,8 @@ class StochasticClassifier(CertifiedClassifier):
 
     Notes
     -----
-    With ``voting="stochastic"`` a row is hashed by its values: numbers as float64, anything else as its text.  Equal rows
-    get the same classifier, in whatever container they come.
+    With ``voting="stochastic"`` a row is hashed by its values: numbers as float64, anything else as its text.  Equal
+    rows get the same classifier, in whatever container they come.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class StochasticClassifier(CertifiedClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4]}, random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 % over the sample, the stochastic classifier errs on at most 14.8 % of new examples.
+    With probability at least 95 % over the sample, the stochastic classifier errs on at most 11.0 % of new examples.
     """
 
     def __init__(
@@ -130,8 +131,12 @@ class StochasticClassifier(CertifiedClassifier):
         self
         """
         self._check_choices()
+        X = _as_rows(X)
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
+        if labels.size < 2:
+            raise ValueError("X must hold at least two rows, got 1 sample")
+        check_values(rows)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = seed_of(self.random_state)
         classifiers = grid_set(
@@ -168,8 +173,11 @@ class StochasticClassifier(CertifiedClassifier):
         return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
 
     def _validated(self, X: Any) -> Any:
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return X
+        rows = _as_rows(X)
+        if hasattr(self, "n_features_in_") and np.ndim(rows) == 1:
+            raise ValueError(f"X must have {self.n_features_in_} columns, got one dimension. Reshape your data.")
+        validate_data(self, rows, reset=False, skip_check_array=True)
+        return rows
 
     def _voters(self) -> Voters:
         return EachVoters(self.classifiers_, self.classes_)
@@ -179,6 +187,11 @@ class StochasticClassifier(CertifiedClassifier):
         if self.estimator is not None:
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
+
+
+def _as_rows(X: Any) -> Any:
+    """Return X, as an array where that is all it can be turned into."""
+    return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "__len__") and not sp.issparse(X) else X
 
 
 def grid_errors_in_fold(

@@ -1,6 +1,7 @@
 """Which classifier predicts which row: a draw that depends on the row and on the key, and on nothing else."""
 
 import hashlib
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -81,6 +82,14 @@ def _row_bytes(X: Any) -> Any:
         yield b"".join(_value_bytes(value) for value in np.atleast_1d(row).ravel().tolist())
 
 
+def check_values(X: Any) -> None:
+    """Raise if rows hold what has no value to be hashed by: lists, dicts, sets, functions."""
+    table = None if sp.issparse(X) else np.asarray(X)
+    if table is not None and table.dtype.kind == "O":
+        for value in table.ravel().tolist():
+            _value_bytes(value)
+
+
 def _sparse_rows(X: Any) -> Any:
     rows = X.tocsr()
     for start in range(0, X.shape[0], _ROWS_PER_BLOCK):
@@ -101,5 +110,10 @@ def _value_bytes(value: Any) -> bytes:
         return np.array(np.nan if number != number else number + 0.0, dtype="<f8").tobytes()
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return np.array(np.nan, dtype="<f8").tobytes()
+    # What prints its address, or has parts of its own, has no text that stands for its value.
+    kind: Any = type(value)
+    parts = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+    if parts or callable(value) or kind.__repr__ is object.__repr__:
+        raise TypeError(f"X argument must be a table of strings, numbers, dates and the like, got {value!r}")
     text = str(value).encode()
     return b"\xff" + len(text).to_bytes(8, "little") + text

@@ -34,7 +34,8 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
 
     The file is a zip archive of a manifest (format, version, SHA-256) and the model in the format of skops: support
     vector machines as arrays, other classifiers as skops writes them.  It holds support vectors, hence rows of
-    the training data.  A callable `prior` is replaced by its weights, a `random_state` that is no integer by None; draws stay.
+    the training data.  A callable `prior` is replaced by its weights, a `random_state` that is no integer by
+    None; draws stay.
 
     Parameters
     ----------
