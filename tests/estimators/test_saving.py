@@ -4,6 +4,7 @@ import io
 import json
 import os
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.estimators import saving
 from pacbayes.estimators.encoding import encode
 
+# skops trusts scikit-learn, but for trees, whose nodes are read without checks of their bounds.
+TREES = ["sklearn.tree._tree.Tree"]
 MODELS = [
     pytest.param(kind, data, split, id=f"{kind}-{data.__name__}-{split}")
     for kind in ("svc", "grid")
@@ -45,20 +48,19 @@ def test_what_is_saved_comes_back(kind, data, split, tmp_path):
     clf, X = fitted(kind, data, split), data()[0]
     path = tmp_path / "model.pacbayes"
     digest = save(clf, path)
-    again = load(path, sha256=digest)
+    again = load(path, sha256=digest, trusted=TREES)
     assert type(again) is type(clf)
     assert again.certificates_ == clf.certificates_
     assert np.array_equal(again.posterior_.weights, clf.posterior_.weights)
     assert np.array_equal(again.classifiers_.predict(X), clf.classifiers_.predict(X))
     assert np.array_equal(again.predict(X), clf.predict(X))
     assert np.array_equal(again.vote_share(X), clf.vote_share(X))
-    assert (
-        again.set_params(voting="best").predict(X).tolist() == again.classifiers_[again.best_index_].predict(X).tolist()
-    )
+    best = again.classifiers_[again.best_index_].predict(X)
+    assert np.array_equal(again.set_params(voting="best").predict(X), best)
     assert [again.classifiers_.splits(1)[0].tolist()] == [clf.classifiers_.splits(1)[0].tolist()]
     again.fit(*data())  # a loaded model is an estimator like any other
     save(again, path)
-    assert load(path).certificates_ == again.certificates_
+    assert load(path, trusted=TREES).certificates_ == again.certificates_
 
 
 def test_a_callable_prior_becomes_its_weights_and_a_generator_none(tmp_path):
@@ -88,11 +90,9 @@ def test_a_damaged_file_is_refused(tmp_path):
     whole = path.read_bytes()
     for place in range(0, len(whole), len(whole) // 40):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :])
-        try:
+        # Either refused, or a byte that means nothing, such as the date of an archive's member.
+        with suppress(ValueError):
             model = load(path)
-        except ValueError as error:
-            assert "model" in str(error)
-        else:  # a byte that means nothing, such as the date of an archive's member
             assert model.certificates_ == fitted("svc", two_classes).certificates_
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ValueError, match="damaged"):
