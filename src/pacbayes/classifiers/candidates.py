@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
+from pacbayes.classifiers.fingerprint import fingerprint
 from pacbayes.classifiers.seeds import generator
 
 # Purposes of random numbers, see `seeds.generator`; those of splits and kernel widths come before.
@@ -40,6 +41,16 @@ class Candidates:
             settings = {name: clone(value, safe=False) for name, value in self.params[i].items()}
             one = clone(self.estimator).set_params(**settings)
         return _seeded(one, self.seed, i)
+
+    def described(self) -> list[str]:
+        """Return what says whether two lists of candidates are the same."""
+        return [fingerprint(self.estimator), *(fingerprint(params) for params in self.params)]
+
+    def modules(self) -> tuple[str, ...]:
+        """Return the modules of the estimators, whose versions matter."""
+        estimators = [self.estimator, *(value for params in self.params for value in params.values())]
+        steps = [part for one in estimators if hasattr(one, "get_params") for part in one.get_params().values()]
+        return tuple(sorted({type(one).__module__ for one in [*estimators, *steps] if hasattr(one, "get_params")}))
 
 
 def plan_candidates(estimator: Any, param_grid: Any, n_iter: int | None, seed: int) -> Candidates:

@@ -69,8 +69,9 @@ class _Walker:
             self._parts("scalar", [value.dtype.str, np.asarray(value)])
         elif sparse.issparse(value):
             # Attributes of sparse matrices change when they are looked at (sorted or not): the arrays do not.
-            table: Any = value if value.format in ("csr", "csc", "bsr") else value.tocsr()
-            self._parts("sparse", [type(value).__name__, table.shape, table.data, table.indices, table.indptr])
+            table: Any = value
+            name, table = type(table).__name__, table if table.format in ("csr", "csc", "bsr") else table.tocsr()
+            self._parts("sparse", [name, table.shape, table.data, table.indices, table.indptr])
         elif isinstance(value, pd.DataFrame):
             self._parts("frame", [list(value.columns), *(value.iloc[:, j] for j in range(value.shape[1]))])
         elif isinstance(value, pd.Series | pd.Index):

@@ -1,19 +1,21 @@
 """Any scikit-learn classifier with many settings, each with its errors on validation examples."""
 
-import traceback
+import pickle
 import warnings
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from os import PathLike
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from pacbayes.bounds.validation import check_choice
+from pacbayes.bounds.validation import FloatArray, check_choice
 from pacbayes.classifiers.candidates import Candidates, plan_candidates
-from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers, errors_of
-from pacbayes.classifiers.fit_weights import check_takes_weights, fit_arguments
-from pacbayes.classifiers.one_thread import one_thread
-from pacbayes.classifiers.samples import Samples, check_rows, check_test_rows, check_weights, cut_samples, own
+from pacbayes.classifiers.checkpoint import open_checkpoint
+from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.fit_weights import check_takes_weights
+from pacbayes.classifiers.grid_fit import GRID_CHUNKS, Failed, Fitted, Task, fit_one
+from pacbayes.classifiers.runs import describe_run
+from pacbayes.classifiers.samples import Samples, check_rows, check_test_rows, check_weights, cut_samples
 from pacbayes.classifiers.seeds import seed_of
 from pacbayes.classifiers.splits import check_training_classes, plan_splits
 from pacbayes.classifiers.units import run_units
@@ -36,6 +38,7 @@ def grid_set(
     error_score: str = "raise",
     n_jobs: int | None = None,
     random_state: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> ClassifierSet:
     r"""Train a classifier with every setting of a grid and count its errors on validation examples.
 
@@ -79,6 +82,11 @@ def grid_set(
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For splits, drawn settings and every `random_state` of the estimators that is None: classifier i gets a
         number of its own.  Other values stay.
+    checkpoint : path of a directory, optional
+        Store every 50 trained classifiers there.  The same call, after the process was killed, goes on from what is
+        stored and gives the result of an undisturbed run, to the last bit; with ``random_state=None`` it takes the seed
+        of the run that was begun.  Directories of other data, parameters or versions are refused.  Classifiers are
+        stored as pickles, which can run code when read: use directories that only people you trust can write to.
 
     Returns
     -------
@@ -96,98 +104,68 @@ def grid_set(
     ({'max_depth': 3}, 284, True)
     """
     check_choice("error_score", error_score, ERROR_SCORES)
-    seed = seed_of(random_state)
-    candidates = plan_candidates(estimator, param_grid, n_iter, seed)
-    samples = _samples(X, y, sample_weight, test, split, validation_size, stratify, seed, len(candidates))
-    if error_score == "drop" and samples.shared is None:
-        raise ValueError(
-            "error_score='drop' needs split='shared': with independent splits whether a classifier is left out depends "
-            "on examples that validate others, and a bound on those left would not hold"
+    with open_checkpoint(checkpoint, GRID_CHUNKS) as store:
+        seed = seed_of(random_state) if store is None else store.seed(random_state)
+        candidates = plan_candidates(estimator, param_grid, n_iter, seed)
+        rows, labels = check_rows(X, y)
+        weights = check_weights(sample_weight, labels.size)
+        _check_fits(candidates, weights is not None, store is not None)
+        options: dict[str, Any] = {
+            "split": split,
+            "validation_size": validation_size,
+            "test": test,
+            "stratify": stratify,
+        }
+        samples = _samples(rows, labels, weights, seed, len(candidates), **options)
+        if error_score == "drop" and samples.shared is None:
+            raise ValueError(
+                "error_score='drop' needs split='shared': with independent splits whether a classifier is left out "
+                "depends on examples that validate others, and a bound on those left would not hold"
+            )
+        if store is not None:
+            data = {"X": rows, "y": labels, "estimator and param_grid": candidates.described()}
+            options["sample_weight"] = weights
+            store.begin(describe_run("grid_set", len(candidates), seed, data, options, candidates.modules()))
+
+        def check(i: int, one: Fitted | Failed) -> None:
+            if isinstance(one, Failed) and (one.fitted or error_score == "raise"):
+                one.stop(i, candidates.params[i])
+
+        task = Task(candidates, samples)
+        trained = run_units(
+            fit_one, task, len(candidates), "classifiers of the grid", n_jobs, check=check, checkpoint=store
         )
-    if sample_weight is not None:
+        return _as_set(task, trained)
+
+
+def _check_fits(candidates: Candidates, weighted: bool, stored: bool) -> None:
+    """Raise if a classifier cannot be fitted with weights, or not be stored."""
+    if weighted:
         for i in range(len(candidates)):
             check_takes_weights(candidates[i])
-    task = Task(candidates, samples)
-
-    def check(i: int, one: Fitted | Failed) -> None:
-        if isinstance(one, Failed) and (one.fitted or error_score == "raise"):
-            one.stop(i, candidates.params[i])
-
-    trained = run_units(fit_one, task, len(candidates), "classifiers of the grid", n_jobs, check=check)
-    return _as_set(task, trained)
-
-
-@dataclass(frozen=True)
-class Task:
-    """What every worker needs to train any of the classifiers."""
-
-    candidates: Candidates
-    samples: Samples
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """One trained classifier with its errors."""
-
-    estimator: Any
-    errors: int
-    test_errors: int
-
-
-@dataclass(frozen=True)
-class Failed:
-    """Why a classifier could not be trained, or (`fitted`) not be used."""
-
-    error: str
-    fitted: bool
-    trace: str
-
-    def stop(self, i: int, params: dict[str, Any]) -> NoReturn:
-        """Raise an error that names the classifier's parameters."""
-        failure = "was fitted but could not predict" if self.fitted else "could not be fitted"
-        error = ValueError(f"classifier {i} with {params} {failure}: {self.error}")
-        error.add_note(self.trace)
-        raise error
-
-
-def fit_one(task: Task, i: int) -> Fitted | Failed:
-    """Train the i-th classifier and count its errors; what goes wrong is returned, not raised."""
-    fitted = False
-    try:
-        with one_thread():
-            training, validation = task.samples(i)
-            one = task.candidates[i]
-            one = one.fit(training.X, training.y, **fit_arguments(one, training.weights))
-            fitted = True
-            test = task.samples.test
-            return Fitted(
-                one,
-                errors_of(one, *validation, f"classifier {i}.predict"),
-                0 if test is None else errors_of(one, own(test[0]), test[1], f"classifier {i}.predict"),
-            )
-    except MemoryError:  # says something about this machine, not about this classifier
-        raise
-    except Exception as error:
-        return Failed(f"{type(error).__name__}: {error}", fitted, traceback.format_exc())
+    if stored:
+        try:
+            pickle.dumps((candidates.estimator, candidates.params))
+        except Exception as error:
+            raise TypeError(f"checkpoint must be None for estimators that cannot be pickled: {error}") from error
 
 
 def _samples(
-    X: Any,
-    y: ArrayLike,
-    sample_weight: Any,
-    test: Any,
-    split: str,
-    validation_size: Any,
-    stratify: bool,
+    rows: Any,
+    labels: NDArray[Any],
+    weights: FloatArray | None,
     seed: int,
     number: int,
+    *,
+    split: str,
+    validation_size: Any,
+    test: Any,
+    stratify: bool,
 ) -> Samples:
-    """Check the data and divide them among `number` classifiers."""
-    rows, labels = check_rows(X, y)
+    """Divide checked data among `number` classifiers."""
     classes, codes = np.unique(labels, return_inverse=True)
     if classes.size < 2:
         raise ValueError(f"y must hold at least two classes, got class {classes[0]!r} only")
-    weights = check_weights(sample_weight, labels.size)
     given = isinstance(test, tuple | list)
     splits = plan_splits(
         codes,

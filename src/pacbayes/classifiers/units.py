@@ -1,12 +1,13 @@
 """Work on many classifiers in units, by any backend of joblib, in any order, with results in the order asked for."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sklearn.utils.parallel import Parallel, delayed
 
+from pacbayes.classifiers.checkpoint import Checkpoint
 from pacbayes.classifiers.progress import progress
 
 # Classifiers that are stored together: the same for any number of workers.
@@ -24,36 +25,49 @@ def run_units(
     n_jobs: int | None,
     prefer: str | None = None,
     check: Callable[[int, Result], None] = lambda i, result: None,
+    checkpoint: Checkpoint | None = None,
 ) -> list[Result]:
     """Return ``[task(shared, i) for i in range(number)]``, by the workers the user chose.
 
-    What `check` raises about a result ends the work at once.
+    What `check` raises about a result ends the work at once.  Units that `checkpoint` holds are not done again; others
+    are stored there as soon as they are complete.
 
     Examples
     --------
     >>> run_units(pow, 2, 5, "powers of two", n_jobs=1)
     [1, 2, 4, 8, 16]
     """
+    units = [range(start, min(start + UNIT, number)) for start in range(0, number, UNIT)]
     results: dict[int, Result] = {}
-    with progress(description, number) as advance, _run(task, shared, range(number), n_jobs, prefer) as arriving:
+    for k, unit in enumerate(units):
+        stored = None if checkpoint is None else checkpoint.load(k)
+        results.update(zip(unit, stored or (), strict=stored is not None))
+    for i, result in results.items():
+        check(i, result)
+    missing = [i for i in range(number) if i not in results]
+    left = {k: sum(i not in results for i in unit) for k, unit in enumerate(units)}
+    # With a checkpoint one by one, so that no more is under way, and lost if killed, than one per worker.
+    options = {"n_jobs": n_jobs, "prefer": prefer, "batch_size": "auto" if checkpoint is None else 1}
+    with progress(description, number) as advance, _run(task, shared, missing, options) as arriving:
+        advance(len(results))
         for i, result in arriving:
             check(i, result)
             results[i] = result
             advance(1)
+            k = i // UNIT
+            left[k] -= 1
+            if checkpoint is not None and left[k] == 0:
+                checkpoint.save(k, [results[j] for j in units[k]])
     return [results[i] for i in range(number)]
 
 
 @contextmanager
 def _run(
-    task: Callable[[Shared, int], Result],
-    shared: Shared,
-    numbers: Iterable[int],
-    n_jobs: int | None,
-    prefer: str | None,
+    task: Callable[[Shared, int], Result], shared: Shared, numbers: list[int], options: dict[str, Any]
 ) -> Iterator[Iterator[tuple[int, Result]]]:
     """Start the work on some numbers and yield their results as they arrive; what still runs on leaving is given up."""
     # One call for all: joblib sends `shared` once per call.
-    parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered")
+    parallel = Parallel(**options, return_as="generator_unordered")
     arriving = parallel(delayed(_numbered)(task, shared, i) for i in numbers)
     try:
         yield arriving
