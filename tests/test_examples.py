@@ -1,11 +1,34 @@
 """The example that `make demo` runs."""
 
 import runpy
+import sys
 from pathlib import Path
+
+import pytest
 
 from pacbayes import DISTANCES
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def test_validation_size(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["validation_size.py"])
+    example = runpy.run_path(str(EXAMPLES / "validation_size.py"))
+    example["measured"].__globals__.update(REPEATS=1, SIZES=[0.3, 0.6])
+    found = example["table"]()
+    assert all(0.0 < value <= 1.0 for rows in found.values() for row in rows for value in row.values())
+    example["draw"](found, str(tmp_path / "figure.svg"))
+    assert (tmp_path / "figure.svg").read_text().count("<svg") == 1
+
+
+@pytest.mark.slow
+def test_the_comparison_in_the_documentation_is_what_the_example_prints(capsys):
+    example = runpy.run_path(str(EXAMPLES / "validation_size.py"))
+    example["measured"].__globals__.update(SIZES=[0.5])
+    text = (EXAMPLES.parent / "docs" / "certificates.md").read_text()
+    for name, rows in example["table"]().items():
+        numbers = [f"{rows[0][line]:.4f}" for line in ("stochastic", "Occam", "hold-out")]
+        assert f"| {name.capitalize()} | {numbers[0]} | {numbers[1]} | **{numbers[2]}** |" in text
 
 
 def test_five_bounds(capsys):

@@ -184,7 +184,7 @@ class StochasticClassifier(CertifiedClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.estimator is not None:
+        if hasattr(self.estimator, "__sklearn_tags__"):
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 

@@ -1,6 +1,7 @@
 """Which classifier predicts which row: a draw that depends on the row and on the key, and on nothing else."""
 
 import hashlib
+import struct
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
@@ -19,6 +20,7 @@ _KEY_BYTES = 32
 _DIGEST_BYTES = 8
 # Rows of a sparse matrix made dense together.
 _ROWS_PER_BLOCK = 4096
+_NAN = np.array(np.nan, dtype="<f8").tobytes()
 
 
 def draw_key(seed: int) -> bytes:
@@ -107,9 +109,9 @@ def _numeric_rows(table: NDArray[Any]) -> Any:
 def _value_bytes(value: Any) -> bytes:
     if isinstance(value, Real):
         number = float(value)
-        return np.array(np.nan if number != number else number + 0.0, dtype="<f8").tobytes()
+        return _NAN if number != number else struct.pack("<d", number + 0.0)
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return np.array(np.nan, dtype="<f8").tobytes()
+        return _NAN
     # What prints its address, or has parts of its own, has no text that stands for its value.
     kind: Any = type(value)
     parts = isinstance(value, Iterable) and not isinstance(value, str | bytes)
