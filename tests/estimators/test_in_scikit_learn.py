@@ -184,3 +184,9 @@ def test_baselines_and_assumptions(capsys):
     unasked = StochasticSVC(LAMBDAS, cv=None, random_state=0).fit(X, y)
     assert unasked.certificate_.baselines["hold-out"].bound is None
     assert unasked.certificate_.bound == clf.certificate_.bound
+
+
+def test_no_rows_are_refused():
+    for kind in ("svc", "grid"):
+        with pytest.raises(ValueError, match="0 sample|at least one row"):
+            fitted(kind, two_classes).predict(two_classes()[0][:0])

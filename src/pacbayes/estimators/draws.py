@@ -80,8 +80,8 @@ def _row_bytes(X: Any) -> Any:
     if table.dtype.kind in "biuf":
         yield from _numeric_rows(table)
         return
-    for row in table:
-        yield b"".join(_value_bytes(value) for value in np.atleast_1d(row).ravel().tolist())
+    for row in table.reshape(len(table), -1).tolist():
+        yield b"".join(map(_value_bytes, row))
 
 
 def check_values(X: Any) -> None:
@@ -107,7 +107,9 @@ def _numeric_rows(table: NDArray[Any]) -> Any:
 
 
 def _value_bytes(value: Any) -> bytes:
-    if isinstance(value, Real):
+    if type(value) is str:  # most often; `isinstance` with an abstract class takes longer than the rest
+        return _text_bytes(value)
+    if type(value) is float or isinstance(value, Real):
         number = float(value)
         return _NAN if number != number else struct.pack("<d", number + 0.0)
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -117,5 +119,9 @@ def _value_bytes(value: Any) -> bytes:
     parts = isinstance(value, Iterable) and not isinstance(value, str | bytes)
     if parts or callable(value) or kind.__repr__ is object.__repr__:
         raise TypeError(f"X argument must be a table of strings, numbers, dates and the like, got {value!r}")
-    text = str(value).encode()
-    return b"\xff" + len(text).to_bytes(8, "little") + text
+    return _text_bytes(str(value))
+
+
+def _text_bytes(text: str) -> bytes:
+    encoded = text.encode("utf-8", "surrogatepass")
+    return b"\xff" + len(encoded).to_bytes(8, "little") + encoded
