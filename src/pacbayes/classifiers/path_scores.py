@@ -74,7 +74,12 @@ def path_scores(path: SVMPath, kernel_size: float) -> PathScores:
     else:
         sizes[order] = sizes.copy()
         changes = Changes(order, scales, starts, columns[:count].copy(), values[:count].copy())
-    return PathScores(path, changes, _TIE * (1.0 + np.abs(path.intercept) + kernel_size * sizes))
+    return PathScores(path, changes, tie_widths(path.intercept, sizes, kernel_size))
+
+
+def tie_widths(intercepts: FloatArray, sizes: FloatArray, kernel_size: float) -> FloatArray:
+    """Return how far from zero decisions are still ties, given the sums of the sizes of the dual coefficients."""
+    return _TIE * (1.0 + np.abs(intercepts) + kernel_size * sizes)
 
 
 @cache
