@@ -5,25 +5,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
-    from pacbayes.classifiers import ClassifierSet, SVMPath, sigest, svm_path, svm_set
+    from pacbayes.certificates import Baseline, Certificate
+    from pacbayes.classifiers import ClassifierSet, SVMPath, grid_set, sigest, svm_path, svm_set
     from pacbayes.datasets import load_dataset
+    from pacbayes.estimators import StochasticClassifier, StochasticSVC, load, save
     from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
 
 __version__ = "0.1.0.dev0"
 
 # Public name -> the module that holds it, imported when the name is first used: `import pacbayes` itself loads nothing.
 _HOMES = {
+    "Baseline": "pacbayes.certificates",
+    "Certificate": "pacbayes.certificates",
     "ClassifierSet": "pacbayes.classifiers",
     "DISTANCES": "pacbayes.bounds",
     "Posterior": "pacbayes.posteriors",
     "SVMPath": "pacbayes.classifiers",
+    "StochasticClassifier": "pacbayes.estimators",
+    "StochasticSVC": "pacbayes.estimators",
     "bound": "pacbayes.bounds",
     "gibbs_posterior": "pacbayes.posteriors",
+    "grid_set": "pacbayes.classifiers",
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
+    "load": "pacbayes.estimators",
     "load_dataset": "pacbayes.datasets",
     "log_constant": "pacbayes.bounds",
     "optimal_posterior": "pacbayes.posteriors",
+    "save": "pacbayes.estimators",
     "sigest": "pacbayes.classifiers",
     "svm_path": "pacbayes.classifiers",
     "svm_set": "pacbayes.classifiers",
@@ -31,16 +40,23 @@ _HOMES = {
 
 __all__ = [
     "DISTANCES",
+    "Baseline",
+    "Certificate",
     "ClassifierSet",
     "Posterior",
     "SVMPath",
+    "StochasticClassifier",
+    "StochasticSVC",
     "bound",
     "gibbs_posterior",
+    "grid_set",
     "kl_divergence",
     "kl_roots",
+    "load",
     "load_dataset",
     "log_constant",
     "optimal_posterior",
+    "save",
     "sigest",
     "svm_path",
     "svm_set",

@@ -1,5 +1,6 @@
 """A finite set of classifiers with the errors each made on validation examples it was not trained on."""
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -45,7 +46,8 @@ class ClassifierSet:
     r"""Classifiers :math:`h_1, \dots, h_H` with their errors on `m` validation examples each.
 
     A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
-    Made by `svm_set`, or from classifiers trained elsewhere by `from_fitted`, `from_predictions` and `from_losses`.
+    Made by `svm_set` and `grid_set`, or from classifiers trained elsewhere by `from_fitted`, `from_predictions` and
+    `from_losses`.
 
     Attributes
     ----------
@@ -66,6 +68,8 @@ class ClassifierSet:
         the test sample.
     kkt_violation, converged : ndarrays of shape (H,), or None
         For support vector machines: how far each is from optimal, the worst over pairs of classes.
+    dropped : list of dict
+        Candidates that could not be trained and were left out: "params" and "error" of each.
 
     Examples
     --------
@@ -88,6 +92,7 @@ class ClassifierSet:
         splits: Splits | None = None,
         kkt_violation: FloatArray | None = None,
         converged: NDArray[np.bool_] | None = None,
+        dropped: Sequence[dict[str, Any]] = (),
     ) -> None:
         self.params = list(params)
         self.risks = risks
@@ -99,6 +104,7 @@ class ClassifierSet:
         self.splits = splits
         self.kkt_violation = kkt_violation
         self.converged = converged
+        self.dropped = list(dropped)
         self._members = members
 
     @classmethod
@@ -123,14 +129,7 @@ class ClassifierSet:
         labels = _check_labels(y_val)
         errors = np.empty(len(fitted), dtype=np.int64)
         for i, estimator in enumerate(fitted):
-            predictions = np.asarray(estimator.predict(X_val))
-            if predictions.shape != labels.shape:
-                raise ValueError(
-                    f"estimators[{i}].predict(X_val) must give one label per entry of y_val, shape {labels.shape}, "
-                    f"got shape {predictions.shape}"
-                )
-            _check_same_kind(f"estimators[{i}].predict(X_val)", predictions, labels)
-            errors[i] = np.count_nonzero(predictions != labels)
+            errors[i] = errors_of(estimator, X_val, labels, f"estimators[{i}].predict(X_val)")
         params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
         return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
 
@@ -150,7 +149,7 @@ class ClassifierSet:
                 f"predictions must have one row per classifier and one column per entry of y_val, shape "
                 f"(H, {labels.size}) with H >= 1, got shape {table.shape}"
             )
-        _check_same_kind("predictions", table, labels)
+        check_same_kind("predictions", table, labels)
         return cls.from_errors([{} for _ in table], count_errors(table, labels), labels.size)
 
     @classmethod
@@ -182,10 +181,37 @@ class ClassifierSet:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""
         return self._classifiers().predict(X)
 
+    @property
+    def members(self) -> Members | None:
+        """The classifiers themselves, None for a set made from predictions or losses."""
+        return self._members
+
+    def without_data(self) -> "ClassifierSet":
+        """Return the same set without the rows that only training and validation needed."""
+        slim = copy.copy(self)
+        slim._members = getattr(self._members, "without_data", lambda: self._members)()
+        return slim
+
     def _classifiers(self) -> Members:
         if self._members is None:
             raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
         return self._members
+
+
+def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
+    """Return how many rows a fitted classifier gets wrong; labels of another kind are refused.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> errors_of(DummyClassifier().fit([[0]], ["a"]), [[0], [0]], np.array(["a", "b"]), "predict")
+    1
+    """
+    predictions = np.asarray(estimator.predict(X))
+    if predictions.shape != labels.shape:
+        raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
+    check_same_kind(name, predictions, labels)
+    return int(np.count_nonzero(predictions != labels))
 
 
 def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
@@ -197,10 +223,10 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
     return labels
 
 
-def _check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any]) -> None:
+def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], other: str = "y_val") -> None:
     """Raise if numbers would be compared with strings: every prediction would count as an error."""
     numbers = "biuf"
     if "O" not in (predictions.dtype.kind, labels.dtype.kind) and (
         (predictions.dtype.kind in numbers) != (labels.dtype.kind in numbers)
     ):
-        raise TypeError(f"{name} must be labels like those of y_val ({labels.dtype}), got {predictions.dtype}")
+        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), got {predictions.dtype}")

@@ -7,34 +7,19 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from threadpoolctl import threadpool_limits
 
 from pacbayes.bounds.validation import FloatArray
+from pacbayes.classifiers.checkpoint import Checkpoint
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.kernels import Kernel, Scaling, fit_kernel, fit_scaling, shared_matrix
-from pacbayes.classifiers.machines import Machines, OneMachine, blocks, train_machines
+from pacbayes.classifiers.kernels import fit_kernel, fit_scaling, shared_matrix
+from pacbayes.classifiers.machines import Machines, blocks, train_machines
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.problem import WIDTH, Problem
-from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm_path import warn_unconverged
-
-# Classifiers that are trained, and can be stored, together: the same for any number of threads.
-UNIT = 50
-
-
-@dataclass(frozen=True)
-class Trained:
-    """One classifier with its errors; `support` are rows of the whole sample."""
-
-    machine: OneMachine
-    support: NDArray[np.int64]
-    scaling: Scaling
-    kernel: Kernel
-    errors: int
-    test_errors: int
-    kkt_violation: float
-    converged: bool
+from pacbayes.classifiers.trained import Trained
+from pacbayes.classifiers.units import run_units
 
 
 @dataclass(frozen=True)
@@ -52,12 +37,18 @@ class IndependentMembers:
         support_vectors = one.scaling(self.problem.X[one.support])
         return self.problem.classifier(i, one.scaling, one.kernel, one.machine, support_vectors)
 
+    def without_data(self) -> "IndependentMembers":
+        """Return the same machines with no other rows than their support vectors."""
+        kept = np.unique(np.concatenate([one.support for one in self.trained]))
+        trained = [replace(one, support=np.searchsorted(kept, one.support)) for one in self.trained]
+        return IndependentMembers(self.problem.with_rows(self.problem.X[kept]), trained)
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels every classifier gives the rows of X, shape (H, n)."""
         new = check_array(X, dtype=np.float64)
         if new.shape[1] != self.problem.X.shape[1]:
             raise ValueError(f"X must have {self.problem.X.shape[1]} features, got {new.shape[1]}")
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             labels = Parallel(n_jobs=self.problem.jobs, require="sharedmem")(
                 delayed(_predict)(one, self.problem.X, new) for one in self.trained
             )
@@ -65,20 +56,20 @@ class IndependentMembers:
         return predicted
 
 
-def train_independent(problem: Problem) -> ClassifierSet:
+def train_independent(problem: Problem, checkpoint: Checkpoint | None) -> ClassifierSet:
     """Train every classifier on its own sample and count its errors on its own validation examples."""
     # Scaling differs from sample to sample; without it, all share their distances.
     everything = shared_matrix(problem.X[problem.splits.rest], problem.kernel) if problem.scale is False else None
-    trained: list[Trained] = []
-    h = problem.lambdas.size
-    with (
-        Parallel(n_jobs=problem.jobs, require="sharedmem") as parallel,
-        progress("independent support vector machines", h) as advance,
-    ):
-        for start in range(0, h, UNIT):
-            unit = range(start, min(start + UNIT, h))
-            trained += parallel(delayed(_train_one)(problem, i, everything) for i in unit)
-            advance(len(unit))
+    trained = run_units(
+        _train_one,
+        (problem, everything),
+        problem.lambdas.size,
+        "independent support vector machines",
+        problem.jobs,
+        # The solver leaves other threads free to run; another backend is the user's choice.
+        prefer="threads",
+        checkpoint=checkpoint,
+    )
     return _as_set(problem, trained)
 
 
@@ -100,8 +91,13 @@ def _as_set(problem: Problem, trained: list[Trained]) -> ClassifierSet:
     )
 
 
-def _train_one(problem: Problem, i: int, everything: FloatArray | None) -> Trained:
-    """Train the i-th classifier; `everything` are the shared distances (or products) of all rows but the test's."""
+def _train_one(shared: tuple[Problem, FloatArray | None], i: int) -> Trained:
+    """Train the i-th classifier; shared are, without scaling, distances (or products) of all rows but the test's."""
+    with one_thread():
+        return _trained(*shared, i)
+
+
+def _trained(problem: Problem, everything: FloatArray | None, i: int) -> Trained:
     train, validation = problem.splits(i)
     codes, lambdas = problem.codes[train], problem.lambdas[i : i + 1]
     scaling = fit_scaling(problem.X[train], problem.scale, problem.kernel)

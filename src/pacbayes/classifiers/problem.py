@@ -1,6 +1,6 @@
 """What is to be trained, checked: the arguments of `svm_set` as its two ways of training receive them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,10 @@ class Problem:
             {"lambda": float(lam)} if gamma is None else {"lambda": float(lam), "gamma": gamma}
             for lam, gamma in zip(self.lambdas, gammas, strict=True)
         ]
+
+    def with_rows(self, X: FloatArray) -> "Problem":
+        """Return the problem with other rows in place of the data, for machines that are trained already."""
+        return replace(self, X=X, codes=self.codes[:0], test_rows=self.test_rows[:0], test_codes=self.test_codes[:0])
 
     def classifier(
         self, i: int, scaling: Scaling, kernel: Kernel, machine: OneMachine, support_vectors: FloatArray

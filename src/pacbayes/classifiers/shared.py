@@ -1,17 +1,17 @@
 """All classifiers on one training sample and one validation sample."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from threadpoolctl import threadpool_limits
 
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.kernels import Kernel, Scaling, fit_kernel, fit_scaling
 from pacbayes.classifiers.machines import Machines, train_machines
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.problem import WIDTH, Problem
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.svm_classifier import SVMClassifier
@@ -41,10 +41,14 @@ class SharedMembers:
         if new.shape[1] != self.rows.shape[1]:
             raise ValueError(f"X must have {self.rows.shape[1]} features, got {new.shape[1]}")
         labels = np.empty((len(self), len(new)), dtype=self.problem.classes.dtype)
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             for block, codes in self._codes(new):
                 labels[:, block] = self.problem.classes[codes]
         return labels
+
+    def without_data(self) -> "SharedMembers":
+        """Return the same machines without the rows that only training and validation needed."""
+        return replace(self, problem=self.problem.with_rows(self.problem.X[:0]))
 
     def errors(self, X: FloatArray, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many rows of X every classifier gets wrong."""

@@ -1,5 +1,6 @@
 """Support vector machines for a grid of regularisation parameters, with their errors on validation examples."""
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -7,18 +8,21 @@ from joblib import cpu_count, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
-from threadpoolctl import threadpool_limits
 
 from pacbayes.bounds.validation import FloatArray, check_choice
+from pacbayes.classifiers.checkpoint import open_checkpoint
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.independent import train_independent
 from pacbayes.classifiers.kernels import KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.memory import BLOCK_BYTES, check_fits
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.problem import Problem
+from pacbayes.classifiers.runs import describe_run
 from pacbayes.classifiers.seeds import seed_of
 from pacbayes.classifiers.shared import train_shared
-from pacbayes.classifiers.splits import Splits, check_training_classes, plan_splits
+from pacbayes.classifiers.splits import SPLITS, check_training_classes, plan_splits
 from pacbayes.classifiers.svm_path import check_lambdas
+from pacbayes.classifiers.trained import SVM_CHUNKS
 
 
 def svm_set(
@@ -35,6 +39,7 @@ def svm_set(
     stratify: bool = True,
     n_jobs: int | None = None,
     random_state: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
     max_bytes: int | None = None,
 ) -> ClassifierSet:
     r"""Train a support vector machine for every :math:`\lambda` and count its errors on validation examples.
@@ -66,9 +71,12 @@ def svm_set(
         training sample then tells the class counts of the validation sample, so that the two are not independent, as
         the bounds assume; with False they are.
     n_jobs : int, optional
-        Threads; None for all cores.  The result is the same for any number, to the last bit.
+        Threads; None for all cores.  For independent splits `joblib.parallel_config` may set other workers.  The result
+        is the same for any number, to the last bit.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For splits and kernel width.
+    checkpoint : path of a directory, optional
+        For independent splits: store finished units there, and go on from what is stored; see `grid_set`.
     max_bytes : int, optional
         Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
         k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
@@ -90,13 +98,43 @@ def svm_set(
     """
     lambdas = check_lambdas(lambdas)
     check_choice("kernel", kernel, KERNELS)
-    gamma, scale = check_gamma(gamma), check_scale(scale)
+    check_choice("split", split, SPLITS)
+    if checkpoint is not None and split == "shared":
+        raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
+    choices: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
     features, labels = check_X_y(X, y, dtype=np.float64)
+    with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
+        seed = seed_of(random_state) if store is None else store.seed(random_state)
+        problem = _problem(features, labels, lambdas, choices, split, validation_size, test, stratify, seed, n_jobs)
+        _check_memory(problem, max_bytes)
+        if store is not None:
+            choices |= {"split": split, "validation_size": validation_size, "test": test, "stratify": stratify}
+            store.begin(
+                describe_run("svm_set", lambdas.size, seed, {"X": features, "y": labels, "lambdas": lambdas}, choices)
+            )
+        # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
+        with one_thread():
+            return train_shared(problem) if problem.splits.shared is not None else train_independent(problem, store)
+
+
+def _problem(
+    X: FloatArray,
+    labels: NDArray[Any],
+    lambdas: FloatArray,
+    choices: dict[str, Any],
+    split: str,
+    validation_size: Any,
+    test: Any,
+    stratify: bool,
+    seed: int,
+    n_jobs: int | None,
+) -> Problem:
+    """Divide the data among the classifiers and check that each can be trained."""
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if classes.size < 2:
         raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
-    seed, given = seed_of(random_state), isinstance(test, tuple | list)
+    given = isinstance(test, tuple | list)
     splits = plan_splits(
         codes,
         kind=split,
@@ -106,17 +144,25 @@ def svm_set(
         seed=seed,
     )
     check_training_classes(splits, codes, classes, lambdas.size)
-    test_rows, test_codes = (
-        _test_sample(test, features, classes) if given else (features[splits.test], codes[splits.test])
+    test_rows, test_codes = _test_sample(test, X, classes) if given else (X[splits.test], codes[splits.test])
+    return Problem(
+        X=X,
+        codes=codes,
+        classes=classes,
+        lambdas=lambdas,
+        splits=splits,
+        test_rows=test_rows,
+        test_codes=test_codes,
+        seed=seed,
+        jobs=_jobs(n_jobs),
+        **choices,
     )
-    jobs = cpu_count() if n_jobs is None else effective_n_jobs(n_jobs)
-    _check_memory(splits, lambdas.size, classes.size, features.shape[1], kernel, scale, jobs, max_bytes)
-    problem = Problem(
-        features, codes, classes, lambdas, kernel, gamma, scale, splits, test_rows, test_codes, seed, jobs
-    )
-    # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
-    with threadpool_limits(1, user_api="blas"):
-        return train_shared(problem) if splits.shared is not None else train_independent(problem)
+
+
+def _jobs(n_jobs: int | None) -> int:
+    """Return the number of workers: what the user, or joblib's context, says; all cores where nobody does."""
+    said = int(effective_n_jobs(n_jobs))
+    return int(cpu_count()) if n_jobs is None and said == 1 else said
 
 
 def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any]) -> tuple[FloatArray, NDArray[np.int64]]:
@@ -132,16 +178,15 @@ def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any]) -> tuple[Float
     return rows, np.where(classes[places] == labels, places, -1)
 
 
-def _check_memory(
-    splits: Splits, h: int, k: int, d: int, kernel: str, scale: bool | str, jobs: int, max_bytes: int | None
-) -> None:
+def _check_memory(problem: Problem, max_bytes: int | None) -> None:
     """Refuse what will not fit before anything is allocated."""
+    splits, h, k, jobs = problem.splits, problem.lambdas.size, problem.classes.size, problem.jobs
     n = splits.n_train
     if splits.shared is not None:
-        needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * d + BLOCK_BYTES
+        needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * problem.X.shape[1] + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
     else:
-        whole = splits.rest.size**2 if scale is False else 0
+        whole = splits.rest.size**2 if problem.scale is False else 0
         needed = 8 * (whole + min(jobs, h) * (n * n + splits.m * n) + h * n)
         what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
         if whole:

@@ -1,0 +1,8 @@
+"""What is guaranteed, and for whom: the stochastic classifier, the majority vote, the best single classifier."""
+
+from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.certify import VOTINGS, best_single, certify
+from pacbayes.certificates.choice import choose_posterior
+
+__all__ = ["VOTINGS", "Baseline", "Certificate", "best_single", "binomial_upper", "certify", "choose_posterior"]

@@ -1,0 +1,140 @@
+"""A certificate: what is guaranteed, for whom, at which level, under which assumptions, and what others would say."""
+
+from dataclasses import asdict, dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What another method guarantees from the same data.
+
+    Examples
+    --------
+    >>> print(Baseline(0.1074, 0.0704, "one classifier, chosen by cross-validation"))
+    at most 10.8 % (one classifier, chosen by cross-validation)
+    >>> print(Baseline(None, None, "every row validates some classifier"))
+    not available (every row validates some classifier)
+    """
+
+    #: Its upper bound, rounded up; None where the method is not available.
+    bound: float | None
+    #: The share of validation errors behind it.
+    empirical_risk: float | None
+    #: Which classifier it is for, and how it was chosen; or why there is none.
+    note: str
+
+    def __str__(self) -> str:
+        said = "not available" if self.bound is None else f"at most {percent_up(self.bound)}"
+        return f"{said} ({self.note})"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """An upper bound on the share of new examples a classifier gets wrong, and what it rests on.
+
+    Examples
+    --------
+    >>> certificate = Certificate(
+    ...     bound=0.0866, lower=0.012, delta=0.05, m=284, distance="kl", empirical_risk=0.0401, kl=0.8,
+    ...     holds_for="the stochastic classifier", theorem="PAC-Bayes-kl",
+    ... )
+    >>> print(certificate)
+    With probability at least 95 % over the sample, the stochastic classifier errs on at most 8.7 % of new examples.
+    >>> certificate.vacuous
+    False
+    """
+
+    #: The share of errors on new examples is at most this; rounded up, at most 1.
+    bound: float
+    #: It is at least this, with the same probability and at once with `bound`; None where nothing is guaranteed.
+    lower: float | None
+    #: The guarantee fails with at most this probability over the sample.
+    delta: float
+    #: Validation examples behind each classifier's empirical risk.
+    m: int
+    #: The distance of the PAC-Bayesian bound, or "binomial".
+    distance: str
+    #: L, the share of validation errors the bound was computed from.
+    empirical_risk: float
+    #: K, the divergence from the prior.
+    kl: float
+    #: Who is guaranteed to err so rarely.
+    holds_for: str
+    #: Where the number comes from.
+    theorem: str
+    #: Which rows did what, and what must hold outside.
+    assumptions: tuple[str, ...] = ()
+    #: What other methods guarantee from the same data, by name.
+    baselines: dict[str, Baseline] = field(default_factory=dict)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound says nothing: it is 1."""
+        return self.bound >= 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
+        return asdict(self) | {"assumptions": list(self.assumptions), "vacuous": self.vacuous}
+
+    def __str__(self) -> str:
+        sure = f"With probability at least {confidence(self.delta)} over the sample, {self.holds_for}"
+        if self.vacuous:
+            return f"{sure} errs on at most 100 % of new examples: this certificate says nothing."
+        return f"{sure} errs on at most {percent_up(self.bound)} of new examples."
+
+    def explain(self) -> str:
+        """Return the certificate with where it comes from, its assumptions and its baselines, one to a line.
+
+        Examples
+        --------
+        >>> print(Certificate(0.2, 0.0, 0.05, 50, "kl", 0.1, 0.0, "the classifier", "PAC-Bayes.").explain())
+        With probability at least 95 % over the sample, the classifier errs on at most 20.1 % of new examples.
+        PAC-Bayes.
+        At once with that, it errs on at least 0.0 %.
+        """
+        lines = [str(self), self.theorem]
+        if self.lower is not None:
+            lines.append(f"At once with that, it errs on at least {percent_down(self.lower)}.")
+        lines += [f"Assumed: {assumption}" for assumption in self.assumptions]
+        lines += [f"Compare {name}: {baseline}" for name, baseline in self.baselines.items()]
+        return "\n".join(lines)
+
+
+def percent_up(share: float) -> str:
+    """Return a share as a percentage with one decimal, rounded up.
+
+    Examples
+    --------
+    >>> percent_up(0.0866), percent_up(0.0)
+    ('8.7 %', '0.0 %')
+    """
+    return _percent(share, ROUND_CEILING)
+
+
+def percent_down(share: float) -> str:
+    """Return a share as a percentage with one decimal, rounded down.
+
+    Examples
+    --------
+    >>> percent_down(0.0866)
+    '8.6 %'
+    """
+    return _percent(share, ROUND_FLOOR)
+
+
+def _percent(share: float, rounding: str) -> str:
+    return f"{(100 * Decimal(share)).quantize(Decimal('0.1'), rounding=rounding)} %"
+
+
+def confidence(delta: float) -> str:
+    """Return 1 - delta as a percentage, rounded down to at most four decimals.
+
+    Examples
+    --------
+    >>> confidence(0.05), confidence(0.001), confidence(1 / 3)
+    ('95 %', '99.9 %', '66.6666 %')
+    """
+    # From the decimals a person wrote: 0.05 means 0.05, not the double next to it.
+    percent = (100 - 100 * Decimal(repr(float(delta)))).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR)
+    return f"{percent.normalize():f} %"

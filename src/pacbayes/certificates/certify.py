@@ -1,0 +1,160 @@
+"""Certificates for a posterior over a set of classifiers, one for each way of predicting with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.rounding import round_down, round_up
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.classifiers.classifier_set import Errors
+from pacbayes.classifiers.risks import risks_of_errors
+from pacbayes.posteriors.posterior import Posterior
+
+VOTINGS = ("stochastic", "majority", "best")
+
+
+def certify(
+    posterior: Posterior,
+    errors: Errors,
+    *,
+    delta: float,
+    prior: FloatArray | None,
+    n_distances: int = 1,
+    hold_out: Baseline,
+    assumptions: Sequence[str] = (),
+) -> dict[str, Certificate]:
+    r"""Return the certificates of a posterior by way of predicting; each holds alone at level `delta`.
+
+    * stochastic: the PAC-Bayesian bound `B` of the posterior, and the lower root where the theorem has two sides.
+    * majority: `2 B`.  Where the weighted vote errs, ties included, classifiers of at least half the weight err, so
+      that it errs at most twice as often as the stochastic classifier.
+    * best: for each classifier the exact binomial limit at level :math:`\delta p_i`; all hold at once at
+      :math:`\delta`, hence the smallest does, whichever it is.
+
+    Examples
+    --------
+    >>> from pacbayes import optimal_posterior
+    >>> errors = np.array([8, 9, 30])
+    >>> posterior = optimal_posterior(errors / 100, 100)
+    >>> absent = Baseline(None, None, "not asked for")
+    >>> for certificate in certify(posterior, errors, delta=0.05, prior=None, hold_out=absent).values():
+    ...     print(certificate.holds_for, f"{certificate.bound:.4f}")
+    the stochastic classifier 0.2112
+    the majority vote 0.4224
+    the best single classifier 0.1581
+    """
+    best = best_single(errors, posterior.m, delta, prior)
+    baselines = {
+        "Occam": Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows"),
+        "hold-out": hold_out,
+    }
+    alone = (
+        "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
+        "delta and way of predicting were fixed before their results were seen."
+    )
+    shared = (*assumptions, alone)
+    stochastic = _stochastic(posterior, delta, n_distances, shared, baselines)
+    return {
+        "stochastic": stochastic,
+        "majority": _majority(stochastic, shared, baselines),
+        "best": Certificate(
+            best.bound,
+            None,
+            delta,
+            posterior.m,
+            "binomial",
+            best.empirical_risk,
+            best.kl,
+            "the best single classifier",
+            f"Occam's bound: the exact binomial limit at delta times the prior weight of classifier {best.index}.",
+            shared,
+            {"hold-out": hold_out},
+        ),
+    }
+
+
+def _stochastic(
+    posterior: Posterior, delta: float, n_distances: int, assumptions: tuple[str, ...], baselines: dict[str, Baseline]
+) -> Certificate:
+    theorem = f"PAC-Bayes bound with the distance {posterior.distance} and the {posterior.constant} constant."
+    if n_distances > 1:
+        theorem += f" It is the smallest of {n_distances}; each was computed at delta / {n_distances}."
+    averaged = "The bound is on the average over the draws of classifiers; random_state was chosen without the data."
+    return Certificate(
+        min(posterior.bound, 1.0),
+        _lower(posterior),
+        delta,
+        posterior.m,
+        posterior.distance,
+        posterior.empirical_risk,
+        posterior.kl,
+        "the stochastic classifier",
+        theorem,
+        (*assumptions, averaged),
+        baselines,
+    )
+
+
+def _lower(posterior: Posterior) -> float | None:
+    """Return the lower root, which holds at once with the upper: both follow from one bound on the distance."""
+    distance = get_distance(posterior.distance)
+    if not distance.two_sided:
+        return None
+    function = distance.bound_function(posterior.m, posterior.delta, posterior.constant)
+    # The empirical risk was rounded up, by at most about 45 units in the last place.
+    risk = max(round_down(posterior.empirical_risk, 128.0), 0.0)
+    return max(distance.lower(risk, function.threshold(posterior.kl)), 0.0)
+
+
+def _majority(stochastic: Certificate, assumptions: tuple[str, ...], baselines: dict[str, Baseline]) -> Certificate:
+    # Doubling is exact.
+    bound = min(2.0 * stochastic.bound, 1.0)
+    price = (
+        "Twice the stochastic classifier's bound: the price of a guarantee for the vote, which usually errs less than "
+        "the stochastic classifier. " + stochastic.theorem
+    )
+    return Certificate(
+        bound,
+        None,
+        stochastic.delta,
+        stochastic.m,
+        stochastic.distance,
+        stochastic.empirical_risk,
+        stochastic.kl,
+        "the majority vote",
+        price,
+        assumptions,
+        baselines,
+    )
+
+
+@dataclass(frozen=True)
+class SingleBest:
+    """The classifier with the smallest Occam bound, and the numbers behind it."""
+
+    index: int
+    bound: float
+    empirical_risk: float
+    kl: float
+
+
+def best_single(errors: Errors, m: int, delta: float, prior: FloatArray | None) -> SingleBest:
+    """Return the classifier with the smallest Occam bound, the first of several.
+
+    Examples
+    --------
+    >>> best = best_single(np.array([3, 2, 2]), 50, 0.05, np.array([0.9, 0.05, 0.05]))
+    >>> best.index, round(best.bound, 4), round(best.kl, 4)
+    (0, 0.1506, 0.1054)
+    """
+    shares = np.full(errors.size, 1.0 / errors.size) if prior is None else prior / prior.sum()
+    # Rounded down: a smaller level makes a larger limit.
+    levels = np.maximum(round_down(delta * shares, 64.0), 0.0)
+    bounds = binomial_upper(errors, m, levels)
+    best = int(np.argmin(bounds))
+    kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
+    return SingleBest(best, float(bounds[best]), float(risks_of_errors(errors[best : best + 1], m)[0]), kl)

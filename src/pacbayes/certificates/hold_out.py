@@ -1,0 +1,104 @@
+"""The hold-out baseline: one classifier chosen by cross-validation within the training rows, then validated once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.certificate import Baseline
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.machines import train_machines
+from pacbayes.classifiers.shared import SharedMembers
+
+Rows = NDArray[np.int64]
+# Classifiers the cross-validation chooses from, evenly spread over the set: a baseline must not cost the most.
+CANDIDATES = 50
+# Why there is none.
+NOT_SHARED = "every row validates some classifier"
+NOT_ASKED = "cv=None: not asked for"
+
+
+def candidates_of(number: int) -> Rows:
+    """Return which of so many classifiers the cross-validation chooses from.
+
+    Examples
+    --------
+    >>> candidates_of(3), candidates_of(1990)[[0, 1, -1]]
+    (array([0, 1, 2]), array([   0,   41, 1989]))
+    """
+    return np.unique(np.linspace(0, number - 1, min(number, CANDIDATES)).round().astype(np.int64))
+
+
+def folds_of(codes: Rows, number: int, rng: np.random.Generator) -> Rows:
+    """Return a fold number for every training row, every class spread evenly over the folds.
+
+    Examples
+    --------
+    >>> folds = folds_of(np.array([0, 0, 0, 1, 1, 1]), 3, np.random.default_rng(0))
+    >>> [sorted(folds[:3].tolist()), sorted(folds[3:].tolist())]
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    order = np.lexsort((rng.random(codes.size), codes))
+    folds = np.empty(codes.size, dtype=np.int64)
+    folds[order] = np.arange(codes.size) % number
+    return folds
+
+
+def choose(
+    errors_in_fold: Callable[[Rows, Rows, Rows], Rows], codes: Rows, number: int, folds: int, rng: np.random.Generator
+) -> int:
+    """Return the classifier with the fewest errors in cross-validation over the training rows, the first of several.
+
+    ``errors_in_fold(candidates, train, test)`` trains the candidates on some training rows and counts their errors on
+    others; `codes` are the class numbers of the training rows.
+    """
+    candidates = candidates_of(number)
+    fold = folds_of(codes, min(folds, codes.size), rng)
+    errors = np.zeros(candidates.size, dtype=np.int64)
+    for k in range(int(fold.max()) + 1):
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        # With a single class there is nothing to train, and nothing to tell the candidates apart.
+        if np.unique(codes[train]).size > 1:
+            errors += errors_in_fold(candidates, train, test)
+    return int(candidates[np.argmin(errors)])
+
+
+def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, Rows, Rows], Rows]:
+    """Return the errors of support vector machines in a fold; scaling and width are those of all training rows."""
+
+    def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
+        rows, new = members.rows[train], members.rows[test]
+        lambdas = members.problem.lambdas[candidates]
+        machines = train_machines(lambda part: members.kernel.gram(rows[part]), codes[train], lambdas)
+
+        def kernel_block(block: slice) -> FloatArray:
+            return members.kernel.between(rows, new[block])
+
+        counts = np.zeros(candidates.size, dtype=np.int64)
+        for block, predicted in machines.predict(kernel_block, len(new), len(rows)):
+            counts += np.count_nonzero(predicted != codes[test][block], axis=1)
+        return counts
+
+    return errors
+
+
+def hold_out(classifiers: ClassifierSet, chosen: int, delta: float, folds: int) -> Baseline:
+    """Return the baseline for the classifier chosen within the training rows."""
+    assert classifiers.errors is not None
+    bound = float(binomial_upper(classifiers.errors[chosen], classifiers.m, delta))
+    number = candidates_of(len(classifiers)).size
+    among = f"all {number}" if number == len(classifiers) else f"{number} of {len(classifiers)}"
+    note = (
+        f"classifier {chosen} ({_written(classifiers.params[chosen])}), chosen among {among} by {folds}-fold "
+        "cross-validation within the training rows"
+    )
+    return Baseline(bound, float(classifiers.risks[chosen]), note)
+
+
+def _written(params: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value!r}" for name, value in params.items()
+    )

@@ -1,0 +1,191 @@
+"""What all estimators share: from a trained set to posterior and certificates, and from these to predictions."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from pacbayes.bounds.distances.base import CONSTANTS
+from pacbayes.bounds.validation import FloatArray, check_choice, check_level
+from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.certify import VOTINGS, best_single, certify
+from pacbayes.certificates.choice import BITS, Counts, check_distances, choose_posterior, whole_parts
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.splits import SPLITS
+from pacbayes.estimators.draws import KEY, draw_classifiers
+from pacbayes.estimators.prior import check_prior_kind, describe_prior, resolve_prior
+from pacbayes.estimators.voters import Voters, majority, number_of_rows
+
+# The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
+FOLDS = KEY + 1
+
+
+class CertifiedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A posterior over a set of classifiers as one classifier; subclasses train the set and validate rows."""
+
+    classes_: NDArray[Any]
+    classifiers_: ClassifierSet
+    certificates_: dict[str, Certificate]
+
+    # -- what subclasses provide -------------------------------------------------------------------------------------
+
+    def _validated(self, X: Any) -> Any:
+        """Return new rows in the form the classifiers are asked with, or raise."""
+        raise NotImplementedError
+
+    def _voters(self) -> Voters:
+        raise NotImplementedError
+
+    # -- fitting -----------------------------------------------------------------------------------------------------
+
+    def _check_choices(self) -> None:
+        """Raise for wrong parameters before any work."""
+        check_choice("split", self.split, SPLITS)
+        check_choice("voting", self.voting, VOTINGS)
+        check_choice("constant", self.constant, CONSTANTS)
+        check_distances(self.distance)
+        check_level(self.delta)
+        check_prior_kind(self.prior, self.split)
+        if self.cv is not None and (isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer)):
+            raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
+        if self.cv is not None and self.cv < 2:
+            raise ValueError(f"cv must be at least 2 folds, or None, got {self.cv}")
+
+    def _settle(
+        self,
+        classifiers: ClassifierSet,
+        params: list[dict[str, Any]],
+        training_rows: Callable[[], tuple[Any, Any]] | None,
+        key: bytes,
+        hold_out: Baseline,
+    ) -> Self:
+        """Turn a trained set into posterior and certificates.
+
+        `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
+        where there are none to give.
+        """
+        prior = resolve_prior(self.prior, params, training_rows)
+        self.classifiers_ = classifiers
+        self.prior_ = np.full(len(classifiers), 1.0 / len(classifiers)) if prior is None else prior
+        self._uniform, self._key, self._hold_out = prior is None, key, hold_out
+        self.posterior_ = choose_posterior(
+            classifiers.risks,
+            classifiers.m,
+            distance=self.distance,
+            delta=self.delta,
+            prior=prior,
+            constant=self.constant,
+        )
+        self._assumptions = (*self._roles(), describe_prior(self.prior, self.split == "shared"))
+        self._level, self._distances = check_level(self.delta), check_distances(self.distance)
+        assert classifiers.errors is not None
+        self.best_index_ = best_single(classifiers.errors, classifiers.m, self._level, prior).index
+        self.certificates_ = self._certificates()
+        if self.verbose:
+            print(self.certificate_)
+        return self
+
+    def _certificates(self) -> dict[str, Certificate]:
+        """Return the certificates that follow from what is stored."""
+        errors = self.classifiers_.errors
+        assert errors is not None
+        prior = None if self._uniform else self.prior_
+        return certify(
+            self.posterior_,
+            errors,
+            delta=self._level,
+            prior=prior,
+            n_distances=len(self._distances),
+            hold_out=self._hold_out,
+            assumptions=self._assumptions,
+        )
+
+    def _roles(self) -> tuple[str, ...]:
+        """Say which rows did what, and what must hold outside."""
+        m = self.classifiers_.m
+        splits = self.classifiers_.splits
+        assert splits is not None
+        trained = "trained all classifiers, with everything fitted inside them (scaling, kernel width)"
+        if self.split == "shared":
+            rows = f"{splits.n_train} of {splits.n_train + m} rows {trained}; the other {m} only counted their errors."
+        else:
+            rows = (
+                f"For each classifier {splits.n_train} rows of {splits.n_train + m}, drawn for it alone, trained it, "
+                f"with everything fitted inside it (scaling, kernel width); the other {m} only counted its errors."
+            )
+        return (
+            rows + " The rows were divided at random without looking at the labels.",
+            "The rows are independent draws from the distribution that new examples come from.",
+            "Nothing outside this estimator has seen the validation rows: not a scaler fitted before it in a Pipeline, "
+            "not a GridSearchCV around it. What is fitted belongs inside: StochasticClassifier(pipeline, grid).",
+        )
+
+    # -- predicting --------------------------------------------------------------------------------------------------
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The certificate of the chosen way of predicting."""
+        check_is_fitted(self)
+        return self.certificates_[check_choice("voting", self.voting, VOTINGS)]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted labels, shape (n,), in the way `voting` says now.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        voting = check_choice("voting", self.voting, VOTINGS)
+        rows = self._validated(X)
+        if voting == "majority":
+            codes = majority(self._voters(), rows, self._parts(), self.classes_.size)
+        elif voting == "stochastic":
+            codes = self._voters().drawn(rows, draw_classifiers(rows, self._parts(), self._key))
+        else:
+            codes = self._voters().drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
+        return self.classes_[codes]
+
+    def vote_share(self, X: Any) -> FloatArray:
+        """Return for every row and class the posterior weight of the classifiers that vote for it.
+
+        It is also the probability with which the stochastic classifier, its key not yet drawn, says that class.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+            Rows sum to one; columns in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        rows, parts = self._validated(X), self._parts()
+        chosen = np.flatnonzero(parts)
+        return np.ldexp(self._voters().votes(rows, chosen, parts[chosen]), -BITS)
+
+    @available_if(lambda self: self.voting == "majority")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return `vote_share`, for ``voting="majority"`` only: there the largest share decides what `predict` says.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+        """
+        return self.vote_share(X)
+
+    def _parts(self) -> Counts:
+        return whole_parts(self.posterior_.weights)

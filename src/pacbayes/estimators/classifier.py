@@ -1,0 +1,215 @@
+"""Any scikit-learn classifier with a grid of settings, under a posterior with a certificate."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import validate_data
+
+from pacbayes.bounds.validation import check_level
+from pacbayes.certificates.certificate import Baseline
+from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out
+from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
+from pacbayes.classifiers.grid_set import grid_set
+from pacbayes.classifiers.samples import check_rows, own
+from pacbayes.classifiers.seeds import generator, seed_of
+from pacbayes.estimators.base import FOLDS, CertifiedClassifier
+from pacbayes.estimators.draws import check_values, draw_key
+from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
+
+Rows = NDArray[np.int64]
+
+
+class StochasticClassifier(CertifiedClassifier):
+    r"""A grid of classifiers under the posterior with the smallest PAC-Bayesian bound.
+
+    Where `GridSearchCV` picks one setting, this trains every setting on one part of the rows, counts errors on the
+    other, finds the posterior `q` over the settings that minimises the bound
+
+    .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
+
+    and says in `certificate_` what follows.  Preprocessing belongs into the estimator, a `Pipeline`: then it is
+    fitted on training rows alone.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier or None
+        Cloned, never fitted itself; None where `param_grid` is a list of estimators.
+    param_grid : dict, list of dicts, or list of estimators
+        As for `grid_set`.  Part of the prior: fix it beforehand.
+    n_iter : int, optional
+        Settings to draw from `param_grid`; None for all of them.
+    split, validation_size, prior, distance, delta, constant, voting
+        As for `StochasticSVC`.  The rows are divided without looking at the labels.
+    error_score : {"raise", "drop"}
+        What to do with a classifier that cannot be fitted; see `grid_set`.
+    cv : int or None
+        Folds for the hold-out baseline, which chooses among at most 50 of the settings by cross-validation within the
+        training rows.  It takes about `cv` times as long as the training; None leaves it out.
+    n_jobs : int, optional
+        Workers of joblib's backend, as everywhere in scikit-learn.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        For the split, the classifiers and the key of the draws.  None draws all of them anew in each `fit`.
+    verbose : int
+        1 prints the certificate after fitting.
+
+    Attributes
+    ----------
+    certificate_, certificates_, posterior_, prior_, classifiers_, best_index_
+        As for `StochasticSVC`.
+    classes_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn, the latter two where the rows have features or names.
+
+    Notes
+    -----
+    With ``voting="stochastic"`` a row is hashed by its values: numbers as float64, anything else as its text.  Equal
+    rows get the same classifier, in whatever container they come.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from pacbayes import StochasticClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4]}, random_state=0).fit(X, y)
+    >>> print(clf.certificate_)
+    With probability at least 95 % over the sample, the stochastic classifier errs on at most 11.0 % of new examples.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        n_iter: int | None = None,
+        split: str = "shared",
+        validation_size: float | int = 0.5,
+        prior: Any = "uniform",
+        distance: str | list[str] = "kl",
+        delta: float = 0.05,
+        constant: str = "exact",
+        voting: str = "stochastic",
+        error_score: str = "raise",
+        cv: int | None = 3,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.n_iter = n_iter
+        self.split = split
+        self.validation_size = validation_size
+        self.prior = prior
+        self.distance = distance
+        self.delta = delta
+        self.constant = constant
+        self.voting = voting
+        self.error_score = error_score
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Train the classifiers, find the posterior and its certificates.
+
+        Parameters
+        ----------
+        X : array_like, sparse matrix, data frame or list of N rows
+            Handed to the estimator as it is, rows picked.
+        y : array_like of shape (N,)
+            Labels of two or more classes.
+
+        Returns
+        -------
+        self
+        """
+        self._check_choices()
+        X = _as_rows(X)
+        validate_data(self, X, y, skip_check_array=True)
+        rows, labels = check_rows(X, y)
+        if labels.size < 2:
+            raise ValueError("X must hold at least two rows, got 1 sample")
+        check_values(rows)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        seed = seed_of(self.random_state)
+        classifiers = grid_set(
+            self.estimator,
+            self.param_grid,
+            rows,
+            labels,
+            n_iter=self.n_iter,
+            split=self.split,
+            validation_size=self.validation_size,
+            stratify=False,
+            error_score=self.error_score,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+        )
+        assert classifiers.splits is not None
+        train = classifiers.splits(0)[0] if self.split == "shared" else None
+        baseline = Baseline(None, None, NOT_SHARED)
+        if train is not None:
+            baseline = self._baseline(classifiers, _safe_indexing(rows, train), labels[train], codes[train], seed)
+        return self._settle(
+            classifiers,
+            classifiers.params,
+            None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
+            draw_key(seed),
+            baseline,
+        )
+
+    def _baseline(self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, seed: int) -> Baseline:
+        if self.cv is None:
+            return Baseline(None, None, NOT_ASKED)
+        errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
+        chosen = choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS))
+        return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
+
+    def _validated(self, X: Any) -> Any:
+        rows = _as_rows(X)
+        if number_of_rows(rows) == 0:
+            raise ValueError("X must hold at least one row, got none")
+        if hasattr(self, "n_features_in_") and np.ndim(rows) == 1:
+            raise ValueError(f"X must have {self.n_features_in_} columns, got one dimension. Reshape your data.")
+        validate_data(self, rows, reset=False, skip_check_array=True)
+        return rows
+
+    def _voters(self) -> Voters:
+        return EachVoters(self.classifiers_, self.classes_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+def _as_rows(X: Any) -> Any:
+    """Return X, as an array where that is all it can be turned into."""
+    return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "__len__") and not sp.issparse(X) else X
+
+
+def grid_errors_in_fold(
+    classifiers: ClassifierSet, X: Any, y: NDArray[Any], n_jobs: int | None
+) -> Callable[[Rows, Rows, Rows], Rows]:
+    """Return the errors of a grid's classifiers, trained anew, in a fold of their training rows."""
+
+    def count(one: Any, train: Rows, test: Rows) -> int:
+        try:
+            one.fit(_safe_indexing(X, train), y[train])
+        except Exception:  # a setting that needs more rows than a fold has is no candidate
+            return test.size
+        return errors_of(one, _safe_indexing(X, test), y[test], "predict")
+
+    def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
+        jobs = (delayed(count)(clone(classifiers[int(i)]), train, test) for i in candidates)
+        return np.array(Parallel(n_jobs=n_jobs)(jobs), dtype=np.int64)
+
+    return errors

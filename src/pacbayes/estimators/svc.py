@@ -1,0 +1,199 @@
+"""The paper's stochastic support vector machine as a scikit-learn classifier."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from pacbayes.bounds.validation import FloatArray, check_level
+from pacbayes.certificates.certificate import Baseline
+from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out, svm_errors_in_fold
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.one_thread import one_thread
+from pacbayes.classifiers.seeds import generator, seed_of
+from pacbayes.classifiers.shared import SharedMembers
+from pacbayes.classifiers.svm_set import svm_set
+from pacbayes.estimators.base import FOLDS, CertifiedClassifier
+from pacbayes.estimators.draws import draw_key
+from pacbayes.estimators.svm_voters import SharedVoters
+from pacbayes.estimators.voters import EachVoters, Voters
+
+#: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
+DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
+
+
+class StochasticSVC(CertifiedClassifier):
+    r"""Support vector machines for many :math:`\lambda` under the posterior with the smallest PAC-Bayesian bound.
+
+    Half of the rows (see `validation_size`) train a machine for every :math:`\lambda`, with :math:`C = 1/\lambda`; the
+    others count their errors.  The posterior `q` over the machines minimises the bound
+
+    .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
+
+    over all posteriors, with proof, and `certificate_` says what follows.  There is no refit on all rows: its result
+    would have no certificate.
+
+    Parameters
+    ----------
+    lambdas : array_like of shape (H,), optional
+        Regularisation parameters; by default 201 values from 0.01 to 100.  Part of the prior: fix them beforehand.
+    kernel, gamma, scale
+        As for `svm_set`.  Scaling and kernel width are fitted on the training rows alone.
+    split : {"shared", "independent"}
+        One training and validation sample for all machines, or for each its own (the paper's).  The rows are divided
+        without looking at the labels: in a stratified split the training rows would tell the class counts of the
+        validation rows, and the two would not be independent.
+    validation_size : float or int
+        Fraction or number of validation rows.
+    prior : "uniform", array_like of shape (H,), or callable
+        ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
+        ``callable(params, X_train, y_train)`` also the training rows.  Both return weights that sum to one.
+    distance : str or list of str
+        One of `DISTANCES`.  Of several, `delta` is divided among them and the smallest bound is used.
+    delta : float
+        The certificate fails with at most this probability.
+    constant : {"exact", "paper"}
+        See `log_constant`.
+    voting : {"stochastic", "majority", "best"}
+        How to predict; read when predicting.  "stochastic": for each row a machine drawn from the posterior, by a keyed
+        hash of the row, so that a row's label does not depend on the rows around it.  "majority": the weighted
+        vote.  "best": the machine with the best single certificate.
+    cv : int or None
+        Folds for the hold-out baseline, which chooses among at most 50 of the machines by cross-validation within the
+        training rows; None for no such baseline.
+    n_jobs : int, optional
+        Threads for training; None for all cores.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        For the split, the kernel width and the key of the draws.  None draws all of them anew in each `fit`.
+    verbose : int
+        1 prints the certificate after fitting.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        For the chosen `voting`.
+    certificates_ : dict of Certificate
+        By voting.  Each holds alone.
+    posterior_ : Posterior
+        Weights are multiples of 2**-52, so that draws and votes follow them exactly.
+    prior_ : ndarray of shape (H,)
+    classifiers_ : ClassifierSet
+    best_index_ : int
+        The machine used by ``voting="best"``.
+    classes_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pacbayes import StochasticSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = StochasticSVC(random_state=0).fit(X, y)
+    >>> print(clf.certificate_)
+    With probability at least 95 % over the sample, the stochastic classifier errs on at most 8.7 % of new examples.
+    >>> clf.set_params(voting="majority").predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        lambdas: ArrayLike | None = None,
+        *,
+        kernel: str = "rbf",
+        gamma: float | str = "sigest",
+        scale: bool | str = True,
+        split: str = "shared",
+        validation_size: float | int = 0.5,
+        prior: Any = "uniform",
+        distance: str | list[str] = "kl",
+        delta: float = 0.05,
+        constant: str = "exact",
+        voting: str = "stochastic",
+        cv: int | None = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.lambdas = lambdas
+        self.kernel = kernel
+        self.gamma = gamma
+        self.scale = scale
+        self.split = split
+        self.validation_size = validation_size
+        self.prior = prior
+        self.distance = distance
+        self.delta = delta
+        self.constant = constant
+        self.voting = voting
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train the machines, find the posterior and its certificates.
+
+        Parameters
+        ----------
+        X : array_like of shape (N, d)
+        y : array_like of shape (N,)
+            Labels of two or more classes.
+
+        Returns
+        -------
+        self
+        """
+        self._check_choices()
+        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        seed = seed_of(self.random_state)
+        classifiers = svm_set(
+            rows,
+            labels,
+            DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            scale=self.scale,
+            split=self.split,
+            validation_size=self.validation_size,
+            stratify=False,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+        )
+        baseline = self._baseline(classifiers, codes, seed)
+        shared = self.split == "shared"
+        train = classifiers.splits(0)[0] if shared and classifiers.splits is not None else None
+        # With independent splits a kernel width comes from rows that validate other machines.
+        params = classifiers.params if shared else [{"lambda": setting["lambda"]} for setting in classifiers.params]
+        return self._settle(
+            classifiers.without_data(),
+            params,
+            None if train is None else lambda: (rows[train], labels[train]),
+            draw_key(seed),
+            baseline,
+        )
+
+    def _baseline(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Baseline:
+        members = classifiers.members
+        if not isinstance(members, SharedMembers):
+            return Baseline(None, None, NOT_SHARED)
+        if self.cv is None:
+            return Baseline(None, None, NOT_ASKED)
+        train = members.problem.splits(0)[0]
+        with one_thread():
+            errors_in_fold = svm_errors_in_fold(members, codes[train])
+            chosen = choose(errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS))
+        return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
+
+    def _validated(self, X: Any) -> FloatArray:
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        return rows
+
+    def _voters(self) -> Voters:
+        members = self.classifiers_.members
+        if isinstance(members, SharedMembers):
+            return SharedVoters(members, self.classes_.size)
+        return EachVoters(self.classifiers_, self.classes_)

@@ -1,0 +1,101 @@
+"""Support vector machines that share scaling, kernel and training rows: one kernel block serves all of them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.certificates.choice import Counts
+from pacbayes.classifiers.machines import Machines, Pair, blocks
+from pacbayes.classifiers.one_thread import one_thread
+from pacbayes.classifiers.path_scores import tie_widths
+from pacbayes.classifiers.shared import SharedMembers
+from pacbayes.classifiers.svm_path import SVMPath
+from pacbayes.estimators.voters import Codes, runs_of
+
+
+@dataclass(frozen=True)
+class SharedVoters:
+    """The machines of a shared split."""
+
+    members: SharedMembers
+    n_classes: int
+
+    def drawn(self, X: FloatArray, which: Codes) -> Codes:
+        """Return the class number that classifier ``which[j]`` gives row j.
+
+        The rows are taken in the order of their classifiers: then each classifier's are a slice of the kernel block,
+        and its decisions one product of that slice with its own dual coefficients.
+        """
+        used, places = np.unique(which, return_inverse=True)
+        machines, rows = _restricted(self.members, used)
+        sums = [_sizes(pair) for pair in machines.pairs]
+        order = np.argsort(places, kind="stable")
+        codes = np.empty(which.size, dtype=np.intp)
+        with one_thread():
+            for block in blocks(which.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
+                mine = order[block]
+                K = self.members.kernel.between(self.members.scaling(X[mine]), rows)
+                codes[mine] = _decide(machines, sums, K, places[mine], self.n_classes)
+        return codes
+
+    def votes(self, X: FloatArray, chosen: Codes, parts: Counts) -> FloatArray:
+        """Return for every row and class the sum of `parts` over the chosen classifiers that vote for it, exactly."""
+        machines, rows = _restricted(self.members, chosen)
+        votes = np.zeros((len(X), self.n_classes))
+        weights = parts.astype(np.float64)
+
+        def kernel_block(block: slice) -> FloatArray:
+            return self.members.kernel.between(rows, self.members.scaling(X[block]))
+
+        with one_thread():
+            for block, codes in machines.predict(kernel_block, len(X), len(rows)):
+                for code in machines.codes.tolist():
+                    # Whole numbers below 2^53: the product is exact whatever the order of its terms.
+                    votes[block, code] = weights @ (codes == code)
+        return votes
+
+
+def _restricted(members: SharedMembers, chosen: Codes) -> tuple[Machines, FloatArray]:
+    """Return the chosen machines, and the scaled training rows that support any of them."""
+    kept = np.zeros(len(members.rows), dtype=bool)
+    duals = [pair.path.dual_coef[chosen] for pair in members.machines.pairs]
+    for pair, dual in zip(members.machines.pairs, duals, strict=True):
+        kept[pair.rows[dual.any(axis=0)]] = True
+    numbers = np.cumsum(kept) - 1
+    pairs = []
+    for pair, dual in zip(members.machines.pairs, duals, strict=True):
+        inside = kept[pair.rows]
+        path = pair.path
+        part = SVMPath(
+            path.lambdas[chosen],
+            np.ascontiguousarray(dual[:, inside]),
+            path.intercept[chosen],
+            path.n_iter[chosen],
+            path.kkt_violation[chosen],
+            path.converged[chosen],
+        )
+        pairs.append(replace(pair, rows=numbers[pair.rows[inside]], path=part))
+    return replace(members.machines, pairs=tuple(pairs)), members.rows[kept]
+
+
+def _sizes(pair: Pair) -> FloatArray:
+    """Return how close to zero each machine's decisions are still ties."""
+    return tie_widths(pair.path.intercept, np.abs(pair.path.dual_coef).sum(axis=1), pair.kernel_size)
+
+
+def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: Codes, n_classes: int) -> Codes:
+    """Return class numbers for kernel values of new rows by training rows; rows of one machine are neighbours."""
+    runs = runs_of(places)
+    votes = np.zeros((len(places), n_classes), dtype=np.int16)
+    everyone = np.arange(len(places))
+    for pair, tie in zip(machines.pairs, ties, strict=True):
+        part = K if pair.rows.size == K.shape[1] else K[:, pair.rows]
+        decisions = np.empty(len(places))
+        for run in runs:
+            np.dot(part[run], pair.path.dual_coef[places[run.start]], out=decisions[run])
+        decisions += pair.path.intercept[places]
+        # Ties go to the second class, as in scikit-learn's SVC.
+        votes[everyone, np.where(decisions >= -tie[places], pair.second, pair.first)] += 1
+    winners: Codes = votes.argmax(axis=1)
+    return winners

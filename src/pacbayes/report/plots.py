@@ -1,0 +1,210 @@
+"""Risks with the posterior on top, the bounds of all distances, and the bound along the Gibbs curve."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from pacbayes.bounds.distances.registry import DISTANCES
+from pacbayes.bounds.rounding import format_up
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.certificates.certificate import confidence
+from pacbayes.certificates.choice import choose_posterior, share_of
+from pacbayes.estimators.base import CertifiedClassifier
+from pacbayes.posteriors.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Two blues and a warm colour that stay apart in grey and for most colour-blind readers.
+_RISK, _TEST, _POSTERIOR = "#1f4e79", "#7fa8d1", "#d9822b"
+
+
+def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
+    """Draw the validation risk, test error and posterior weight of every classifier.
+
+    Against the regularisation parameter for `StochasticSVC`, against the number of the classifier otherwise.  Posterior
+    weights are drawn on a scale of their own, on the right.
+
+    Parameters
+    ----------
+    clf : StochasticSVC or StochasticClassifier
+        Fitted.
+    ax : matplotlib Axes, optional
+        Drawn into; a new one by default.
+    test : pair (X_test, y_test), optional
+        Rows that `clf` was not fitted with, for test errors.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from pacbayes import StochasticSVC
+    >>> from pacbayes.report import plot_risks
+    >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
+    >>> plot_risks(clf).get_ylabel()
+    'share of errors'
+    """
+    axes = _axes(clf, ax)
+    classifiers = clf.classifiers_
+    places, label, logarithmic = _places(clf)
+    order = np.argsort(places, kind="stable")
+    m = classifiers.m
+    axes.plot(places[order], classifiers.risks[order], color=_RISK, label=f"validation risk (m = {m})")
+    tested = _test_risks(clf, test)
+    if tested is not None:
+        axes.plot(places[order], tested[order], color=_TEST, label="test error")
+    certificate = clf.certificates_["stochastic"]
+    axes.axhline(certificate.bound, color=_RISK, linestyle="--", label="bound of the stochastic classifier")
+    right = axes.twinx()
+    right.fill_between(places[order], clf.posterior_.weights[order], color=_POSTERIOR, alpha=0.35, linewidth=0)
+    right.set_ylim(0.0, 1.6 * float(clf.posterior_.weights.max()))
+    right.set_ylabel("posterior weight", color=_POSTERIOR)
+    if logarithmic:
+        axes.set_xscale("log")
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlabel(label)
+    axes.set_ylabel("share of errors")
+    axes.legend(loc="best", frameon=False)
+    # The lines above the filled area.
+    axes.set_zorder(right.get_zorder() + 1)
+    axes.patch.set_visible(False)
+    return axes
+
+
+def plot_bounds(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
+    """Draw the smallest bound of each of the five distances, with the empirical risk it starts from.
+
+    All at the level of the estimator, each with the posterior that is best for it.  Each holds alone: choosing the
+    smallest after looking is not covered; ``distance=[...]`` pays for that.
+
+    Parameters
+    ----------
+    clf : StochasticSVC or StochasticClassifier
+        Fitted.
+    ax : matplotlib Axes, optional
+        Drawn into; a new one by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from pacbayes import StochasticSVC
+    >>> from pacbayes.report import plot_bounds
+    >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
+    >>> [label.get_text() for label in plot_bounds(clf).get_xticklabels()]
+    ['kl', 'pinsker', 'ch', 'linear', 'squared']
+    """
+    axes = _axes(clf, ax)
+    found = [
+        choose_posterior(
+            clf.classifiers_.risks,
+            clf.classifiers_.m,
+            distance=distance,
+            delta=clf._level,
+            prior=clf.prior_,
+            constant=clf.posterior_.constant,
+        )
+        for distance in DISTANCES
+    ]
+    places = np.arange(len(found))
+    bounds = [min(posterior.bound, 1.0) for posterior in found]
+    axes.bar(places, bounds, color=_TEST, label="bound")
+    axes.bar(places, [posterior.empirical_risk for posterior in found], color=_RISK, label="validation risk")
+    for place, height in zip(places, bounds, strict=True):
+        axes.annotate(format_up(height, 3), (place, height), ha="center", va="bottom")
+    axes.set_xticks(places, DISTANCES)
+    axes.set_ylim(0.0, 1.15 * max(bounds))
+    axes.set_ylabel("share of errors")
+    axes.set_title(f"Each bound holds alone, with probability at least {confidence(clf._level)}", fontsize="medium")
+    axes.legend(loc="best", frameon=False)
+    return axes
+
+
+def plot_gibbs_curve(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
+    r"""Draw the bound `B` along the curve of Gibbs posteriors, :math:`q_i \propto p_i e^{-\beta \hat l_i}`.
+
+    The optimal posterior is a point of this curve; one line for each distance of the estimator.
+
+    Parameters
+    ----------
+    clf : StochasticSVC or StochasticClassifier
+        Fitted.
+    ax : matplotlib Axes, optional
+        Drawn into; a new one by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from pacbayes import StochasticSVC
+    >>> from pacbayes.report import plot_gibbs_curve
+    >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
+    >>> plot_gibbs_curve(clf).get_xlabel()
+    'inverse temperature β'
+    """
+    axes = _axes(clf, ax)
+    level = share_of(clf._level, len(clf._distances))
+    betas = np.geomspace(1e-2, 100.0 * clf.classifiers_.m, 400)
+    for name in clf._distances:
+        problem = Problem.checked(
+            clf.classifiers_.risks, clf.classifiers_.m, name, level, clf.prior_, clf.posterior_.constant
+        )
+        points = [problem.curve.at(float(beta)) for beta in betas]
+        axes.plot(betas, [problem.function(point.risk, point.kl) for point in points], label=name)
+    best = clf.posterior_
+    # Where the optimum is at infinity the line is flat by its end.
+    beta = min(best.beta, betas[-1])
+    axes.plot(
+        [beta],
+        [best.bound],
+        "o",
+        color=_POSTERIOR,
+        label=f"optimum: β = {best.beta:.4g}, B = {format_up(best.bound, 4)}",
+    )
+    axes.set_xscale("log")
+    axes.set_xlabel("inverse temperature β")
+    axes.set_ylabel("bound on the share of errors")
+    axes.legend(loc="best", frameon=False)
+    return axes
+
+
+def _axes(clf: CertifiedClassifier, ax: "Axes | None") -> "Axes":
+    if not isinstance(clf, CertifiedClassifier):
+        raise TypeError(f"clf must be a StochasticSVC or StochasticClassifier, got {type(clf).__name__}")
+    check_is_fitted(clf)
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'pacbayes[report]'") from error
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _places(clf: CertifiedClassifier) -> tuple[FloatArray, str, bool]:
+    """Return where classifiers stand on the axis, its label, and whether it is logarithmic."""
+    params = clf.classifiers_.params
+    if all("lambda" in setting for setting in params):
+        return np.array([setting["lambda"] for setting in params]), "λ", True
+    return np.arange(len(params), dtype=np.float64), "number of the classifier", False
+
+
+def _test_risks(clf: CertifiedClassifier, test: Any) -> FloatArray | None:
+    if test is None:
+        return clf.classifiers_.test_risks
+    X, y = test
+    labels = np.asarray(y)
+    return np.array([np.mean(row != labels) for row in clf.classifiers_.predict(X)])

@@ -1,0 +1,60 @@
+"""The binomial limit against arbitrary precision: never too small, and not more than a hair too large."""
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+
+from pacbayes.certificates import binomial_upper
+
+
+def tail(k, m, r):
+    """P(Binomial(m, r) <= k) to 40 digits, by summing the terms from the largest down."""
+    with mpmath.workdps(40):
+        r = mpf(float(r))
+        term = mpmath.binomial(m, k) * r**k * (1 - r) ** (m - k)
+        total = mpf(0)
+        for j in range(k, -1, -1):
+            total += term
+            if j == 0 or term < total * mpf(10) ** -35:
+                return total
+            term *= mpf(j) / (m - j + 1) * (1 - r) / r
+        return total
+
+
+CASES = [(k, m) for m in (1, 2, 7, 100, 1840, 10**6) for k in (0, 1, 3, m // 10, m // 2, m - 1) if k < m]
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.05, 0.05 / 1990, 1e-12, 1e-100, 0.999])
+def test_limits_round_up_and_are_tight(delta):
+    for k, m in CASES:
+        limit = float(binomial_upper(k, m, delta))
+        if limit == 1.0:
+            assert delta < 1e-11
+            continue
+        assert tail(k, m, limit) <= delta, (k, m)
+        assert tail(k, m, limit * (1 - 1e-7)) > delta, (k, m)
+
+
+def test_ends():
+    assert binomial_upper([10, 0, 3], 10, [0.05, 0.0, 0.0]).tolist() == [1.0, 1.0, 1.0]
+    assert binomial_upper(np.array([0, 5]), 50, 0.05)[0] < binomial_upper(np.array([0, 5]), 50, 0.05)[1]
+
+
+@pytest.mark.parametrize(
+    ("errors", "m", "delta", "message"),
+    [
+        (11, 10, 0.05, "between 0 and m = 10"),
+        (-1, 10, 0.05, "between 0"),
+        (1, 10, 1.5, "delta must lie in"),
+        (1, 0, 0.05, "m must"),
+    ],
+)
+def test_wrong_input(errors, m, delta, message):
+    with pytest.raises(ValueError, match=message):
+        binomial_upper(errors, m, delta)
+
+
+def test_fractions_are_no_errors():
+    with pytest.raises(TypeError, match="errors must be integers"):
+        binomial_upper(0.5, 10, 0.05)

@@ -1,0 +1,137 @@
+"""Certificates against their definitions."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pacbayes import DISTANCES, Baseline, bound, kl_roots, log_constant, optimal_posterior
+from pacbayes.certificates import Certificate, best_single, binomial_upper, certify, choose_posterior
+from pacbayes.certificates.certificate import confidence
+from pacbayes.certificates.choice import BITS, share_of, weights_of, whole_parts
+
+ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
+RISKS = ERRORS / M
+PRIOR = np.array([0.1, 0.2, 0.0, 0.3, 0.4])
+ABSENT = Baseline(None, None, "not asked for")
+
+
+def certificates(distance="kl", delta=0.05, prior=None, constant="exact"):
+    posterior = choose_posterior(RISKS, M, distance=distance, delta=delta, prior=prior, constant=constant)
+    number = 1 if isinstance(distance, str) else len(distance)
+    return posterior, certify(posterior, ERRORS, delta=delta, prior=prior, n_distances=number, hold_out=ABSENT)
+
+
+@pytest.mark.parametrize("constant", ["exact", "paper"])
+@pytest.mark.parametrize("prior", [None, PRIOR])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_three_certificates(distance, prior, constant):
+    posterior, found = certificates(distance, 0.05, prior, constant)
+    recomputed = bound(posterior.weights, RISKS, M, distance=distance, prior=prior, constant=constant)
+    assert found["stochastic"].bound == min(recomputed, 1.0)
+    assert (
+        found["stochastic"].bound
+        <= optimal_posterior(RISKS, M, distance=distance, prior=prior, constant=constant).bound + 1e-9
+    )
+    assert found["majority"].bound == min(2 * recomputed, 1.0)
+    weights = np.full(5, 0.2) if prior is None else prior
+    singles = [float(binomial_upper(k, M, 0.05 * p)) for k, p in zip(ERRORS, weights, strict=True)]
+    assert found["best"].bound == pytest.approx(min(singles), rel=1e-9)
+    assert found["best"].bound >= min(singles) * (1 - 1e-15)
+    assert best_single(ERRORS, M, 0.05, prior).index == int(np.argmin(singles))
+    assert [c.lower is None for c in found.values()] == [distance == "linear", True, True]
+
+
+@pytest.mark.parametrize("distance", ["kl", "squared", "pinsker", "ch"])
+def test_lower_root_is_where_the_distance_reaches_the_threshold(distance):
+    posterior, found = certificates(distance)
+    L, m = float(posterior.weights @ RISKS), M
+    n = 2 * m - 1 if distance == "ch" else m
+    x = (posterior.kl + log_constant(distance, m) - np.log(0.05)) / n
+    lower = found["stochastic"].lower
+    d = L - lower
+    reached = {
+        "kl": None,
+        "squared": d**2,
+        "pinsker": 2 * d**2,
+        "ch": d**2 + 2 / 9 * d**4 + 16 / 135 * d**6,
+    }[distance]
+    if lower == 0.0:  # the unclipped root is negative
+        assert distance != "kl"
+        assert reached < x
+    elif distance == "kl":
+        assert lower == pytest.approx(kl_roots(L, x)[0], rel=1e-9)
+        assert lower <= kl_roots(L, x)[0]
+    else:
+        assert reached == pytest.approx(x, rel=1e-9)
+        assert reached >= x
+
+
+@pytest.mark.parametrize("distance", ["squared", "pinsker", "ch"])
+def test_lower_roots_above_zero(distance):
+    errors = np.array([70, 80])
+    posterior = choose_posterior(errors / M, M, distance=distance, delta=0.05, prior=None, constant="exact")
+    lower = certify(posterior, errors, delta=0.05, prior=None, hold_out=ABSENT)["stochastic"].lower
+    # The distances are symmetric: as far below the empirical risk as the bound is above it.
+    assert lower == pytest.approx(2 * posterior.empirical_risk - posterior.bound, rel=1e-9)
+    assert 0.2 < lower < posterior.empirical_risk
+
+
+def test_delta_is_divided_among_distances():
+    names = ["squared", "kl", "linear"]
+    posterior, found = certificates(names, 0.06)
+    alone = [optimal_posterior(RISKS, M, distance=name, delta=0.02).bound for name in names]
+    assert posterior.distance == "kl"
+    assert found["stochastic"].bound == pytest.approx(min(alone), rel=1e-9)
+    assert (found["stochastic"].delta, found["stochastic"].distance) == (0.06, "kl")
+    assert "smallest of 3" in found["stochastic"].theorem
+    assert 3 * posterior.delta <= 0.06
+    assert all(number * share_of(delta, number) <= delta for delta in (0.05, 0.1, 1 / 3) for number in range(1, 100))
+
+
+@pytest.mark.parametrize(
+    ("distance", "error"), [("chi", ValueError), (["kl", "kl"], ValueError), ([], TypeError), (3, TypeError)]
+)
+def test_wrong_distances(distance, error):
+    with pytest.raises(error, match="distance"):
+        certificates(distance)
+
+
+def test_weights_are_whole_parts():
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 7, 1990):
+        weights = rng.dirichlet(np.full(size, 0.1))
+        parts = whole_parts(weights)
+        assert int(parts.sum()) == 2**BITS
+        assert parts.min() >= 0
+        np.testing.assert_allclose(weights_of(parts), weights, atol=size * 2.0**-BITS)
+        assert weights_of(parts)[rng.permutation(size)].sum() == 1.0
+
+
+def test_majority_is_vacuous_long_before_the_stochastic_classifier():
+    errors = np.array([70, 80])
+    posterior = optimal_posterior(errors / M, M)
+    found = certify(posterior, errors, delta=0.05, prior=None, hold_out=ABSENT)
+    assert found["majority"].bound == 1.0
+    assert found["majority"].vacuous
+    assert not found["stochastic"].vacuous
+    assert "says nothing" in str(found["majority"])
+
+
+def test_printed_numbers_are_rounded_away_from_the_truth():
+    made = Certificate(0.08601, 0.0199, 0.05, 100, "kl", 0.04, 0.1, "the stochastic classifier", "A theorem.")
+    assert str(made).endswith("errs on at most 8.7 % of new examples.")
+    assert "at least 1.9 %" in made.explain()
+    assert [confidence(delta) for delta in (0.05, 0.01, 0.001, 0.025)] == ["95 %", "99 %", "99.9 %", "97.5 %"]
+    assert confidence(0.1 + 0.2) == "69.9999 %"
+
+
+def test_to_dict_is_json():
+    _, found = certificates(["kl", "linear"], prior=PRIOR)
+    for certificate in found.values():
+        again = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+        assert again["bound"] == certificate.bound
+        assert again["vacuous"] is certificate.vacuous
+        assert again["baselines"]["hold-out"]["bound"] is None
+    assert any("holds alone" in assumption for assumption in found["best"].assumptions)
+    assert "price" in found["majority"].theorem

@@ -1,0 +1,31 @@
+"""Fitted models that several tests look at; none of them changes one."""
+
+from functools import cache
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import StochasticClassifier, StochasticSVC
+
+LAMBDAS = np.round(np.geomspace(0.02, 30.0, 40), 3)
+TREES = {"max_depth": [1, 2, 3], "min_samples_leaf": [1, 5]}
+
+
+def two_classes():
+    return load_breast_cancer(return_X_y=True)
+
+
+def three_classes():
+    X, y = load_iris(return_X_y=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+@cache
+def fitted(kind, data, split="shared"):
+    """Return the model, fitted with all rows of `data()`."""
+    X, y = data()
+    if kind == "svc":
+        # A wide posterior: a validation part this small does not tell the machines apart.
+        return StochasticSVC(LAMBDAS, split=split, validation_size=40, cv=3, random_state=0).fit(X, y)
+    return StochasticClassifier(DecisionTreeClassifier(), TREES, split=split, random_state=0).fit(X, y)

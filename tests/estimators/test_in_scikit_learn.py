@@ -1,0 +1,208 @@
+"""The estimators where scikit-learn's are used: pipelines, searches, data frames, other labels, other processes."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from tests.estimators.models import fitted, three_classes, two_classes
+
+from pacbayes import StochasticClassifier, StochasticSVC
+
+LAMBDAS = [0.1, 1.0, 10.0]
+VOTINGS = ["stochastic", "majority", "best"]
+
+
+@pytest.mark.parametrize("voting", VOTINGS)
+def test_pipeline_search_and_cross_validation(voting):
+    X, y = three_classes()
+    svc = StochasticSVC(LAMBDAS, voting=voting, random_state=0)
+    assert cross_val_score(svc, X, y, cv=3).min() > 0.8
+    assert make_pipeline(StandardScaler(), svc).fit(X, y).score(X, y) > 0.9
+    search = GridSearchCV(svc, {"gamma": [0.1, "sigest"], "distance": ["kl", ["kl", "ch"]]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.8
+    assert search.best_estimator_.certificate_.bound < 1.0
+
+
+def test_proba_scorers_work_with_a_majority():
+    X, y = two_classes()
+    svc = StochasticSVC(LAMBDAS, voting="majority", random_state=0)
+    assert cross_val_score(svc, X, y, cv=2, scoring="neg_log_loss", error_score="raise").shape == (2,)
+
+
+@pytest.mark.parametrize("kind", ["svc", "grid"])
+def test_pickle_and_clone(kind):
+    clf, (X, y) = fitted(kind, three_classes), three_classes()
+    again = pickle.loads(pickle.dumps(clf))
+    for voting in VOTINGS:
+        again.set_params(voting=voting)
+        assert again.certificate_ == clf.certificates_[voting]
+    again.set_params(voting=clf.voting)
+    assert np.array_equal(again.predict(X), clf.predict(X))
+    assert np.array_equal(clone(clf).fit(X, y).predict(X), clf.predict(X))
+
+
+def test_a_fitted_svc_keeps_no_rows_it_does_not_need():
+    X, y = two_classes()
+    for split in ("shared", "independent"):
+        clf = StochasticSVC([10.0], split=split, validation_size=500, cv=None, random_state=0).fit(X, y)
+        assert len(pickle.dumps(clf)) < X.nbytes / 2
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_the_number_of_jobs_changes_nothing(split):
+    X, y = three_classes()
+    one, two = (StochasticSVC(LAMBDAS, split=split, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, 2))
+    assert one.certificates_ == two.certificates_
+    assert np.array_equal(one.predict(X), two.predict(X))
+    grid = {"max_depth": [1, 2, 3]}
+    with parallel_config("threading"):  # starting processes takes long, and is tested with `grid_set`
+        one, two = (
+            StochasticClassifier(DecisionTreeClassifier(), grid, split=split, n_jobs=jobs, random_state=0).fit(X, y)
+            for jobs in (1, 2)
+        )
+    assert one.certificates_ == two.certificates_
+    assert np.array_equal(one.predict(X), two.predict(X))
+
+
+def test_feature_names():
+    X, y = three_classes()
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    for model in (
+        StochasticSVC(LAMBDAS, random_state=0),
+        StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, random_state=0),
+    ):
+        model.fit(frame, pd.Series(y))
+        assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+        labels = model.predict(frame)
+        assert set(labels) <= {"setosa", "versicolor", "virginica"}
+        assert np.array_equal(model.predict(frame.iloc[::-1]), labels[::-1])
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(frame[["b", "a", "c", "d"]])
+
+
+def test_a_frame_of_words_and_numbers():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue"], 200),
+            "size": rng.normal(size=200),
+            "count": rng.integers(0, 9, 200),
+        }
+    )
+    frame.loc[3, "size"] = -0.0
+    y = np.where((frame["colour"] == "red") ^ (rng.random(200) < 0.1), "yes", "no")
+    model = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough"), DecisionTreeClassifier()
+    )
+    clf = StochasticClassifier(model, {"decisiontreeclassifier__max_depth": [1, 2, 3, 4]}, random_state=0).fit(frame, y)
+    assert clf.certificate_.bound < 0.4
+    labels = clf.predict(frame)
+    assert np.array_equal(clf.predict(frame.sample(frac=1.0, random_state=1).sort_index()), labels)
+    assert clf.predict(frame.iloc[[7]])[0] == labels[7]
+    typed = frame.astype({"colour": "category", "count": "int16"})
+    assert np.array_equal(clf.predict(typed), labels)
+    assert np.array_equal(
+        clf.set_params(voting="majority").predict(frame), clf.classes_[clf.vote_share(frame).argmax(axis=1)]
+    )
+
+
+def test_texts_and_sparse_rows():
+    texts = [f"{'good' if i % 2 else 'bad'} {'thing' if i % 3 else 'stuff'} {i % 7}" for i in range(80)]
+    y = np.arange(80) % 2
+    naive = make_pipeline(CountVectorizer(), MultinomialNB())
+    clf = StochasticClassifier(naive, {"multinomialnb__alpha": [0.1, 1.0]}, random_state=0).fit(texts, y)
+    assert clf.score(texts, y) == 1.0
+    assert not hasattr(clf, "n_features_in_")
+    assert clf.predict(texts[5:6])[0] == clf.predict(texts)[5]
+    rows = CountVectorizer().fit_transform(texts)
+    grid = {"alpha": [0.1, 1.0]}
+    sparse = StochasticClassifier(MultinomialNB(), grid, random_state=0).fit(rows, y)
+    dense = StochasticClassifier(MultinomialNB(), grid, random_state=0).fit(rows.toarray(), y)
+    assert np.array_equal(sparse.predict(rows), dense.predict(rows.toarray()))
+    assert np.array_equal(sparse.predict(sp.csr_array(rows)), sparse.predict(rows))
+
+
+def test_a_list_of_estimators():
+    X, y = three_classes()
+    trees = [DecisionTreeClassifier(max_depth=depth) for depth in (1, 2)]
+    clf = StochasticClassifier(None, trees, random_state=0).fit(X, y)
+    assert len(clf.classifiers_) == 2
+    assert clf.score(X, y) > 0.5
+
+
+def test_one_class_in_the_training_part_is_a_clear_error():
+    X = np.arange(20.0)[:, None]
+    y = np.array([1] + [0] * 19)
+    # The seed lets the one row of class 1 validate; the split is not drawn again.
+    with pytest.raises(ValueError, match="at least two classes; all 10 rows of the training sample are of class 0"):
+        StochasticSVC(LAMBDAS, random_state=1).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("choice", "error", "message"),
+    [
+        ({"voting": "all"}, ValueError, "unknown voting"),
+        ({"delta": 1.0}, ValueError, "delta must be"),
+        ({"distance": ["kl", "l2"]}, ValueError, "unknown distance 'l2'"),
+        ({"constant": "best"}, ValueError, "unknown constant"),
+        ({"split": "none"}, ValueError, "unknown split"),
+        ({"validation_size": 1.5}, ValueError, "validation_size"),
+        ({"cv": 1}, ValueError, "cv must be at least 2"),
+        ({"cv": 2.5}, TypeError, "cv must be a number of folds"),
+        ({"lambdas": [0.0]}, ValueError, "lambdas must be positive"),
+        ({"random_state": -1}, ValueError, "random_state must not be negative"),
+    ],
+)
+def test_wrong_parameters(choice, error, message):
+    with pytest.raises(error, match=message):
+        StochasticSVC(**({"lambdas": LAMBDAS} | choice)).fit(*three_classes())
+
+
+def test_baselines_and_assumptions(capsys):
+    X, y = two_classes()
+    clf = StochasticSVC(LAMBDAS, random_state=0, verbose=1).fit(X, y)
+    assert capsys.readouterr().out.strip() == str(clf.certificate_)
+    baselines = clf.certificate_.baselines
+    assert baselines["Occam"].bound == clf.certificates_["best"].bound
+    assert 0.0 < baselines["hold-out"].bound < 0.2
+    assert any("285 of 569 rows" in assumption for assumption in clf.certificate_.assumptions)
+    assert any("Pipeline" in assumption for assumption in clf.certificate_.assumptions)
+    separate = StochasticSVC(LAMBDAS, split="independent", random_state=0).fit(X, y)
+    assert separate.certificate_.baselines["hold-out"].bound is None
+    assert "not available" in separate.certificate_.explain()
+    unasked = StochasticSVC(LAMBDAS, cv=None, random_state=0).fit(X, y)
+    assert unasked.certificate_.baselines["hold-out"].bound is None
+    assert unasked.certificate_.bound == clf.certificate_.bound
+
+
+def test_no_rows_are_refused():
+    for kind in ("svc", "grid"):
+        with pytest.raises(ValueError, match=r"0 sample|at least one row"):
+            fitted(kind, two_classes).predict(two_classes()[0][:0])
+
+
+@pytest.mark.parametrize("kind", ["svc", "grid"])
+def test_the_rows_are_divided_without_looking_at_the_labels(kind):
+    X, y = two_classes()
+    if kind == "svc":
+        models = [StochasticSVC([1.0], cv=None, random_state=seed) for seed in range(6)]
+    else:
+        tree = DecisionTreeClassifier(max_depth=1)
+        models = [StochasticClassifier(None, [tree], cv=None, random_state=seed) for seed in range(6)]
+    # A stratified division would give every training part the same number of each class.
+    assert len({int(y[model.fit(X, y).classifiers_.splits(0)[0]].sum()) for model in models}) > 1
+    # The same seed divides in the same way whatever the labels are.
+    other = np.roll(y, 7)
+    again = clone(models[0]).fit(X, other).classifiers_.splits(0)
+    assert np.array_equal(again[0], models[0].classifiers_.splits(0)[0])

@@ -1,0 +1,113 @@
+"""Priors: which there are, and what a callable one gets to see."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+from tests.estimators.models import three_classes, two_classes
+
+from pacbayes import StochasticClassifier, StochasticSVC, bound
+
+LAMBDAS = [0.1, 1.0, 10.0]
+UNEVEN = np.array([0.7, 0.3, 0.0])
+
+
+def by_lambda(params):
+    weights = np.array([setting["lambda"] for setting in params])
+    return weights / weights.sum()
+
+
+def fit(prior, **choices):
+    return StochasticSVC(LAMBDAS, prior=prior, cv=None, random_state=0, **choices).fit(*two_classes())
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("prior", [UNEVEN, UNEVEN.tolist(), by_lambda, "uniform"])
+def test_the_bound_uses_the_prior(prior, split):
+    clf = fit(prior, split=split)
+    expected = {"uniform": np.full(3, 1 / 3)}.get(prior if isinstance(prior, str) else "", UNEVEN)
+    expected = np.array(LAMBDAS) / 11.1 if callable(prior) else expected
+    np.testing.assert_allclose(clf.prior_, expected, rtol=1e-12)
+    recomputed = bound(clf.posterior_.weights, clf.classifiers_.risks, clf.classifiers_.m, prior=expected)
+    assert clf.certificate_.bound == pytest.approx(recomputed, rel=1e-12)
+    assert (clf.posterior_.weights[expected == 0.0] == 0.0).all()
+    assert expected[clf.best_index_] > 0.0
+
+
+def test_a_callable_gets_copies_of_the_training_rows_alone():
+    X, y = two_classes()
+    seen = {}
+
+    def prior(params, X_train, y_train):
+        seen.update(params=params, X=X_train.copy(), y=y_train.copy())
+        X_train[:] = 0.0
+        y_train[:] = 0
+        params[0]["lambda"] = 99.0
+        return [0.2, 0.3, 0.5]
+
+    clf = StochasticSVC(LAMBDAS, prior=prior, cv=None, random_state=0).fit(X, y)
+    train, validation = clf.classifiers_.splits(0)
+    assert np.array_equal(seen["X"], X[train])
+    assert np.array_equal(seen["y"], y[train])
+    assert len(train) + len(validation) == len(X)
+    assert clf.classifiers_.params[0]["lambda"] == 0.1
+    same = StochasticSVC(LAMBDAS, prior=[0.2, 0.3, 0.5], cv=None, random_state=0).fit(X, y)
+    assert np.array_equal(same.predict(X), clf.predict(X))
+    assert same.certificate_.bound == clf.certificate_.bound
+    assert any("training rows alone" in assumption for assumption in clf.certificate_.assumptions)
+
+
+def test_with_a_grid_the_training_rows_come_as_they_were_given():
+    X, y = three_classes()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    seen = []
+
+    def prior(params, X_train, y_train):
+        seen.append((X_train, y_train))
+        return np.full(len(params), 1 / len(params))
+
+    grid = {"max_depth": [1, 2]}
+    clf = StochasticClassifier(DecisionTreeClassifier(), grid, prior=prior, cv=None, random_state=0).fit(frame, y)
+    train = clf.classifiers_.splits(0)[0]
+    pd.testing.assert_frame_equal(seen[0][0], frame.iloc[train])
+    assert seen[0][1].tolist() == y[train].tolist()
+
+
+def test_independent_splits_refuse_a_prior_that_asks_for_data_before_any_work():
+    with pytest.raises(ValueError, match="every row validates some classifier"):
+        fit(lambda params, X_train, y_train: UNEVEN, split="independent")
+    grid = StochasticClassifier(
+        DecisionTreeClassifier(), {"max_depth": [1]}, prior=lambda p, X, y: [1.0], split="independent"
+    )
+    with pytest.raises(ValueError, match="every row validates some classifier"):
+        grid.fit(*three_classes())
+
+
+def test_independent_splits_hide_kernel_widths_from_the_prior():
+    # A width comes from training rows, which validate other machines.
+    seen = []
+    fit(lambda params: seen.extend(params) or UNEVEN, split="independent")
+    assert seen == [{"lambda": 0.1}, {"lambda": 1.0}, {"lambda": 10.0}]
+    fit(lambda params, X_train=None, y_train=None: seen.append(X_train) or UNEVEN, split="independent")
+    assert seen[-1] is None
+    fit(lambda params: seen.extend(params) or UNEVEN)
+    assert set(seen[-1]) == {"lambda", "gamma"}
+
+
+@pytest.mark.parametrize(
+    ("prior", "error", "message"),
+    [
+        ([0.5, 0.5], ValueError, "prior must have one entry per risk"),
+        ([0.5, 0.5, 0.5], ValueError, "prior must sum to 1, got 1.5"),
+        (lambda params: [0.5, 0.6, 0.2], ValueError, "prior must sum to 1, got 1.3"),
+        ([-0.5, 0.5, 1.0], ValueError, "prior must be finite and non-negative"),
+        ([np.nan, 0.5, 0.5], ValueError, "prior must be finite"),
+        ("flat", ValueError, "prior must be 'uniform', an array or a callable"),
+        (lambda: UNEVEN, TypeError, "prior as a callable must take"),
+        (lambda params, X_train: UNEVEN, TypeError, "prior as a callable must take"),
+        (None, TypeError, "prior"),
+    ],
+)
+def test_wrong_priors(prior, error, message):
+    with pytest.raises(error, match=message):
+        fit(prior)
