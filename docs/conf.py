@@ -1,4 +1,4 @@
-"""Sphinx settings.  `make docs` builds the pages into build/docs; nothing is fetched, and none of the pages needs a network."""
+"""Sphinx settings: `make docs` builds the pages into build/docs.  Nothing is fetched, and no page needs a network."""
 
 import re
 import shutil
@@ -25,7 +25,8 @@ extensions = [
     # MathJax from a package instead of a server.
     "sphinx-mathjax-offline",
 ]
-exclude_patterns = ["generated/results/README.md"]
+# results/claims.md is the same text, and a page.
+exclude_patterns = ["claims.md", "generated/gallery/*.py", "generated/gallery/*.ipynb"]
 
 # -- Markdown ------------------------------------------------------------------------------------------------------
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
@@ -78,19 +79,21 @@ def copy_results(_app: Any) -> None:
     """Make pages of the committed results, which live outside of this folder; their figures come along."""
     pages = HERE / "generated" / "results"
     shutil.rmtree(pages, ignore_errors=True)
-    shutil.copytree(ROOT / "results", pages, ignore=shutil.ignore_patterns(".cache", "*.csv"))
+    shutil.copytree(ROOT / "results", pages, ignore=shutil.ignore_patterns(".cache", "*.csv", "README.md"))
 
 
 def point_to_pages(_app: Any, name: str, source: list[str]) -> None:
-    """Rewrite links that are right in the repository but lead out of this folder.
-
-    Results become pages; other files of the repository are named, not linked.
-    """
-    text = re.sub(r"\]\(\.\./results/(README\.md)?\)", "](results.md)", source[0])
-    text = text.replace("](../results/", "](generated/results/")
-    if name == "changelog":
-        return
-    source[0] = re.sub(r"\[([^\]]+)\]\(\.\./([^)#]+)\)", r"\1 (`\2`)", text)
+    """Rewrite links that are right in the repository but lead out of this folder, or to what is copied into it."""
+    text = source[0]
+    if name.startswith("generated/results/"):
+        text = text.replace("](../results/", "](").replace("](../docs/", "](../../")
+    else:
+        text = text.replace("](../results/README.md)", "](reproduction.md)")
+        text = text.replace("](../results/", "](generated/results/").replace(
+            "](claims.md)", "](generated/results/claims.md)"
+        )
+    # Other files of the repository are named, not linked.
+    source[0] = re.sub(r"\[([^\]]+)\]\(\.\./(?!\.\./)([^)#]+\.(?:py|md|csv|cff))\)", r"\1 (`\2`)", text)
 
 
 def setup(app: Any) -> None:
