@@ -1,6 +1,6 @@
 """The paper's main table: bounds and test errors of five distances on nine data sets, 1990 classifiers each."""
 
-from pacbayes.paper.bound_tables import agreement_table, bound_rows, exact_table, paper_table
+from pacbayes.paper.bound_tables import agreement_line, agreement_table, bound_rows, exact_table, paper_table
 from pacbayes.paper.output import Output, Row, markdown_table
 from pacbayes.paper.protocol import DELTA, describe
 from pacbayes.paper.solves import LETTERS, kept_ipopt
@@ -14,8 +14,8 @@ SCHEMES = {
     "shared": "One training and one validation sample, without common examples, for all classifiers. The bounds are "
     "valid.",
     "overlapping": "One training sample for all classifiers, and one validation sample drawn without regard to it: "
-    "about half of its examples were trained on. **The bounds are not valid.** The paper's numbers are of this kind "
-    "([protocols](protocols.md)).",
+    "about half of its examples were trained on. **The bounds are not valid.** The numbers of this table of the paper "
+    "are of this kind ([protocols](protocols.md)); those of [small-lambda](small-lambda.md) are not.",
 }
 
 
@@ -53,6 +53,7 @@ def _markdown(space: Workspace, rows: list[Row], letters: dict[str, dict[str, st
         "bounds from m = 1028 on are NaN; ours are computed in logarithms. “Bupa” is the paper's, with the column that "
         "defines the class among the features; “Bupa, no leak” is not, and the paper has no row for it.",
     ]
+    parts.append(agreement_line(rows, space.splits))
     for split in space.splits:
         parts += [f"## {split.capitalize()} splits", SCHEMES[split]]
         parts += ["### Bounds", paper_table(rows, split, "bound", letters[split])]
