@@ -1,0 +1,53 @@
+"""`pacbayes reproduce`: the paper's tables and figures."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables and figures; all if none is given.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, in about a minute.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="As many starts as in the paper: 1000.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for NAME.md, NAME.csv and figures.")] = Path("results"),
+    cache: Annotated[Path | None, typer.Option(help="Folder for what was computed.  [default: OUT/.cache]")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds.  [default: 10 for one split, 5 or 1 for many]", show_default=False)
+    ] = None,
+    split: Annotated[str, typer.Option(help="independent, shared, overlapping or all.")] = "all",
+    limit: Annotated[float, typer.Option(help="Seconds for one Ipopt solve.")] = 30.0,
+    list_names: Annotated[bool, typer.Option("--list", help="List the names and stop.")] = False,
+) -> None:
+    """Compute the paper's tables and figures, its own numbers beside ours.
+
+    What was computed is kept and used again: a second run, or one after an interruption, computes only what is missing.
+    """
+    from pacbayes.bounds.validation import check_choice
+    from pacbayes.paper.protocol import SPLITS
+    from pacbayes.paper.registry import DESCRIPTIONS, load
+    from pacbayes.paper.workspace import Workspace
+
+    if list_names:
+        for name, description in DESCRIPTIONS.items():
+            print(f"{name:18s}{description}")
+        return
+    for name in names or ():
+        check_choice("NAME", name, DESCRIPTIONS)
+    if not limit > 0.0:
+        raise ValueError(f"--limit must be positive, got {limit:g}")
+    splits = SPLITS if check_choice("--split", split, (*SPLITS, "all")) == "all" else (split,)
+    space = Workspace.at(
+        out / ".cache" if cache is None else cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs,
+        ipopt_seconds=min(limit, 3.0) if quick else limit, quiet=False,
+    )  # fmt: skip
+    for name in names or DESCRIPTIONS:
+        start = time.perf_counter()
+        for path in load(name)(space).write(out):
+            print(path)
+        print(f"{name}: {time.perf_counter() - start:.1f} s", file=sys.stderr)

@@ -1,0 +1,137 @@
+"""What `pacbayes reproduce` writes: Markdown to read, CSV to compute with, SVG to look at."""
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Row = dict[str, Any]
+# CSV files keep so many significant digits: more than any table shows, fewer than differ between machines.
+_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Output:
+    """One table or figure: the text, the rows it was made from, and functions that draw its figures."""
+
+    name: str
+    markdown: str
+    rows: list[Row]
+    figures: Mapping[str, Callable[[], "Figure"]] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write NAME.md, NAME.csv and an .svg per figure; return their paths."""
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [folder / f"{self.name}.md", folder / f"{self.name}.csv"]
+        paths[0].write_text(self.markdown.rstrip() + "\n", encoding="utf-8")
+        paths[1].write_text(to_csv(self.rows), encoding="utf-8")
+        for name, draw in self.figures.items():
+            paths.append(folder / f"{name}.svg")
+            save_figure(draw(), paths[-1])
+        return paths
+
+
+def save_figure(figure: "Figure", path: Path) -> None:
+    """Write a figure as SVG whose bytes depend on nothing but its content."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": "pacbayes", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None, "Creator": "pacbayes"})
+
+
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV; the columns are those of all rows, in the order in which they first occur.
+
+    Examples
+    --------
+    >>> print(to_csv([{"a": 1, "b": 0.123456789012}, {"a": 2, "c": None}]), end="")
+    a,b,c
+    1,0.12345679,
+    2,,
+    """
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_csv_cell(row.get(name)) for name in columns] for row in rows)
+    return text.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:.{_DIGITS}g}" if isinstance(value, float) else value
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a Markdown table.
+
+    Examples
+    --------
+    >>> print(markdown_table(["a", "b"], [[1, "x"]]))
+    | a | b |
+    |---|---|
+    | 1 | x |
+    """
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def number(value: float | None, digits: int = 5) -> str:
+    """Return a number for a table: small ones in scientific notation, a dash where there is none.
+
+    Examples
+    --------
+    >>> number(0.151571), number(1.39e-5), number(0.0), number(None)
+    ('0.15157', '1.4e-05', '0', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if value == 0.0:
+        return "0"
+    return f"{value:.{digits}f}" if abs(value) >= 10.0 ** (1 - digits) else f"{value:.1e}"
+
+
+def signed(value: float | None, digits: int = 4) -> str:
+    """Return a difference with its sign.
+
+    Examples
+    --------
+    >>> signed(0.00312), signed(-0.2), signed(None)
+    ('+0.0031', '−0.2000', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the standard deviation (NaN for a single value).
+
+    Examples
+    --------
+    >>> mean_and_deviation([1.0, 3.0])
+    (2.0, 1.4142135623730951)
+    """
+    mean = math.fsum(values) / len(values)
+    if len(values) == 1:
+        return mean, math.nan
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def spread(mean: float, deviation: float, digits: int = 4) -> str:
+    """Return a mean with its deviation, where there is one.
+
+    Examples
+    --------
+    >>> spread(0.15, 0.003), spread(0.15, math.nan)
+    ('0.1500 ± 0.0030', '0.1500')
+    """
+    return number(mean, digits) if math.isnan(deviation) else f"{number(mean, digits)} ± {number(deviation, digits)}"

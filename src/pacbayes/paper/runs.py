@@ -1,0 +1,112 @@
+"""A run: all classifiers of one grid on one data set, with their errors; what every table is computed from."""
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.classifiers import sigest, svm_set
+from pacbayes.classifiers.risks import count_errors, risks_of_errors
+from pacbayes.classifiers.seeds import generator
+from pacbayes.datasets import load_dataset
+from pacbayes.paper.cache import Arrays, Cache, digest
+from pacbayes.paper.protocol import Protocol
+
+# Purposes of random numbers, see `seeds.generator`: of a width that is estimated once
+_WIDTH_ONCE = 101
+# ... and of a validation sample that does not look at the training sample.
+_OVERLAPPING = 102
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The classifiers of one grid: their lambdas, and their errors on m validation and m_test test examples."""
+
+    dataset: str
+    lambdas: FloatArray
+    errors: NDArray[np.int64]
+    m: int
+    test_errors: NDArray[np.int64]
+    m_test: int
+    #: Wall time of the training when it was computed, on as many cores as were allowed.
+    seconds: float
+    #: Support vector machines whose solver did not reach its tolerance.
+    unconverged: int
+
+    @property
+    def risks(self) -> FloatArray:
+        """Validation risks, never below the exact quotients."""
+        return risks_of_errors(self.errors, self.m)
+
+    @property
+    def test_risks(self) -> FloatArray:
+        """Test risks."""
+        return self.test_errors / self.m_test
+
+    def first(self, H: int) -> "Run":
+        """Return the run of the first H lambdas: what a run of them alone would be."""
+        return Run(
+            self.dataset, self.lambdas[:H], self.errors[:H], self.m, self.test_errors[:H], self.m_test, self.seconds,
+            self.unconverged,
+        )  # fmt: skip
+
+
+def train(dataset: str, lambdas: FloatArray, protocol: Protocol, seed: int, cache: Cache, jobs: int | None) -> Run:
+    """Return a run, trained or from the cache.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> cache = Cache(Path(tempfile.mkdtemp()))
+    >>> run = train("haberman", np.array([0.1, 1.0, 10.0]), Protocol(split="shared"), 0, cache, 1)
+    >>> run.m, run.m_test, run.errors.shape
+    (122, 62, (3,))
+    """
+    data = load_dataset(dataset)
+    shared = protocol.split != "independent"
+    # Both kinds of validation sample are counted on the same machines, so one file holds both.
+    key = protocol.with_split("shared" if shared else "independent").to_dict() | {
+        "dataset": dataset, "data": digest(data.data, data.target), "seed": seed, "lambdas": digest(lambdas)
+    }  # fmt: skip
+    label = f"{dataset}-{key['split']}-{lambdas.size}-seed{seed}"
+    kept = cache.get(label, key, lambda: _compute(data, lambdas, protocol, seed, jobs))
+    m, m_test = (int(size) for size in kept["sizes"])
+    return Run(
+        dataset, lambdas, kept["overlapping" if protocol.split == "overlapping" else "errors"], m, kept["test_errors"],
+        m_test, float(kept["seconds"]), int(kept["unconverged"]),
+    )  # fmt: skip
+
+
+def _compute(data: Any, lambdas: FloatArray, protocol: Protocol, seed: int, jobs: int | None) -> Arrays:
+    """Train the classifiers and count their errors."""
+    sizes, shared = data.split_sizes, protocol.split != "independent"
+    rows, scale = protocol.prepare(data.data)
+    gamma: float | str = "sigest"
+    if protocol.sigma == "once":
+        gamma = sigest(protocol.width_rows(data.data), random_state=generator(seed, _WIDTH_ONCE))
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        # Counted in `unconverged`, which the tables report.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifiers = svm_set(
+            rows, data.target, protocol.lambdas(lambdas, sizes.training), gamma=gamma, scale=scale,
+            split="shared" if shared else "independent", validation_size=sizes.validation, test=sizes.test,
+            stratify=False, n_jobs=jobs, random_state=seed,
+        )  # fmt: skip
+    arrays = {
+        "errors": np.asarray(classifiers.errors),
+        "test_errors": np.asarray(classifiers.test_errors),
+        "sizes": np.array([classifiers.m, classifiers.m_test]),
+        "unconverged": np.array(np.count_nonzero(~np.asarray(classifiers.converged))),
+    }
+    if shared:
+        assert classifiers.splits is not None
+        sample = generator(seed, _OVERLAPPING).choice(classifiers.splits.rest, classifiers.m, replace=False)
+        arrays["overlapping"] = count_errors(classifiers.predict(rows[sample]), data.target[sample])
+    return arrays | {"seconds": np.array(time.perf_counter() - start)}

@@ -1,0 +1,115 @@
+"""What a reproduction works with: which data sets, seeds and grids, the cache, the cores."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.paper.cache import Cache
+from pacbayes.paper.profiles import LAMBDAS
+from pacbayes.paper.protocol import LARGE, NINE, PROTOCOLS, SPLITS, Protocol, small_grid
+from pacbayes.paper.runs import Run, train
+
+#: Data sets of `--quick`: the three with the smallest samples but one, of which one has no errors at small lambda.
+QUICK = ("ionosphere", "banknote", "haberman")
+# The quick grids take every so-manyth value.
+_QUICK_STEP = 20
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Settings of a reproduction; hands out runs.
+
+    Attributes
+    ----------
+    cache : Cache
+    quick : bool
+        Three data sets, every twentieth lambda, one seed.
+    full : bool
+        1000 starts of the convex-concave procedure, as in the paper, instead of 100.
+    seeds : int or None
+        Number of seeds; None for 10 where all classifiers share a split, 5 where each has its own, 1 for that on the
+        three large data sets.
+    splits : tuple of str
+        Split schemes.
+    jobs : int or None
+        Threads, None for all cores.
+    ipopt_seconds : float
+        Time limit of one Ipopt solve.
+    quiet : bool
+        No line on stderr for each run.
+    """
+
+    cache: Cache
+    quick: bool = False
+    full: bool = False
+    seeds: int | None = None
+    splits: tuple[str, ...] = SPLITS
+    jobs: int | None = None
+    ipopt_seconds: float = 30.0
+    quiet: bool = True
+    protocols: dict[str, Protocol] = field(default_factory=lambda: dict(PROTOCOLS))
+
+    @classmethod
+    def at(cls, folder: Path, **settings: object) -> "Workspace":
+        """Return a workspace with its cache in a folder."""
+        return cls(Cache(folder), **settings)  # type: ignore[arg-type]  # checked by the dataclass's own types
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The paper's data sets, in its order."""
+        return tuple(name for name in NINE if name in QUICK) if self.quick else NINE
+
+    @property
+    def primary(self) -> str:
+        """The split scheme of tables that need one only: the one whose numbers the paper's are."""
+        return "overlapping" if "overlapping" in self.splits else self.splits[0]
+
+    def seeds_of(self, dataset: str, split: str) -> range:
+        """Return the seeds of a data set: ten for one split, whose samples decide much; five for many; one if slow."""
+        if self.seeds is not None:
+            return range(self.seeds)
+        if self.quick:
+            return range(1)
+        if split != "independent":
+            return range(10)
+        return range(1 if dataset in LARGE else 5)
+
+    @property
+    def grid(self) -> FloatArray:
+        """The paper's 1990 lambdas."""
+        return np.asarray(LAMBDAS[::_QUICK_STEP] if self.quick else LAMBDAS)
+
+    @property
+    def second_grid(self) -> FloatArray:
+        """The paper's 500 lambdas from 1e-5 to 5."""
+        grid = small_grid()
+        return np.concatenate([grid[:9], grid[9::_QUICK_STEP]]) if self.quick else grid
+
+    def protocol(self, dataset: str, split: str) -> Protocol:
+        """Return the protocol of a data set."""
+        return self.protocols[dataset].with_split(split)
+
+    def run(self, dataset: str, split: str, seed: int, lambdas: FloatArray | None = None) -> Run:
+        """Return the classifiers of a data set for the paper's grid, or another."""
+        return self.train(dataset, self.protocol(dataset, split), seed, self.grid if lambdas is None else lambdas)
+
+    def train(self, dataset: str, protocol: Protocol, seed: int, lambdas: FloatArray) -> Run:
+        """Return a run under any protocol."""
+        self.say(f"{dataset}: {lambdas.size} classifiers, {protocol.split} splits, {protocol}, seed {seed}")
+        return train(dataset, lambdas, protocol, seed, self.cache, self.jobs)
+
+    def runs(self, dataset: str, split: str, lambdas: FloatArray | None = None) -> list[Run]:
+        """Return a run for every seed."""
+        return [self.run(dataset, split, seed, lambdas) for seed in self.seeds_of(dataset, split)]
+
+    def size(self, H: int) -> int:
+        """Return how many classifiers stand for the first H of the paper's grid: H itself, or a twentieth."""
+        return max(10, H // _QUICK_STEP) if self.quick else H
+
+    def say(self, text: str) -> None:
+        """Tell on stderr what is being done."""
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
