@@ -6,17 +6,13 @@ and predicts as many others.  The loops are timed on 20 lambdas, evenly spread, 
 
   loop         SVC(C, gamma).fit(X, y).predict(X_new) for every lambda
   precomputed  the best that can be done with SVC: one kernel matrix, kernel="precomputed", predictions as one product
-  10 x         the time for 19900 lambdas on the same range over the time for 1990: for the solver, writing into memory
-               that has been used before; for svm_path, which allocates its result of (H, m) doubles; with predictions.
-               On machines where touching new memory is slow, that is most of the difference.
+  10 x         the time for 19900 lambdas on the same range over the time for 1990, for svm_path and with predictions
 
 Then, for independent splits, `svm_set` against a plain loop of StandardScaler and SVC, on the same number of cores
 (threads for the one, joblib processes for the other), with the same splits and kernel widths, predicting the same
 validation and test rows.
 
-Wdbc is real.  The others are synthetic, with the shape of the paper's data and about their difficulty: waveform
-(m = 1323, two of the three classes), 57 correlated features with 5 % of labels flipped for Spambase (m = 1840), 22
-categorical features as 116 binary columns with a rule that separates the classes for Mushroom (m = 2257).
+The data sets are four of the paper's, with its training sizes: Wdbc, Waveform, Spambase and Mushroom.
 
 Run: python benchmarks/bench_svm_path.py [--quick]
 """
@@ -27,46 +23,25 @@ import time
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
-from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from pacbayes import sigest, svm_path, svm_set
+from pacbayes import load_dataset, sigest, svm_path, svm_set
 from pacbayes.classifiers.kernels import Kernel
 from pacbayes.classifiers.path_scores import path_scores
-from pacbayes.classifiers.svm_path import load_solver, stages
 
 GRID = np.round(np.arange(10, 2000) / 100.0, 2)
 PROBES = np.linspace(0, GRID.size - 1, 20).astype(int)
 
 
-def waveform(n, rng):
-    x = np.arange(1, 22)
-    peaks = [np.maximum(6 - np.abs(x - centre), 0) for centre in (7, 15, 11)]
-    y = rng.integers(0, 2, n)
-    u = rng.random((n, 1))
-    return u * peaks[0] + (1 - u) * np.where(y[:, None] == 0, peaks[1], peaks[2]) + rng.normal(size=(n, 21)), y
-
-
-def spam_like(n, rng):
-    return make_classification(n, 57, n_informative=20, n_redundant=5, flip_y=0.05, weights=[0.6], random_state=1)
-
-
-def mushroom_like(n, rng):
-    levels = [5] * 16 + [6] * 6
-    values = np.stack([np.minimum(rng.geometric(0.4, n) - 1, level - 1) for level in levels], axis=1)
-    X = np.hstack([values[:, [j]] == np.arange(level) for j, level in enumerate(levels)]).astype(float)
-    return X, ((values[:, 0] > 1) ^ (values[:, 1] > 1) | (values[:, 2] == 3)).astype(int)
+SIZES = {"wdbc": 227, "waveform": 1323, "spambase": 1840, "mushroom": 2257}
 
 
 def samples(quick):
-    rng = np.random.default_rng(0)
-    yield "Wdbc", *load_breast_cancer(return_X_y=True), 227
-    yield "waveform", *waveform(3308, rng), 1323
-    if not quick:
-        yield "spam-like", *spam_like(4601, rng), 1840
-        yield "mushroom-like", *mushroom_like(5643, rng), 2257
+    for name in list(SIZES)[: 2 if quick else 4]:
+        data = load_dataset(name)
+        yield name, data.data, data.target, SIZES[name]
 
 
 def timed(function, repeats=3, clock=time.process_time):
@@ -83,20 +58,6 @@ def ours(X, signs, new, gamma, lambdas):
     kernel = Kernel("rbf", gamma)
     path = svm_path(kernel.gram(X), signs, lambdas)
     return path_scores(path, 1.0).positive(kernel.between(X, new))
-
-
-def solver_only(K, signs, lambdas):
-    """Return the time of the compiled solver alone, into memory that has been touched."""
-    h, m = lambdas.size, len(signs)
-    dual_coef, intercept, violation, n_iter = np.ones((h, m)), np.ones(h), np.ones(h), np.ones(h, dtype=np.int64)
-    costs, rows = stages(lambdas, 1.0)
-    solver = load_solver(K.dtype)
-
-    def run():
-        start = (np.zeros(m), np.zeros(m), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
-        solver(K, signs, costs, rows, *start, 1e-3, 10**7, dual_coef, intercept, n_iter, violation)
-
-    return timed(run)[0]
 
 
 def svc_loop(X, signs, new, gamma):
@@ -131,14 +92,12 @@ def shared(name, X, y, m):
     t_product, _ = timed(lambda: (full @ K_new + intercepts[0]) >= 0)
     t_path, path = timed(lambda: svm_path(K, signs, GRID))
     t_path_fine, _ = timed(lambda: svm_path(K, signs, fine))
-    t_solver, t_solver_fine = solver_only(K, signs, GRID), solver_only(K, signs, fine)
     t_fine, _ = timed(lambda: ours(rows, signs, new, gamma, fine))
     print(
         f"{name:14s} m = {m:4d}  svm_path {t_path:7.3f} s, with kernels and predictions {t_ours:7.3f} s"
         f"  loop {t_loop * scale / t_ours:6.0f} x"
         f"  precomputed {(t_kernels + t_fits * scale + t_product) / t_ours:5.0f} x"
-        f"  10 x: solver {t_solver_fine / t_solver:4.1f}, svm_path {t_path_fine / t_path:4.1f}, "
-        f"with predictions {t_fine / t_ours:4.1f}"
+        f"  10 x: svm_path {t_path_fine / t_path:4.1f}, with predictions {t_fine / t_ours:4.1f}"
         f"  predictions that differ {np.mean(positive[PROBES] != expected):.3%}"
         f"  iterations per lambda {path.n_iter.mean():.0f}",
         flush=True,

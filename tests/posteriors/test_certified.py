@@ -297,7 +297,9 @@ def test_cells_end_where_g_is_certain():
     curve = GibbsCurve(np.array([0.1, 0.2, 0.4]), np.log([0.2, 0.3, 0.5]))
     search = CertifiedSearch(curve, get_distance("pinsker").bound_function(60, 0.05))
     start, end = search._node(0.0), search._node(math.inf)
-    ((low, high),) = search._refine(start, end)
+    search._add(start, end, False)
+    assert search._refine(search._cells.pop())
+    ((low, high),) = [(cell.left, cell.right) for cell in search._cells]
     assert start.g * (1 - 1e-11) < low.point.beta < start.g * (1 - 1e-13)
     assert end.g * (1 + 1e-13) < high.point.beta < end.g * (1 + 1e-11)
 

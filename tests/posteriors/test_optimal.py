@@ -90,9 +90,13 @@ def test_grouping_by_count_and_by_sort_agree():
         mass = np.bincount(inverse, weights=prior)
         np.testing.assert_array_equal(counted.risks, values[mass > 0])
         np.testing.assert_allclose(counted.mass, mass[mass > 0], rtol=1e-12)
-        assert (counted.index[counts == 0] == -1).all()
-        inside = prior > 0
-        np.testing.assert_array_equal(counted.risks[counted.index[inside]], counts[inside] / m)
+        np.testing.assert_array_equal(counted.keys, np.unique(counts[prior > 0]))
+        # Every group's mass in proportion to the prior, nothing outside the groups.
+        np.testing.assert_allclose(counted.spread(counted.mass), prior, rtol=1e-12)
+        in_group = np.bincount(counts, weights=prior)[counts]
+        shares = np.divide(prior, in_group, out=np.zeros(5000), where=in_group > 0)
+        squares = np.bincount(counts, weights=shares**2)
+        np.testing.assert_allclose(counted.concentration(), squares[squares > 0], rtol=1e-12)
 
 
 def test_risks_next_to_a_multiple_count_as_it():

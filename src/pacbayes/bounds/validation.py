@@ -65,7 +65,7 @@ def check_numbers(name: str, values: ArrayLike) -> FloatArray:
         if array.size == 0:
             return np.empty(array.shape)
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} must not have masked entries")
     # Aligned and contiguous, so that NumPy sums pairwise.
     return np.require(array, np.float64, ["A", "C"])

@@ -24,6 +24,8 @@ For squared, pinsker and ch this is the paper's fixed-point iteration, run from 
 import heapq
 import math
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from pacbayes.bounds.distances.base import BoundFunction
 from pacbayes.bounds.rounding import EPS, round_down
@@ -31,15 +33,28 @@ from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
 # The share of the tolerance that the search uses; the rest is for rounding.
 _SHARE = 0.75
+# A factor exp(-_FAR) is below the tolerances that people ask for.
+_FAR = 20.0
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A point of the curve with its bound B and g = (dB/dL)/(dB/dK)."""
 
     point: CurvePoint
     bound: float
     g: float
+
+
+class Cell(NamedTuple):
+    """The part of the curve between two nodes, with a lower bound of B on it (but for B at its ends)."""
+
+    lower: float
+    #: Makes cells of equal lower bounds comparable.
+    order: int
+    left: Node
+    right: Node
+    #: Whether g is known never to fall in the cell.
+    monotone: bool
 
 
 @dataclass(frozen=True)
@@ -59,40 +74,36 @@ class CertifiedSearch:
         self.curve = curve
         self.function = function
         # g inherits the rounding of exponents of the size of the logarithms of the prior.
-        self._margin = 1e-12 + 8 * EPS * float(abs(curve.log_mass).max())
+        self._margin = 1e-12 - 8 * EPS * curve.least_log_mass
         self._nodes: list[Node] = []
-        # Whether g is monotone on the whole curve, and then in every cell; known after the first look at both ends.
-        self._monotone = False
+        self._cells: list[Cell] = []
+        self._n_cells = 0
+        # From here on nearly all mass has the least risk.
+        self._far = _FAR / curve.next_above
         self._best = self._node(0.0)
 
     def run(self, tol: float, max_evaluations: int) -> Minimum:
         """Search until the gap is at most `tol`, or for about `max_evaluations` evaluations of the curve."""
         start, end = self._best, self._node(math.inf)
-        self._monotone = self._is_monotone(start, end)
-        # The optimum of linear, a good point for the others; where g rises, the first cell's end moves there anyway.
-        if start.g < math.inf and not (self._monotone and start.g < end.g < math.inf):
+        if start.g == end.g:  # as for linear, whose optimum this is exactly
             self._node(start.g)
-        heap = [(self._lower(start, end), 0, start, end)]
-        cells = 1
+        self._add(start, end, False)
         finished = math.inf  # the least lower bound of cells that cannot be made smaller
-        while heap and heap[0][0] < self._best.bound - _SHARE * tol and self.evaluations < max_evaluations:
-            lower, _, a, b = heapq.heappop(heap)
+        cells = self._cells
+        while cells and cells[0].lower < self._best.bound - _SHARE * tol and self.evaluations < max_evaluations:
+            cell = heapq.heappop(cells)
             # Above what rounding leaves of the best node nothing can be gained.
-            close = lower >= self._best.bound * (1.0 - 1e-11) and lower >= self._node_lower(self._best)
-            parts = None if close else self._refine(a, b)
-            if parts is None:
-                finished = min(finished, lower)
-                continue
-            for left, right in parts:
-                heapq.heappush(heap, (self._lower(left, right), cells, left, right))
-                cells += 1
-        lower = min(heap[0][0] if heap else math.inf, finished, self._least_node())
-        return Minimum(self._best.point, lower, self.evaluations, cells)
+            close = cell.lower >= self._best.bound * (1.0 - 1e-11) and cell.lower >= self._node_lower(self._best)
+            if close or not self._refine(cell):
+                finished = min(finished, cell.lower)
+        lower = min(cells[0].lower if cells else math.inf, finished, self._least_node())
+        return Minimum(self._best.point, lower, self.evaluations, self._n_cells)
 
     def _least_node(self) -> float:
         """Return a lower bound of B at all nodes, where what was dropped on the way has its least bound."""
+        lower = self._node_lower(self._best)
         # Rounding errors are far smaller than the difference to the nodes left out.
-        near = self._best.bound * (1.0 + 1e-8)
+        near = self._best.bound + 1e3 * (self._best.bound - lower)
         return min(self._node_lower(node) for node in self._nodes if node.bound <= near)
 
     def _node(self, beta: float) -> Node:
@@ -116,59 +127,69 @@ class CertifiedSearch:
         in_risk, in_kl, _ = self.curve.errors(node.point)
         return self._value_below(node.point.risk - in_risk, node.point.kl - in_kl)
 
-    def _is_monotone(self, a: Node, b: Node) -> bool:
-        return self._monotone or self.function.distance.ratio_is_monotone(
-            a.point.risk, self.function.threshold(b.point.kl)
-        )
+    def _add(self, left: Node, right: Node, monotone: bool) -> None:
+        """Put a cell on the heap; `monotone` says what is known from a larger one."""
+        if not monotone:
+            threshold = self.function.threshold(right.point.kl)
+            monotone = self.function.distance.ratio_is_monotone(left.point.risk, threshold)
+        lower = self._tangents(left.point, right.point) if monotone else self._corner(left.point, right.point)
+        heapq.heappush(self._cells, Cell(lower, self._n_cells, left, right, monotone))
+        self._n_cells += 1
 
-    def _lower(self, a: Node, b: Node) -> float:
-        """Return a lower bound of B on the cell, but for the bounds at its ends, which the best node covers."""
-        if not self._is_monotone(a, b):
-            in_risk, in_kl = self.curve.errors(b.point)[0], self.curve.errors(a.point)[1]
-            return self._value_below(b.point.risk - in_risk, a.point.kl - in_kl)
+    def _corner(self, a: CurvePoint, b: CurvePoint) -> float:
+        """Return f at the least risk and the least divergence between two points, a lower bound of B between them."""
+        return self._value_below(b.risk - self.curve.errors(b)[0], a.kl - self.curve.errors(a)[1])
+
+    def _tangents(self, a: CurvePoint, b: CurvePoint) -> float:
+        """Return f where the tangents cross, a lower bound of B between two points (but for B at them)."""
         # Both tangents are lowered by the larger of their errors, which leaves the risk at their crossing in place.
-        error = max(self.curve.errors(a.point)[2], self.curve.errors(b.point)[2])
-        free_a, free_b = -a.point.log_normaliser - error, -b.point.log_normaliser - error
-        beta_a, beta_b = a.point.beta, b.point.beta
+        error = max(self.curve.errors(a)[2], self.curve.errors(b)[2])
+        free_a, free_b = -a.log_normaliser - error, -b.log_normaliser - error
         # The tangent at infinity is vertical, at the least risk.
-        above = max((free_b - free_a) / (beta_b - beta_a), 0.0) * (1.0 - 4 * EPS) if beta_b < math.inf else 0.0
-        kl = free_a - beta_a * above - 4 * EPS * (abs(free_a) + beta_a * above)
+        above = max((free_b - free_a) / (b.beta - a.beta), 0.0) * (1.0 - 4 * EPS) if b.beta < math.inf else 0.0
+        kl = free_a - a.beta * above - 4 * EPS * (abs(free_a) + a.beta * above)
         return self._value_below(self.curve.least * (1.0 - 4 * EPS) + above, kl)
 
-    def _refine(self, a: Node, b: Node) -> list[tuple[Node, Node]] | None:
-        """Move the ends of a cell inwards past where B provably falls or rises, or split it; None if too small."""
-        if self._is_monotone(a, b):
-            g_low, g_high = a.g, b.g
-        else:
-            threshold, factor = self.function.threshold, self.function.factor
-            low, high = self.function.distance.ratio_range(
-                b.point.risk, a.point.risk, threshold(a.point.kl), threshold(b.point.kl)
-            )
-            g_low, g_high = factor * low, factor * high
+    def _refine(self, cell: Cell) -> bool:
+        """Replace a cell by smaller ones, or by none if B provably falls or rises in it; False if it is too small."""
+        a, b = cell.left, cell.right
         beta_a, beta_b = a.point.beta, b.point.beta
+        g_low, g_high = (a.g, b.g) if cell.monotone else self._range(a.point, b.point)
+        # B falls where beta < g and rises where beta > g: only what lies between can hold a minimum.
         low, high = max(beta_a, g_low * (1.0 - self._margin)), min(beta_b, g_high * (1.0 + self._margin))
         if low >= beta_b or high <= beta_a:
-            return []
+            return True
+        if low >= high:  # equal but for rounding: a point
+            return False
+        inner = [beta for beta in self._inner(a, b, low, high) if beta_a < beta < beta_b]
+        if not inner:
+            return False
+        nodes = [self._node(beta) for beta in inner]
+        if inner[0] != low:
+            nodes.insert(0, a)
+        if inner[-1] != high:
+            nodes.append(b)
+        for left, right in pairwise(nodes):
+            self._add(left, right, cell.monotone)
+        return True
+
+    def _range(self, a: CurvePoint, b: CurvePoint) -> tuple[float, float]:
+        """Return bounds of g between two points from the box they span."""
+        threshold, factor = self.function.threshold, self.function.factor
+        low, high = self.function.distance.ratio_range(b.risk, a.risk, threshold(a.kl), threshold(b.kl))
+        return factor * low, factor * high
+
+    def _inner(self, a: Node, b: Node, low: float, high: float) -> list[float]:
+        """Return where to evaluate next in a cell whose minima lie between `low` and `high`."""
+        beta_a, beta_b = a.point.beta, b.point.beta
+        if high == math.inf:
+            return [low, max(self._far, 4.0 * low)]
         if high - low < 0.7 * (beta_b - beta_a):
-            if low >= high:  # equal but for rounding: a point
-                return None
-            left = a if low == beta_a else self._node(low)
-            return [(left, b if high == beta_b else self._node(high))]
-        split = _middle(a, b)
-        if not beta_a < split < beta_b:
-            return None
-        middle = self._node(split)
-        return [(a, middle), (middle, b)]
-
-
-def _middle(a: Node, b: Node) -> float:
-    """Where to split a cell: at the crossing of g with beta if there is one, else in the middle of its scale."""
-    low, high = a.point.beta, b.point.beta
-    if high == math.inf:
-        return max(4.0 * low, 1.0)
-    left, right = a.g - low, high - b.g
-    if 0.0 < left < math.inf and 0.0 < right < math.inf:
-        return low + (high - low) * min(max(left / (left + right), 0.05), 0.95)
-    if high > 4.0 * low:
-        return math.sqrt(max(low, 1e-3 * high) * high)
-    return 0.5 * (low + high)
+            return [low, high]
+        # Little is gained at the ends: split where g crosses beta if it does, else in the middle of the scale.
+        left, right = a.g - beta_a, beta_b - b.g
+        if 0.0 < left < math.inf and 0.0 < right < math.inf:
+            return [beta_a + (beta_b - beta_a) * min(max(left / (left + right), 0.05), 0.95)]
+        if beta_b > 4.0 * beta_a:
+            return [math.sqrt(max(beta_a, 1e-3 * beta_b) * beta_b)]
+        return [0.5 * (beta_a + beta_b)]

@@ -58,7 +58,7 @@ def fixed_point(
     risk = average_risk(weights, problem.risks, 1.0)
     kl = divergence(weights, 1.0, problem.prior, problem.prior_total)
     # ||q' - q||^2 for two Gibbs posteriors is a sum over groups with the groups' sums of (p_i / mass)^2.
-    squares = _squares_of_shares(problem)
+    squares = groups.concentration()
     trace = [function(risk, kl)]
     beta, change, steps = math.nan, math.inf, 0
     shares = np.empty(0)
@@ -89,14 +89,3 @@ def fixed_point(
         message=message,
         details=details,
     )
-
-
-def _squares_of_shares(problem: Problem) -> FloatArray:
-    """Sum over each group of the squared within-group shares p_i / mass."""
-    groups = problem.groups
-    if groups.prior is None:
-        return 1.0 / (groups.mass * groups.size)
-    inside = groups.index >= 0
-    index = groups.index[inside]
-    shares = groups.prior[inside] / groups.mass.take(index)
-    return np.bincount(index, weights=shares**2, minlength=groups.mass.size).astype(np.float64)

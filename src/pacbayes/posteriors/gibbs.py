@@ -10,8 +10,7 @@ minimised over the whole simplex by some :math:`q(\beta)`: a problem in `H` dime
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,9 +19,13 @@ from pacbayes.bounds.rounding import EPS
 from pacbayes.bounds.validation import FloatArray, check_distribution, check_risks
 from pacbayes.posteriors.grouping import Groups, group_risks
 
+# Up to this many groups the worst error of a sum in any order stays small.
+_FEW = 2_048
+# Logarithm of a mass next to which terms lost by underflow do not count.
+_SAFE = -600.0
 
-@dataclass(frozen=True)
-class CurvePoint:
+
+class CurvePoint(NamedTuple):
     """A Gibbs posterior: its inverse temperature, empirical risk, divergence and log-normaliser."""
 
     beta: float
@@ -50,23 +53,42 @@ class GibbsCurve:
         self.least = float(risks[0])
         self._above = risks - risks[0]
         self.spread = float(self._above[-1])
+        self.least_log_mass = float(log_mass.min())
+        # Few groups, of which the first has a mass far from underflow: both sums as one matrix product.
+        self._moments: FloatArray | None = None
+        if risks.size <= _FEW and log_mass[0] > _SAFE:
+            mass = np.exp(log_mass)
+            self._moments = np.array([mass, mass * self._above])
+            self._below = -self._above
+        # Worst error of a sum in units of EPS, pairwise or (as in a matrix product) in any order.
+        self._sum_error = 2.0 * math.log2(risks.size + 1) + (0.5 * risks.size if self._moments is not None else 0.0)
 
     @classmethod
     def of(cls, groups: Groups) -> "GibbsCurve":
         """Return the curve of grouped classifiers."""
         return cls(groups.risks, np.log(groups.mass) - math.log(groups.total), groups.mass_error)
 
+    @property
+    def next_above(self) -> float:
+        """How far the second smallest risk lies above the least; infinity if there is none."""
+        return float(self._above[1]) if self._above.size > 1 else math.inf
+
     def at(self, beta: float) -> CurvePoint:
         """Return the point of inverse temperature `beta`, infinity included."""
         if beta == math.inf:
             log_mass = float(self.log_mass[0])
             return CurvePoint(beta, self.least, -log_mass, log_mass)
-        exponents = self.log_mass - beta * self._above
-        top = float(exponents.max())
-        terms = np.exp(exponents - top)
-        total = float(terms.sum())
-        above = float(terms @ self._above) / total
-        log_normaliser = top + math.log(total)
+        if self._moments is not None:
+            terms = self._below * beta
+            total, above = (self._moments @ np.exp(terms, terms)).tolist()
+            log_normaliser = math.log(total)
+        else:
+            exponents = self.log_mass - beta * self._above
+            top = float(exponents.max())
+            terms = np.exp(exponents - top)
+            total, above = float(terms.sum()), float((terms * self._above).sum())
+            log_normaliser = top + math.log(total)
+        above /= total
         return CurvePoint(beta, self.least + above, max(-beta * above - log_normaliser, 0.0), log_normaliser)
 
     def shares(self, point: CurvePoint) -> FloatArray:
@@ -81,14 +103,16 @@ class GibbsCurve:
 
         An exponent of size e carries an error of a few e units in the last place, which becomes a relative error of its
         term.  Averaged over the posterior, :math:`-\ln p_i` is at most :math:`K + \ln G` and :math:`\beta(\hat l_i -
-        \min)` is :math:`\beta(L - \min)`.
+        \min)` is :math:`\beta(L - \min)`.  The error of :math:`L - \min` is at most this average times the spread of
+        the risks, and at most the largest error of a term times :math:`L - \min`, which is less for a large beta.
         """
         beta = 0.0 if point.beta == math.inf else point.beta
-        drop = beta * (point.risk - self.least)
-        groups = self.risks.size
-        size = 16.0 + point.kl + 2.0 * math.log2(groups + 1) + drop + abs(point.log_normaliser)
+        above = point.risk - self.least
+        drop = beta * above
+        size = 16.0 + point.kl + self._sum_error + drop + abs(point.log_normaliser)
         in_normaliser = 2 * EPS * size + self.mass_error
-        in_risk = 2.0 * in_normaliser * self.spread + 4 * EPS * point.risk
+        largest = 2 * EPS * (16.0 + self._sum_error + beta * self.spread - self.least_log_mass) + self.mass_error
+        in_risk = 2.0 * min(in_normaliser * self.spread, largest * above) + 4 * EPS * point.risk
         in_kl = beta * in_risk + in_normaliser + 4 * EPS * (drop + abs(point.log_normaliser))
         return in_risk, in_kl, in_normaliser
 

@@ -16,15 +16,18 @@ _SUM_BLOCK = 2_048
 class Groups:
     """The distinct risks of a set of classifiers, in increasing order, and which classifier has which.
 
-    Groups whose prior mass is zero are left out of `risks` and `mass`; their classifiers have the index -1.
+    A classifier's risk is known by its key; `keys` are those of the groups.  Keys without a classifier, or whose prior
+    mass is zero, belong to no group.
     """
 
     #: Distinct risks, increasing, shape (G,).
     risks: FloatArray
     #: Prior mass of each, shape (G,), summing to `total`.
     mass: FloatArray
-    #: The group of each classifier, shape (H,).
+    #: The key of each group, shape (G,), and of each classifier, shape (H,); keys lie below `n_keys`.
+    keys: NDArray[np.intp]
     index: NDArray[np.int32]
+    n_keys: int
     #: The prior, or None for the uniform one, and its sum: not divided, for a subnormal weight would lose digits.
     prior: FloatArray | None
     total: float
@@ -38,10 +41,25 @@ class Groups:
 
     def spread(self, shares: FloatArray) -> FloatArray:
         """Return the weights of all classifiers from the posterior mass of each group, shared out as in the prior."""
+        table = np.zeros(self.n_keys)
         if self.prior is None:
-            return (shares / (self.mass * self.size)).take(self.index)
-        inside = self.prior / self.mass.take(self.index)
-        return np.where(self.index < 0, 0.0, inside * shares.take(self.index))
+            table[self.keys] = shares / (self.mass * self.size)
+            return table.take(self.index)
+        table[self.keys] = shares
+        return self._share_of_group(self.prior) * table.take(self.index)
+
+    def concentration(self) -> FloatArray:
+        """Return the sum of squares of the classifiers' shares of each group, shape (G,)."""
+        if self.prior is None:
+            return 1.0 / (self.mass * self.size)
+        squares = np.square(self._share_of_group(self.prior))
+        return np.bincount(self.index, squares, self.n_keys).astype(np.float64)[self.keys]
+
+    def _share_of_group(self, prior: FloatArray) -> FloatArray:
+        """Return the prior weight of each classifier as a share of its group's, zero where that has none."""
+        mass = np.ones(self.n_keys)
+        mass[self.keys] = self.mass
+        return prior / mass.take(self.index)
 
 
 def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, total: float = 1.0) -> Groups:
@@ -64,62 +82,55 @@ def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, tota
     --------
     >>> groups = group_risks(np.array([0.2, 0.1, 0.2, 0.5]), 10, None)
     >>> groups.risks, groups.mass, groups.index
-    (array([0.1, 0.2, 0.5]), array([0.25, 0.5 , 0.25]), array([1, 0, 1, 2], dtype=int32))
+    (array([0.1, 0.2, 0.5]), array([0.25, 0.5 , 0.25]), array([2, 1, 2, 5], dtype=int32))
     """
     counted = None if m is None else _count(risks, m)
     if m is None or counted is None:
-        values, inverse = np.unique(risks, return_inverse=True)
+        values, inverse, sizes = np.unique(risks, return_inverse=True, return_counts=True)
         index = inverse.astype(np.int32)
     else:
-        index, occurring = counted
-        values = occurring / m
+        index, sizes = counted
+        values = np.arange(m + 1) / m
     if prior is None:
-        mass, error = np.bincount(index, minlength=values.size) / risks.size, EPS
+        mass, error = sizes / risks.size, EPS
     else:
-        mass, error = _sum_by_group(index, prior, values.size)
-    positive = mass > 0.0
-    if not positive.all():
-        renumbered = np.where(positive, np.cumsum(positive) - 1, -1).astype(np.int32)
-        values, mass, index = values[positive], mass[positive], renumbered[index]
-    return Groups(values, mass, index, prior, total, error)
+        mass, error = _sum_by_key(index, prior, values.size)
+    keys = mass.nonzero()[0]
+    return Groups(values[keys], mass[keys], keys, index, values.size, prior, total, error)
 
 
-def _sum_by_group(index: NDArray[np.int32], prior: FloatArray, groups: int) -> tuple[FloatArray, float]:
+def _sum_by_key(index: NDArray[np.int32], prior: FloatArray, n_keys: int) -> tuple[FloatArray, float]:
     """Sum the prior over each group, and a bound of the relative error.
 
     `np.bincount` adds one after the other, which is off by up to a unit in the last place per term: so in blocks, whose
     sums are added with compensation.
     """
-    total, lost = np.zeros(groups), np.zeros(groups)
-    block = max(_SUM_BLOCK, groups)
+    total, lost = np.zeros(n_keys), np.zeros(n_keys)
+    block = max(_SUM_BLOCK, n_keys)
     for start in range(0, index.size, block):
-        part = np.bincount(index[start : start + block], prior[start : start + block], groups)
+        part = np.bincount(index[start : start + block], prior[start : start + block], n_keys)
         new = total + part
         larger, smaller = np.maximum(total, part), np.minimum(total, part)
         lost += (larger - new) + smaller
         total = new
-    most = min(block, int(np.bincount(index, minlength=groups).max()))
+    most = min(block, int(np.bincount(index, minlength=n_keys).max()))
     return total + lost, (0.5 * most + 4.0) * EPS
 
 
-def _count(risks: FloatArray, m: int) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
-    """Place of each classifier among the occurring counts, and these; None unless all risks are multiples of 1/m."""
+def _count(risks: FloatArray, m: int) -> tuple[NDArray[np.int32], NDArray[np.intp]] | None:
+    """Return ``risks * m`` and how often each number occurs; None unless all are integers."""
     if m > max(4 * risks.size, 100_000):
         return None  # a table of all counts would be larger than the risks: sorting is cheaper
     index = np.empty(risks.size, dtype=np.int32)
-    seen = np.zeros(m + 1, dtype=bool)
-    blocks = [slice(start, start + _BLOCK) for start in range(0, risks.size, _BLOCK)]
-    for block in blocks:
-        scaled = risks[block] * m
+    sizes = np.zeros(m + 1, dtype=np.intp)
+    block = max(_BLOCK, m)
+    for start in range(0, risks.size, block):
+        scaled = risks[start : start + block] * m
         counts = np.rint(scaled)
         scaled -= counts
         if (np.abs(scaled, out=scaled) > 4 * EPS * counts).any():
             return None
-        index[block] = counts
-        seen[index[block]] = True
-    occurring = seen.nonzero()[0]
-    place = np.empty(m + 1, dtype=np.int32)
-    place[occurring] = np.arange(occurring.size, dtype=np.int32)
-    for block in blocks:
-        index[block] = place.take(index[block])
-    return index, occurring
+        part = index[start : start + block]
+        part[:] = counts
+        sizes += np.bincount(part, minlength=m + 1)
+    return index, sizes

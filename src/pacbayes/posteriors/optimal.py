@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -20,20 +19,22 @@ from pacbayes.posteriors.problem import Problem
 def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -> Posterior:
     """Find the global minimum with proof; see `pacbayes.posteriors.certified`."""
     minimum = CertifiedSearch(problem.curve, problem.function).run(tol, max_evaluations)
-    posterior = problem.posterior(
-        problem.weights(minimum.point),
+    weights = problem.weights(minimum.point)
+    # Judged by the bound of the weights as they are returned, not by the search's own value.
+    values = problem.evaluate(weights)
+    gap = values.bound - minimum.lower_bound
+    converged = gap <= tol
+    return problem.posterior(
+        weights,
+        values,
         method="certified",
         lower_bound=minimum.lower_bound,
         beta=minimum.point.beta,
-        converged=False,
+        converged=converged,
         n_iter=minimum.evaluations,
-        message="",
+        message=f"gap {gap:.1e} {'<=' if converged else '>'} tol = {tol:g} after {minimum.evaluations} evaluations",
         details={"cells": minimum.cells, "groups": problem.groups.risks.size},
     )
-    # Judged by the bound of the weights as they are returned, not by the search's own value.
-    converged = posterior.gap <= tol
-    relation = f"gap {posterior.gap:.1e} {'<=' if converged else '>'} tol = {tol:g}"
-    return replace(posterior, converged=converged, message=f"{relation} after {minimum.evaluations} evaluations")
 
 
 METHODS: dict[str, Callable[..., Posterior]] = {

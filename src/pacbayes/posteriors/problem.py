@@ -3,17 +3,25 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.bounds.distances.base import BoundFunction
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.validation import FloatArray, check_distribution, check_risks
+from pacbayes.bounds.validation import FloatArray, check_risks
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, check_prior
 from pacbayes.posteriors.grouping import Groups, group_risks
 from pacbayes.posteriors.posterior import Posterior
+
+
+class Values(NamedTuple):
+    """A posterior's bound, empirical risk and divergence, each rounded up."""
+
+    bound: float
+    risk: float
+    kl: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +57,20 @@ class Problem:
         """Return all classifiers' weights at a point of the curve."""
         return self.groups.spread(self.curve.shares(point))
 
-    def posterior(self, weights: FloatArray, **fields: Any) -> Posterior:
-        """Return the result for given weights, with bound, risk and divergence computed as `pacbayes.bound` does."""
-        total = check_distribution("weights", weights, self.risks.size)[1]
+    def evaluate(self, weights: FloatArray) -> Values:
+        """Return bound, risk and divergence of non-negative weights, computed as `pacbayes.bound` does."""
+        total = float(weights.sum())
         risk = average_risk(weights, self.risks, total)
         kl = divergence(weights, total, self.prior, self.prior_total)
+        return Values(self.function(risk, kl), risk, kl)
+
+    def posterior(self, weights: FloatArray, values: Values | None = None, **fields: Any) -> Posterior:
+        """Return the result for given weights; `values` are theirs if they are known already."""
+        bound, risk, kl = values or self.evaluate(weights)
         function = self.function
         return Posterior(
             weights=weights,
-            bound=function(risk, kl),
+            bound=bound,
             empirical_risk=risk,
             kl=kl,
             m=function.m,

@@ -69,9 +69,12 @@ class KL(Distance):
 
         Where the risk changes by dL < 0 and x rises, the ratio g changes by at least
         :math:`dL\,[g/(r-L) - 1/(L(1-L))]`.  Now :math:`g = \int_L^r dt/(t(1-t))`, and for :math:`L + r \le 1` the
-        integrand is largest at the end `L`: the bracket is not positive.
+        integrand is largest at the end `L`: the bracket is not positive.  No root is needed for it: the condition says
+        that :math:`kl(L, 1-L) = (1-2L) \ln((1-L)/L)` is at least x.
         """
-        return empirical + self.upper(empirical, x) <= 1.0
+        if not 0.0 < empirical < 0.5:
+            return empirical == 0.0
+        return (1.0 - 2.0 * empirical) * math.log((1.0 - empirical) / empirical) * (1.0 - 1e-12) >= x
 
     def ratio_range(self, low_risk: float, high_risk: float, low_x: float, high_x: float) -> tuple[float, float]:
         """Return bounds of logit r - logit L from bounds of r and L."""
