@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from pacbayes.certificates.certificate import confidence, percent_down, percent_up
+from pacbayes.certificates.certificate import Certificate, confidence, percent_down, percent_up
 from pacbayes.report.comparison import compared
 from pacbayes.report.subject import Subject
 
@@ -31,7 +31,9 @@ def guarantee(subject: Subject) -> Guarantee:
     """Return the words for a model's certificate."""
     certificate = subject.certificate
     return Guarantee(
-        headline="No guarantee" if certificate.vacuous else f"At most {percent_up(certificate.bound)} errors",
+        headline="No useful guarantee"
+        if _is_useless(certificate)
+        else f"At most {percent_up(certificate.bound)} errors",
         sentence=str(certificate),
         meaning=[("Who", _who(subject)), *_meaning(subject)],
         compared=compared(subject),
@@ -51,6 +53,10 @@ def failure(delta: float) -> str:
     """
     percent = 100 - Decimal(confidence(delta).removesuffix(" %"))
     return f"{percent.normalize():f} %"
+
+
+def _is_useless(certificate: Certificate) -> bool:
+    return percent_up(certificate.bound) == percent_up(1.0)
 
 
 def _who(subject: Subject) -> str:
@@ -80,13 +86,14 @@ def _meaning(subject: Subject) -> list[tuple[str, str]]:
         f"{failure(certificate.delta)} of them would the statement come out false. Nobody can tell whether this sample "
         "is one of those.",
     )
-    if certificate.vacuous:
+    if _is_useless(certificate):
         return [
             sure,
             (
-                "No guarantee",
-                "The bound has reached 100 %, which says nothing about this classifier, neither good nor bad. More "
-                "validation rows, or classifiers that err less on them, make it smaller.",
+                "No useful guarantee",
+                "The bound is 100 %, or less by so little that it rounds to it, which says nothing useful about this "
+                "classifier, neither good nor bad. More validation rows, or classifiers that err less on them, make it "
+                "smaller.",
             ),
         ]
     share = (
