@@ -3,7 +3,7 @@ A certified support vector machine
 ==================================
 
 201 support vector machines on one data set, the posterior over them with the smallest bound, what it guarantees for the
-three ways of predicting, and three pictures.  With a file name it saves the pictures.
+three ways of predicting, and three pictures.  With a file name it saves the pictures::
 
     python examples/certified_svm.py [FIGURE.svg]
 """
