@@ -19,8 +19,8 @@ def reproduce(space: Workspace) -> Output:
         f"H = {grid.size} classifiers: λ = 0.10, 0.11, ..., 5.00 and nine values below, 1e-5 · 10^(4k/9), k = 0..8. "
         "The nine are our reading of the paper's undefined “combination of arithmetic-geometric progression”; it fixes "
         f"their number only. δ = {DELTA}, the paper's constants; cells as in [main](main.md).",
-        agreement_line(rows, space.splits) + " The paper calls its main table “earlier computations”: these later ones "
-        "are nearest to independent splits, those to overlapping ones ([notes](../docs/paper-notes.md)).",
+        agreement_line(rows, space.splits) + " Which kind of split the paper's two grids are of: "
+        "[notes](../docs/paper-notes.md).",
     ]
     for split in space.splits:
         parts += [f"## {split.capitalize()} splits", "### Bounds", paper_table(rows, split, "bound", {})]
