@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
-from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, one_classifier
+from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
 from tests.report.page import HTML, SVG, Page, points_of
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, optimal_posterior, save
@@ -109,6 +109,12 @@ def test_vacuous(distance):
     assert page.text("answer-bound") == ("99.99 %" if distance == "kl" else "100.00 %")
     ends = [float(bar.get("width")) for bar in page.drawing("bounds-wide").iter(f"{SVG}rect")]
     assert max(ends) <= 760
+
+
+def test_curve_beyond_one_is_drawn_where_it_is():
+    page = Page(long_parameters())
+    assert min(float(value) for value in page.column("table-gibbs", "bound B")) > 1.0
+    assert len({y for _, y in points_of(page.drawing("gibbs-wide"), "curve")}) > 5
 
 
 def test_one_classifier():

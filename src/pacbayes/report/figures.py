@@ -191,8 +191,10 @@ def gibbs_figure(subject: Subject) -> Figure:
 
     def draw(canvas: Canvas, width: int) -> None:
         x = scale_over(betas.tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=True)
-        heights = [min(best.bound, 1.0), *(min(value.bound, 1.0) for curve in values.values() for value in curve)]
-        y = Scale(*_roomy(min(heights), max(heights)), 250.0, 26.0)
+        # Above 100 % nobody looks, unless everything is there.
+        top = 1.0 if best.bound < 1.0 else np.inf
+        heights = [best.bound, *(min(value.bound, top) for curve in values.values() for value in curve)]
+        y = Scale(*_roomy(min(heights), max(heights), top), 250.0, 26.0)
         canvas.y_axis(y, _LEFT, width - _RIGHT, _percents(y, 6), "bound B")
         canvas.line(_LEFT, 250.0, width - _RIGHT, 250.0, "axis")
         canvas.x_axis(
@@ -223,10 +225,10 @@ def gibbs_figure(subject: Subject) -> Figure:
     return Figure("gibbs", title, _gibbs_caption(subject), tuple(legend), drawings, table)
 
 
-def _roomy(low: float, high: float) -> tuple[float, float]:
+def _roomy(low: float, high: float, top: float) -> tuple[float, float]:
     # A curve that hardly moves is to look like it.
     room = max(0.1 * (high - low), 0.01)
-    return max(low - room, 0.0), min(high + room, 1.0)
+    return max(low - room, 0.0), min(high + room, top)
 
 
 def _gibbs_caption(subject: Subject) -> str:
