@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.dummy import DummyClassifier
 from tests.estimators.models import LAMBDAS, two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC
 from pacbayes.report import report_html
 
 SCRIPT = "<script>alert(1)</script>"
@@ -45,8 +45,29 @@ def hostile_page():
     return report_html(clf, title=f"{SCRIPT} {IMAGE} " + "long" * 60, data=data, extra={IMAGE: SCRIPT})
 
 
-def constant_grid(n=40, classes=2, **params):
+@cache
+def several_distances():
+    return report_html(
+        StochasticSVC([0.01, 0.1, 50.0], distance=list(DISTANCES), cv=None, random_state=0).fit(*two_classes())
+    )
+
+
+@cache
+def long_parameters():
+    """Return the page of a vacuous certificate for two classifiers with an endless name, in independent splits."""
+    grid = [DummyClassifier(strategy="constant", constant="y" * size) for size in (180, 200)]
+    y = ["y" * 180, "y" * 200] * 4
+    clf = StochasticClassifier(None, grid, split="independent", distance="squared", random_state=0)
+    return report_html(clf.fit(np.arange(8.0)[:, None], y))
+
+
+@cache
+def one_classifier():
+    return report_html(constant_grid(classes=2, n=400, number=1, voting="best"))
+
+
+def constant_grid(n=40, classes=2, number=None, **params):
     """Return a model of classifiers that each always say one class, on labels that are evenly mixed."""
-    grid = [DummyClassifier(strategy="constant", constant=k) for k in range(classes)]
+    grid = [DummyClassifier(strategy="constant", constant=k) for k in range(number or classes)]
     y = np.arange(n) % classes
     return StochasticClassifier(None, grid, random_state=0, **params).fit(np.arange(n)[:, None] * 1.0, y)

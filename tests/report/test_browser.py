@@ -6,7 +6,15 @@ import shutil
 
 import pytest
 from tests.estimators.models import fitted, three_classes
-from tests.report.models import SCRIPT, breast_cancer, breast_cancer_page, hostile_page
+from tests.report.models import (
+    SCRIPT,
+    breast_cancer,
+    breast_cancer_page,
+    hostile_page,
+    long_parameters,
+    one_classifier,
+    several_distances,
+)
 
 from pacbayes import optimal_posterior
 from pacbayes.report import report_html
@@ -21,6 +29,9 @@ PAGES = {
     "breast cancer": breast_cancer_page,
     "hostile": hostile_page,
     "grid": lambda: report_html(fitted("grid", three_classes)),
+    "five distances": several_distances,
+    "long parameters": long_parameters,
+    "one classifier": one_classifier,
 }
 # Text with its own and its background's colour; SVG text is painted by `fill`.
 COLOURS = """() => {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
-from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page
+from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
 from tests.report.page import HTML, SVG, Page, points_of
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, optimal_posterior, save
@@ -111,15 +111,32 @@ def test_vacuous(distance):
     assert max(ends) <= 760
 
 
+def test_curve_beyond_one_is_drawn_where_it_is():
+    page = Page(long_parameters())
+    assert min(float(value) for value in page.column("table-gibbs", "bound B")) > 1.0
+    assert len({y for _, y in points_of(page.drawing("gibbs-wide"), "curve")}) > 5
+
+
 def test_one_classifier():
-    clf = constant_grid(classes=2)
-    one = StochasticClassifier(None, [clf.classifiers_[0]], cv=None, random_state=0)
-    one.fit(np.arange(400)[:, None] * 1.0, np.r_[np.zeros(390, int), np.ones(10, int)])
-    page = Page(report_html(one))
+    page = Page(report_html(constant_grid(n=400, number=1)))
     assert "the one classifier" in page.text("guarantee")
     assert page.column("table-weights", "weight") == ["1"]
     assert len(points_of(page.drawing("risks-wide"), "risk")) == 1
-    assert "at the left end, the prior itself" in page.text("figure-gibbs") or one.posterior_.beta != 0.0
+    assert "the minimum is at" in page.text("figure-gibbs").lower()
+    assert "number 0 of 1" in Page(one_classifier()).text("guarantee")
+
+
+def test_forbidden_characters_are_marked():
+    page = Page(report_html(constant_grid(), title="a\0b\ud800c\x1b\x9f", extra={"\uffff": "\x08"}))
+    assert page.root.find(f"{HTML}head/{HTML}title").text == "a\ufffdb\ufffdc\ufffd\ufffd"
+    assert dict(page.table("table-facts-1")[1])["\ufffd"] == "\ufffd"
+
+
+def test_what_was_fitted_counts_not_what_is_set_later():
+    clf = constant_grid(split="independent", delta=0.1)
+    before = report_html(clf).split('<h2 id="facts-heading">')[0]
+    clf.set_params(split="shared", delta=0.001, distance="squared", constant="paper")
+    assert report_html(clf).split('<h2 id="facts-heading">')[0] == before
 
 
 def test_optimum_at_infinity():
@@ -192,6 +209,10 @@ def test_wrong_arguments(tmp_path):
         report_html(clf, data=(X[:5], y[:5]))
     with pytest.raises(ValueError, match="its labels have other classes"):
         report_html(clf, data=(X, y + 1))
+    with pytest.raises(FileNotFoundError, match="path must lie in a folder that exists"):
+        write_report(None, tmp_path / "no" / "page")
+    with pytest.raises(IsADirectoryError, match="path must name a file"):
+        write_report(None, tmp_path)
     assert not list(tmp_path.iterdir())
 
 

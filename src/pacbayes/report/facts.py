@@ -1,7 +1,7 @@
 """Everything needed to do it again: certificate, parameters, versions, and fingerprints of data and result."""
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -16,6 +16,7 @@ from pacbayes.report.tables import Table, written, written_up
 
 # Longer texts are cut: a parameter may be a list of a thousand settings.
 _LONGEST = 600
+_LONGEST_NAME, _MOST_NAMES = 400, 200
 # The table of classifiers ends where so much of the weight is shown, or after so many.
 _ENOUGH, _MOST = 0.99, 20
 
@@ -110,14 +111,13 @@ def value_written(value: Any) -> str:
             return f"{numbers.size} values from {numbers.min():.6g} to {numbers.max():.6g}"
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} … ({len(text)} characters)"
+    return _cut(repr(value), _LONGEST)
 
 
 def parameter_table(subject: Subject) -> Table:
     """Return the parameters of the estimator."""
     rows = [(name, value_written(value)) for name, value in subject.model.get_params(deep=False).items()]
-    return Table(f"Parameters of {type(subject.model).__name__}", ("parameter", "value"), rows)
+    return Table(f"Parameters of {type(subject.model).__name__}, as they are set now", ("parameter", "value"), rows)
 
 
 def data_table(subject: Subject, extra: Mapping[str, Any]) -> Table:
@@ -125,7 +125,7 @@ def data_table(subject: Subject, extra: Mapping[str, Any]) -> Table:
     model, classifiers = subject.model, subject.classifiers
     splits = classifiers.splits
     assert splits is not None
-    for_each = "" if subject.model.split == "shared" else " for each classifier, drawn for it alone"
+    for_each = "" if subject.is_shared else " for each classifier, drawn for it alone"
     rows = [
         *((name, str(value)) for name, value in extra.items()),
         ("rows", str(splits.n_train + splits.m + splits.test.size)),
@@ -136,7 +136,7 @@ def data_table(subject: Subject, extra: Mapping[str, Any]) -> Table:
     if hasattr(model, "n_features_in_"):
         rows.append(("columns", str(model.n_features_in_)))
     if hasattr(model, "feature_names_in_"):
-        rows.append(("names of columns", ", ".join(map(str, model.feature_names_in_))))
+        rows.append(("names of columns", names_written(model.feature_names_in_.tolist())))
     rows.append(("classifiers", str(len(classifiers))))
     if classifiers.dropped:
         rows.append(("classifiers left out, which could not be trained", str(len(classifiers.dropped))))
@@ -160,9 +160,26 @@ def result_fingerprint(subject: Subject) -> str:
 def _classes(subject: Subject) -> str:
     classes = subject.model.classes_
     if subject.data is None:
-        return ", ".join(map(str, classes.tolist()))
+        return names_written(classes.tolist())
     _, counts = np.unique(subject.data[1], return_counts=True)
-    return ", ".join(f"{name} ({count} rows)" for name, count in zip(classes.tolist(), counts.tolist(), strict=True))
+    return names_written(classes.tolist(), [f" ({count} rows)" for count in counts.tolist()])
+
+
+def names_written(names: Sequence[Any], notes: Sequence[str] = ()) -> str:
+    """Return names from the data in a list of bearable length, each with its note.
+
+    Examples
+    --------
+    >>> names_written(["a", "b" * 500], [" (3 rows)", " (4 rows)"])[:20], names_written(range(1000))[-26:]
+    ('a (3 rows), bbbbbbbb', '198, 199, … and 800 others')
+    """
+    shown = [_cut(str(name), _LONGEST_NAME) for name in names[:_MOST_NAMES]]
+    listed = [name + note for name, note in zip(shown, notes or [""] * len(shown), strict=False)]
+    return ", ".join(listed) + (f", … and {len(names) - len(shown)} others" if len(shown) < len(names) else "")
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]} … ({len(text)} characters)"
 
 
 def version_table(now: datetime | None = None) -> Table:

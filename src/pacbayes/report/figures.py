@@ -15,7 +15,7 @@ from pacbayes.report.tables import Table, written, written_down, written_gap, wr
 
 # Pixels; the page shows the narrow one on a telephone, so that letters keep their size.
 _WIDE, _NARROW = 760, 350
-_LEFT, _RIGHT, _BAR_LEFT = 56, 14, 16
+_LEFT, _RIGHT, _BAR_LEFT = 64, 14, 16
 # Up to this many classifiers each is marked; beyond the second number not all are drawn.
 _MARKED, _DRAWN = 60, 2_000
 _CURVE_POINTS = 120
@@ -63,7 +63,7 @@ def risks_figure(subject: Subject) -> Figure:
         weight = Scale(0.0, float(weights.max()), 120.0, 26.0)
         canvas.y_axis(weight, _LEFT, width - _RIGHT, _percents(weight, 4), "posterior weight")
         canvas.stems([(x(places[i]), weight(weights[i])) for i in shown], 120.0, "weight")
-        canvas.x_axis(Scale(0.0, 1.0, _LEFT, width - _RIGHT), 120.0, {})
+        canvas.line(_LEFT, 120.0, width - _RIGHT, 120.0, "axis")
         curves = [("risk", risks)] if tested is None else [("test", tested), ("risk", risks)]
         top = max(bound, *(float(values.max()) for _, values in curves))
         share = Scale(0.0, top, 370.0, 166.0)
@@ -74,7 +74,7 @@ def risks_figure(subject: Subject) -> Figure:
             canvas.polyline(points, kind)
             for point in points if len(points) <= _MARKED else []:
                 canvas.dot(*point, 2.5, kind)
-        canvas.x_axis(Scale(0.0, 1.0, _LEFT, width - _RIGHT), 370.0, {})
+        canvas.line(_LEFT, 370.0, width - _RIGHT, 370.0, "axis")
         canvas.x_axis(x, 370.0, {tick: f"{tick:g}" for tick in _whole(x, ticks, subject.is_path)}, axis)
 
     sample = (
@@ -190,10 +190,13 @@ def gibbs_figure(subject: Subject) -> Figure:
         values[name] = [problem.evaluate(weights) for weights in points]
 
     def draw(canvas: Canvas, width: int) -> None:
-        x = scale_over(betas.tolist(), _LEFT, width - _RIGHT, logarithmic=True)
-        heights = [min(best.bound, 1.0), *(min(value.bound, 1.0) for curve in values.values() for value in curve)]
-        y = Scale(*_roomy(min(heights), max(heights)), 250.0, 26.0)
+        x = scale_over(betas.tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=True)
+        # Above 100 % nobody looks, unless everything is there.
+        top = 1.0 if best.bound < 1.0 else np.inf
+        heights = [best.bound, *(min(value.bound, top) for curve in values.values() for value in curve)]
+        y = Scale(*_roomy(min(heights), max(heights), top), 250.0, 26.0)
         canvas.y_axis(y, _LEFT, width - _RIGHT, _percents(y, 6), "bound B")
+        canvas.line(_LEFT, 250.0, width - _RIGHT, 250.0, "axis")
         canvas.x_axis(
             x, 250.0, {tick: f"{tick:g}" for tick in x.ticks(7 if width == _WIDE else 4)}, "inverse temperature β"
         )
@@ -222,10 +225,10 @@ def gibbs_figure(subject: Subject) -> Figure:
     return Figure("gibbs", title, _gibbs_caption(subject), tuple(legend), drawings, table)
 
 
-def _roomy(low: float, high: float) -> tuple[float, float]:
+def _roomy(low: float, high: float, top: float) -> tuple[float, float]:
     # A curve that hardly moves is to look like it.
     room = max(0.1 * (high - low), 0.01)
-    return max(low - room, 0.0), high + room
+    return max(low - room, 0.0), min(high + room, top)
 
 
 def _gibbs_caption(subject: Subject) -> str:

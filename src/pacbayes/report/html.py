@@ -1,8 +1,10 @@
 """A report on a fitted model: one HTML file that needs nothing else."""
 
 import base64
+import errno
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -16,6 +18,9 @@ from pacbayes.report.figures import bounds_figure, gibbs_figure, risks_figure
 from pacbayes.report.subject import Subject
 from pacbayes.report.what_if import what_if
 from pacbayes.report.words import guarantee
+
+# Control characters, halves of pairs, and what is no character.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def write_report(
@@ -68,9 +73,12 @@ def write_report(
     >>> str(clf.certificate_) in page
     True
     """
-    page = report_html(model, title=title, test=test, data=data, extra=extra)
     target = Path(path)
-    write_whole(target, page.encode("utf-8"))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "path must lie in a folder that exists", str(target))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "path must name a file", str(target))
+    write_whole(target, report_html(model, title=title, test=test, data=data, extra=extra).encode("utf-8"))
     return target
 
 
@@ -120,6 +128,11 @@ def _file(name: str) -> str:
     return files("pacbayes.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
+def _valid(value: Any) -> Any:
+    """Return text with a mark in place of characters that HTML does not allow; names from data may hold any."""
+    return _FORBIDDEN.sub("\ufffd", value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
 @cache
 def _template() -> Any:
     try:
@@ -127,6 +140,10 @@ def _template() -> Any:
     except ImportError as error:
         raise ImportError("a report needs Jinja: pip install 'pacbayes[report]'") from error
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        finalize=_valid,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     return environment.from_string(_file("report.html.jinja"))

@@ -75,6 +75,12 @@ class Subject:
         return check_choice("voting", self.model.voting, VOTINGS)
 
     @property
+    def is_shared(self) -> bool:
+        """Whether all classifiers have the same training and validation rows."""
+        assert self.classifiers.splits is not None
+        return self.classifiers.splits.kind == "shared"
+
+    @property
     def posterior(self) -> Posterior:
         """The posterior the certificates are for."""
         found: Posterior = self.model.posterior_

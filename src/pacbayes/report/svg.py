@@ -118,9 +118,9 @@ class Canvas:
         self.line(scale.start, y, scale.end, y, "axis")
         for value, label in labels.items():
             self.line(scale(value), y, scale(value), y + 4, "axis")
-            self.text(scale(value), y + 17, label, anchor="middle")
+            self.text(scale(value), y + 20, label, anchor="middle")
         if title:
-            self.text((scale.start + scale.end) / 2, y + 35, title, anchor="middle")
+            self.text((scale.start + scale.end) / 2, y + 37, title, anchor="middle")
 
     def y_axis(self, scale: Scale, left: float, right: float, labels: dict[float, str], title: str) -> None:
         """Draw grid lines with their labels on the left, and the title above."""

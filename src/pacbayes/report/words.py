@@ -120,9 +120,7 @@ def _observed(subject: Subject) -> str:
 
 
 def _breaks(subject: Subject) -> list[tuple[str, str]]:
-    own = (
-        "the rows that later counted errors" if subject.model.split == "shared" else "rows that counted its own errors"
-    )
+    own = "the rows that later counted errors" if subject.is_shared else "rows that counted its own errors"
     return [
         (
             "The rows are not independent, or new examples are of another kind.",
