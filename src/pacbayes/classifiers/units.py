@@ -9,6 +9,7 @@ from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from pacbayes.classifiers.checkpoint import Checkpoint
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.progress import progress
 
 # Classifiers that are stored together: the same for any number of workers.
@@ -51,7 +52,8 @@ def run_units(
     left = {k: sum(i not in results for i in unit) for k, unit in enumerate(units)}
     # With a checkpoint one by one, so that no more is under way, and lost if killed, than one per worker.
     options = {"n_jobs": n_jobs, "prefer": prefer, "batch_size": "auto" if checkpoint is None else 1}
-    with progress(description, number) as advance, _run(task, shared, missing, options) as arriving:
+    # Once around all: a process that does the work itself need not look for its libraries every time.
+    with one_thread(), progress(description, number) as advance, _run(task, shared, missing, options) as arriving:
         advance(len(results))
         for i, result in arriving:
             check(i, result)
