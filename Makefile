@@ -37,7 +37,7 @@ results: $(VENV)/installed-dev
 
 # The pages, in build/docs/index.html.  Every example runs but the one that takes minutes; a warning is an error.
 docs: $(VENV)/installed-docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+	$(BIN)/python -m sphinx -W --keep-going -q -a -b html -d build/doctrees docs build/docs
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "pacbayes needs Python 3.11 or later; try: make PYTHON=python3.12 ...")'
