@@ -6,7 +6,6 @@ import io
 import json
 import math
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,6 +20,7 @@ from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.estimators.classifier import StochasticClassifier
 from pacbayes.estimators.encoding import check_names, decode, encode
 from pacbayes.estimators.svc import StochasticSVC
+from pacbayes.estimators.whole_file import write_whole
 
 # What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
 FORMAT = 1
@@ -184,20 +184,11 @@ def _digest(manifest: dict[str, Any], contents: bytes) -> str:
 
 
 def _write(path: Path, files: dict[str, bytes]) -> None:
-    """Write an archive beside the path, then move it there: no reader ever sees half a file."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
         for name, contents in files.items():
             out.writestr(name, contents)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(archive.getvalue())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    write_whole(path, archive.getvalue())
 
 
 def _read(path: Any) -> tuple[dict[str, Any], bytes]:
