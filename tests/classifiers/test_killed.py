@@ -49,8 +49,13 @@ def kill(process):
 def check_killed(kind, n_jobs, seed, directory, expected):
     """Kill a run at a random moment, begin it again, and compare with the undisturbed one."""
     fits = directory / "fits"
+    rng = np.random.default_rng(seed)
     process = start("-m", "tests.classifiers.long_run", kind, str(directory / "run"), str(n_jobs), fits=fits)
-    time.sleep(float(np.random.default_rng(seed).uniform(0.0, 1.5)))
+    # By chunks, not by the clock alone: how long the imports take on this machine, nobody knows.
+    chunks = rng.integers(0, NUMBER // UNIT)
+    while process.poll() is None and len(list((directory / "run").glob("chunk-*"))) < chunks:
+        time.sleep(0.002)
+    time.sleep(float(rng.uniform(0.0, 0.3)))
     working = kill(process)
     killed_fits = fits.stat().st_size if fits.exists() else 0
     stored = len(list((directory / "run").glob("chunk-*")))

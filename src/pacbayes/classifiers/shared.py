@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from threadpoolctl import threadpool_limits
 
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.kernels import Kernel, Scaling, fit_kernel, fit_scaling
 from pacbayes.classifiers.machines import Machines, train_machines
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.problem import WIDTH, Problem
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.svm_classifier import SVMClassifier
@@ -41,7 +41,7 @@ class SharedMembers:
         if new.shape[1] != self.rows.shape[1]:
             raise ValueError(f"X must have {self.rows.shape[1]} features, got {new.shape[1]}")
         labels = np.empty((len(self), len(new)), dtype=self.problem.classes.dtype)
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             for block, codes in self._codes(new):
                 labels[:, block] = self.problem.classes[codes]
         return labels

@@ -8,7 +8,6 @@ from joblib import cpu_count, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
-from threadpoolctl import threadpool_limits
 
 from pacbayes.bounds.validation import FloatArray, check_choice
 from pacbayes.classifiers.checkpoint import open_checkpoint
@@ -16,6 +15,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.independent import train_independent
 from pacbayes.classifiers.kernels import KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.memory import BLOCK_BYTES, check_fits
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.problem import Problem
 from pacbayes.classifiers.runs import describe_run
 from pacbayes.classifiers.seeds import seed_of
@@ -113,7 +113,7 @@ def svm_set(
                 describe_run("svm_set", lambdas.size, seed, {"X": features, "y": labels, "lambdas": lambdas}, choices)
             )
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             return train_shared(problem) if problem.splits.shared is not None else train_independent(problem, store)
 
 

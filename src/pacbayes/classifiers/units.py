@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from pacbayes.classifiers.checkpoint import Checkpoint
@@ -66,16 +67,41 @@ def _run(
     task: Callable[[Shared, int], Result], shared: Shared, numbers: list[int], options: dict[str, Any]
 ) -> Iterator[Iterator[tuple[int, Result]]]:
     """Start the work on some numbers and yield their results as they arrive; what still runs on leaving is given up."""
-    # One call for all: joblib sends `shared` once per call.
     parallel = Parallel(**options, return_as="generator_unordered")
-    arriving = parallel(delayed(_numbered)(task, shared, i) for i in numbers)
+    with _sent_once(shared):
+        arriving = parallel(delayed(_numbered)(task, shared, i) for i in numbers)
+        try:
+            yield arriving
+        finally:
+            with warnings.catch_warnings():
+                # After an error joblib advises to limit the work that was given up.
+                warnings.simplefilter("ignore")
+                arriving.close()
+
+
+@contextmanager
+def _sent_once(shared: Any) -> Iterator[None]:
+    """Send `shared` to a Dask cluster, where that is the backend, once for all tasks.
+
+    joblib itself sends an argument with every task, or (large ones) once to one worker, and the work fails if that one
+    dies.  As the result of a task it is fetched by the workers from each other, and made again if it was lost.
+    """
+    backend, _ = get_active_backend()
+    if not hasattr(backend, "data_futures"):
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")  # large and once is what is wanted here
+        sent = backend.client.submit(_same, shared, pure=False)
+    backend.data_futures[id(shared)] = sent
     try:
-        yield arriving
+        yield
     finally:
-        with warnings.catch_warnings():
-            # After an error joblib advises to limit the work that was given up.
-            warnings.simplefilter("ignore")
-            arriving.close()
+        del backend.data_futures[id(shared)]
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _numbered(task: Callable[[Shared, int], Result], shared: Shared, i: int) -> tuple[int, Result]:

@@ -7,13 +7,14 @@ import numpy as np
 
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
-from pacbayes.classifiers.independent import IndependentMembers, Trained
+from pacbayes.classifiers.independent import IndependentMembers
 from pacbayes.classifiers.kernels import Kernel, Scaling
 from pacbayes.classifiers.machines import Machines, OneMachine, Pair
 from pacbayes.classifiers.problem import Problem
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.splits import Splits
 from pacbayes.classifiers.svm_path import SVMPath
+from pacbayes.classifiers.trained import Trained
 from pacbayes.posteriors.posterior import Posterior
 
 _TYPES: tuple[type, ...] = (

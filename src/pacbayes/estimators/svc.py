@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
-from threadpoolctl import threadpool_limits
 
 from pacbayes.bounds.validation import FloatArray, check_level
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out, svm_errors_in_fold
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.seeds import generator, seed_of
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.svm_set import svm_set
@@ -183,7 +183,7 @@ class StochasticSVC(CertifiedClassifier):
         if self.cv is None:
             return Baseline(None, None, NOT_ASKED)
         train = members.problem.splits(0)[0]
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
             chosen = choose(errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS))
         return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
