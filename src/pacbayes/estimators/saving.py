@@ -5,7 +5,6 @@ import hmac
 import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import pacbayes
+from pacbayes.classifiers.file_write import write_file
 from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.estimators.classifier import StochasticClassifier
 from pacbayes.estimators.encoding import decode, encode
@@ -24,9 +24,15 @@ from pacbayes.estimators.svc import StochasticSVC
 FORMAT = 1
 MANIFEST, MODEL = "manifest.json", "model.skops"
 _LARGEST_MANIFEST = 10_000
+# Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had.
+HARMLESS = ("numpy.dtype",)
 ESTIMATORS: dict[str, type[CertifiedClassifier]] = {
     kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)
 }
+
+
+class UntrustedTypesError(ValueError):
+    """A file holds types that may run code when they are made."""
 
 
 def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
@@ -51,8 +57,7 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pacbayes import StochasticSVC, load, save
+    >>>     >>> from pacbayes import StochasticSVC, load, save
     >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     digest = save(clf, folder + "/model.pacbayes")
@@ -66,6 +71,7 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     params = model.get_params(deep=False)
     if callable(params["prior"]):
         params["prior"] = model.prior_
+    params["checkpoint"] = None
     if not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
     fitted = {name: value for name, value in vars(model).items() if name not in params}
@@ -92,7 +98,8 @@ def load(
         What `save` returned.  Without it a file is protected against damage, but not against somebody who changes the
         contents and their SHA-256 together.
     trusted : iterable of str
-        Names of further types to trust, for classifiers that are not part of scikit-learn: these may run code.
+        Names of further types to trust: these may run code.  A name that ends in a dot stands for everything under it:
+        ``["sklearn."]`` for classifiers with parts that skops does not trust, such as trees.
 
     Returns
     -------
@@ -152,16 +159,19 @@ def _loaded(path: Any, contents: bytes, trusted: list[str]) -> Any:
     from skops.io import get_untrusted_types, loads
 
     try:
-        unknown = sorted(set(get_untrusted_types(data=contents)) - set(trusted))
+        found = sorted(get_untrusted_types(data=contents))
     except Exception as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
+    prefixes = tuple(name for name in trusted if name.endswith("."))
+    known = [name for name in found if name in HARMLESS or name in trusted or name.startswith(prefixes)]
+    unknown = [name for name in found if name not in known]
     if unknown:
-        raise ValueError(
+        raise UntrustedTypesError(
             f"{path} holds types that are not trusted: {', '.join(unknown)}. If you know where the file comes from, "
             "load it with trusted=[...] and their names; they may run code."
         )
     try:
-        return loads(contents, trusted=trusted)
+        return loads(contents, trusted=known)
     except Exception as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
 
@@ -172,20 +182,12 @@ def _digest(manifest: dict[str, Any], contents: bytes) -> str:
 
 
 def _write(path: Path, files: dict[str, bytes]) -> None:
-    """Write an archive beside the path, then move it there: no reader ever sees half a file."""
+    """Write an archive; no reader ever sees half of it."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
         for name, contents in files.items():
             out.writestr(name, contents)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(archive.getvalue())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    write_file(path, archive.getvalue())
 
 
 def _read(path: Any) -> tuple[dict[str, Any], bytes]:
