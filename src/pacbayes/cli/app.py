@@ -14,7 +14,7 @@ from pacbayes.cli.reproduce import reproduce
 # typer brings its own click, under a name that changed with its versions; in all of them this is what BadParameter is.
 ClickException: Any = typer.BadParameter.__mro__[2]
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
-_ENDED_BY_USER, _WRONG, _BUG = 130, 2, 1
+_ENDED_BY_USER, _WRONG, _OTHER = 130, 2, 1
 
 app = typer.Typer(
     help="Choose among many trained classifiers with a guarantee.",
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         # Whoever read the output has seen enough; nothing more is to be written when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.exit(_OTHER)
     except ClickException as error:
         _fail(error.format_message() if hasattr(error, "format_message") else str(error), error)
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"this should not happen: {type(error).__name__}: {error}. Please report it, with what it says when "
             "PACBAYES_DEBUG=1 is in the environment"
         )
-        _fail(message, error, _BUG)
+        _fail(message, error, _OTHER)
     else:
         sys.exit(code if isinstance(code, int) else 0)
 

@@ -90,12 +90,9 @@ def certify(
     posterior with the smallest PAC-Bayesian bound is found, with proof, and its certificate printed. Nothing that is
     learnt, encoding and imputation included, sees the examples that count errors.
     """
-    from joblib import parallel_config
-
     from pacbayes.cli.data import Choices, read_data, read_test
     from pacbayes.cli.model import Wanted, check_outputs, make_model
     from pacbayes.cli.show import Note, warnings_as_notes
-    from pacbayes.report.tables import observe
 
     note = Note(quiet)
     choices = Choices(target, tuple(drop or ()), tuple(categorical or ()), tuple(missing or ()))
@@ -113,11 +110,16 @@ def certify(
         checkpoint,
     )
     wanted.check()
-    check_outputs({"--save": save, "--report": report})
     rows = read_data(data, dataset, choices)
+    check_outputs({"--save": save, "--report": report})
     tested = None if test is None else read_test(test, rows, choices)
     for line in rows.notes:
         note(line)
+    # Only now, when there is work for it: all that was refused so far is refused at once.
+    from joblib import parallel_config
+
+    from pacbayes.report.tables import observe
+
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
     with warnings_as_notes(note), parallel_config(backend="threading"):
         model = make_model(wanted, rows.columns).fit(rows.X, rows.y)

@@ -5,6 +5,7 @@ is estimated from values (medians for missing numbers, the list of categories) i
 estimator fits on training rows only.
 """
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ MOST_CATEGORIES = 100
 MOST_CLASSES = 100
 #: One-hot columns of a category at most; rarer values share the last.
 ONE_HOT = 64
+_NOTHING = "every feature is the same in all examples: there is nothing to tell the classes apart by"
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")
 
 
@@ -64,14 +66,37 @@ def read_columns(frame: "pd.DataFrame", categorical: Collection[str] = ()) -> "t
     unknown = sorted(set(categorical) - set(frame.columns))
     if unknown:
         raise ValueError(f"--categorical must name columns of the features, got {listed(unknown)}")
+    if not categorical and all(isinstance(kind, np.dtype) and kind.kind in "iuf" for kind in frame.dtypes):
+        return _all_numbers(frame)
     made: dict[str, Any] = {}
     kinds: dict[str, bool] = {}
     for name in frame.columns:
         made[name], kinds[name] = _column(frame[name], name, name in categorical)
     missing = {name: int(pd.isna(values).sum()) for name, values in made.items() if pd.isna(values).any()}
+    if all(_constant(values) for values in made.values()):
+        raise ValueError(_NOTHING)
     numeric = tuple(name for name, is_text in kinds.items() if not is_text)
     text = tuple(name for name, is_text in kinds.items() if is_text)
     return Columns(numeric, text, missing), pd.DataFrame(made)
+
+
+def _all_numbers(frame: "pd.DataFrame") -> "tuple[Columns, pd.DataFrame]":
+    """Return what `read_columns` does for columns that pandas read as numbers: all at once, there may be thousands."""
+    import pandas as pd
+
+    names = tuple(str(name) for name in frame.columns)
+    values = frame.to_numpy(dtype=np.float64)
+    lacking = np.isnan(values)
+    if lacking.all(axis=0).any():
+        raise ValueError(_empty(names[int(lacking.all(axis=0).argmax())]))
+    if np.isinf(values).any():
+        place = int(np.isinf(values).any(axis=0).argmax())
+        _finite(values[:, place], names[place])
+    if (values == values[0]).all():
+        raise ValueError(_NOTHING)
+    counts = lacking.sum(axis=0)
+    missing = {names[i]: int(counts[i]) for i in np.flatnonzero(counts)}
+    return Columns(names, (), missing), pd.DataFrame(values, columns=list(names))
 
 
 def fit_columns(frame: "pd.DataFrame", columns: Columns, where: str) -> "pd.DataFrame":
@@ -87,7 +112,7 @@ def fit_columns(frame: "pd.DataFrame", columns: Columns, where: str) -> "pd.Data
     import pandas as pd
 
     wanted = [*columns.numeric, *columns.categorical]
-    absent = [name for name in wanted if name not in frame.columns]
+    absent = sorted(set(wanted) - set(frame.columns), key=wanted.index)
     if absent:
         raise ValueError(f"{where} lacks the columns {listed(absent)}, which the model was trained with")
     made: dict[str, Any] = {}
@@ -96,7 +121,7 @@ def fit_columns(frame: "pd.DataFrame", columns: Columns, where: str) -> "pd.Data
         if name in columns.categorical:
             made[name] = _as_text(values)
             continue
-        bad = [i for i, value in enumerate(values) if not pd.isna(value) and not is_number(value)]
+        bad = [i for i, value in enumerate(values) if not _is_nan(value) and not is_number(value)]
         if bad:
             raise ValueError(
                 f"column {name!r} of {where} must hold numbers, got {values[bad[0]]!r} in example {bad[0] + 1}"
@@ -164,7 +189,7 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool) -> tuple[Any, boo
     from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype, is_timedelta64_dtype
 
     if series.isna().all():
-        raise ValueError(f"column {name!r} has no values at all; leave it out with --drop {name}")
+        raise ValueError(_empty(name))
     if is_datetime64_any_dtype(series) or is_timedelta64_dtype(series):
         raise ValueError(_dates(name, series.dropna().iloc[0]))
     if forced:
@@ -172,7 +197,7 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool) -> tuple[Any, boo
     if is_bool_dtype(series) or is_numeric_dtype(series):
         return _finite(series.to_numpy(dtype=np.float64, na_value=np.nan), name), False
     values = _values(series)
-    present = [(i, value) for i, value in enumerate(values) if not pd.isna(value)]
+    present = [(i, value) for i, value in enumerate(values) if not _is_nan(value)]
     numbers = [pair for pair in present if is_number(pair[1])]
     if isinstance(series.dtype, pd.CategoricalDtype):
         return _as_text(values), True
@@ -204,6 +229,10 @@ def _check_text(name: str, values: Sequence[str]) -> None:
         )
 
 
+def _empty(name: str) -> str:
+    return f"column {name!r} has no values at all; leave it out with --drop {name}"
+
+
 def _mixed(name: str, first: tuple[int, str]) -> str:
     place, text = first
     return (
@@ -228,7 +257,14 @@ def _values(series: "pd.Series[Any]") -> NDArray[Any]:
 
 
 def _as_numbers(values: NDArray[Any], name: str) -> NDArray[np.float64]:
-    return _finite(np.array([float(value) for value in values], dtype=np.float64), name)
+    return _finite(np.array([_float(value) for value in values], dtype=np.float64), name)
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _finite(numbers: NDArray[np.float64], name: str) -> NDArray[np.float64]:
@@ -243,6 +279,10 @@ def _finite(numbers: NDArray[np.float64], name: str) -> NDArray[np.float64]:
 
 def _as_text(values: NDArray[Any]) -> NDArray[Any]:
     return np.array([value if _is_nan(value) else _text(value) for value in values], dtype=object)
+
+
+def _constant(values: NDArray[Any]) -> bool:
+    return bool((values == values[0]).all() or all(_is_nan(value) for value in values))
 
 
 def _is_nan(value: Any) -> bool:

@@ -4,10 +4,12 @@ Wherever pandas would guess in silence (a first row of data taken for column nam
 stops instead: both change what a certificate is about.
 """
 
+import gzip
 import lzma
 import warnings
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +122,7 @@ def _read_csv(path: Path, separator: str, missing: Sequence[str]) -> "pd.DataFra
         raise ValueError(
             f"cannot read {str(path)!r}: it is not UTF-8 text; save it as CSV in the encoding UTF-8"
         ) from None
-    except (ValueError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         # pandas' own parser errors are ValueErrors, the others come from damaged compressed files
         raise ValueError(f"cannot read {str(path)!r} as {kind}: {error}") from None
     if all(is_number(cell) for cell in header):
@@ -133,7 +135,7 @@ def _read_csv(path: Path, separator: str, missing: Sequence[str]) -> "pd.DataFra
             f"column {header.index('') + 1} of {str(path)!r} has no name; name it, or if it is the row number pandas "
             "adds, write the file with to_csv(index=False)"
         )
-    repeated = sorted({cell for cell in header if header.count(cell) > 1})
+    repeated = sorted(cell for cell, times in Counter(header).items() if times > 1)
     if repeated:
         raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
     return frame
@@ -201,6 +203,8 @@ def is_number(value: Any) -> bool:
         float(value)
     except (TypeError, ValueError):
         return False
+    except OverflowError:  # an integer too large for a float is one all the same
+        return True
     return True
 
 
