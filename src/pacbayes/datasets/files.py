@@ -120,7 +120,7 @@ def _read_csv(path: Path, separator: str, missing: Sequence[str]) -> "pd.DataFra
         ) from None
     except UnicodeDecodeError:
         raise ValueError(
-            f"cannot read {str(path)!r}: it is not UTF-8 text; save it as CSV in the encoding UTF-8"
+            f"cannot read {str(path)!r} as {kind}: it is not UTF-8 text; save it in the encoding UTF-8"
         ) from None
     except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         # pandas' own parser errors are ValueErrors, the others come from damaged compressed files

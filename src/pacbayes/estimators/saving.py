@@ -57,7 +57,8 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
 
     Examples
     --------
-    >>>     >>> from pacbayes import StochasticSVC, load, save
+    >>> import tempfile
+    >>> from pacbayes import StochasticSVC, load, save
     >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     digest = save(clf, folder + "/model.pacbayes")

@@ -64,6 +64,7 @@ def write_report(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from pacbayes import StochasticSVC
     >>> from pacbayes.report.page import write_report
     >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
