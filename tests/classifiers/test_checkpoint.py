@@ -156,7 +156,12 @@ def test_two_at_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "3", '{"format": 2, "run": {}, "chunks": {}}', '{"format": 1, "run": [], "chunks": {}}']
+    "text",
+    [
+        *("", "{", "[]", "3", '{"format": 2, "run": {}, "chunks": {}}', '{"format": 1, "run": [], "chunks": {}}'),
+        '{"format": 1, "run": {"random_state": 1}, "chunks": {"0": "ab"}}',
+        '{"format": 1, "run": {"random_state": "a"}, "chunks": {}}',
+    ],
 )
 def test_manifest_of_something_else(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)

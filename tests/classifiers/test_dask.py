@@ -37,8 +37,14 @@ def cluster(client):
         yield client
 
 
+def executed(client):
+    """How many tasks the workers have done since they were started."""
+    return sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
+
+
 def test_same_arrays_as_one_process_and_two(client):
-    for estimator, grid, rows, labels in GRIDS.values():
+    for name in ("forests", "logistic", "boosting", "text"):
+        estimator, grid, rows, labels = GRIDS[name]
         arguments = {"split": "independent", "random_state": 5, "test": 0.2}
         one = grid_set(estimator, grid, rows, labels, **arguments)
         two = grid_set(estimator, grid, rows, labels, n_jobs=2, **arguments)
@@ -51,9 +57,11 @@ def test_same_arrays_as_one_process_and_two(client):
 
 
 def test_same_support_vector_machines(cluster):
-    expected = bits_of_run(RUNS["svm"](None, number=60))
+    before = executed(cluster)
+    expected = bits_of_run(RUNS["svm"](None, number=20))
+    assert executed(cluster) > before
     with parallel_config(backend="sequential"):
-        assert bits_of_run(RUNS["svm"](None, number=60)) == expected
+        assert bits_of_run(RUNS["svm"](None, number=20)) == expected
 
 
 class Noted(list):
@@ -77,11 +85,11 @@ def _read(rows, file):
 def test_data_are_sent_once(cluster, tmp_path):
     file = str(tmp_path / "readers")
     rows = Noted(np.random.default_rng(0).normal(size=(200, 3)).tolist(), file)
-    classifiers = grid_set(DummyClassifier(), {"constant": list(range(60))}, rows, [0, 1] * 100, split="independent")
-    assert len(classifiers) == 60
+    classifiers = grid_set(DummyClassifier(), {"constant": list(range(80))}, rows, [0, 1] * 100, split="independent")
+    assert len(classifiers) == 80
     readers = Path(file).read_text().split()
     workers = {str(pid) for pid in cluster.run(os.getpid).values()}
-    # Every worker once; this process, which holds the scheduler too, at most once.
+    # 80 tasks, and every worker read the data once; so did this process, which holds the scheduler too.
     assert workers & set(readers)
     assert len(readers) == len(set(readers))
     assert set(readers) <= workers | {str(os.getpid())}
@@ -145,5 +153,5 @@ def test_the_ten_lines_of_the_documentation(tmp_path):
     local = {}
     exec(compile(code, "ten_lines.py", "exec"), {"__name__": "imported"} | local, local)
     forests = grid_set(local["forest"], local["grid"], local["X"], local["y"], random_state=0)
-    assert f"{optimal_posterior(forests.risks, forests.m).bound:.4f}" in done.stdout
+    assert f"errs on at most {optimal_posterior(forests.risks, forests.m).bound}\n" in done.stdout
     assert (tmp_path / "forests" / "manifest.json").exists()

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from joblib import parallel_config
+from joblib import parallel_config, register_parallel_backend
+from joblib.parallel import ThreadingBackend
 from scipy.stats import loguniform
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
@@ -56,6 +57,23 @@ def test_same_bits_for_any_number_of_workers(name):
         np.testing.assert_array_equal(one.test_errors, other.test_errors)
         for i in range(len(one)):
             assert bits(one[i]) == bits(other[i])
+
+
+class Listing(ThreadingBackend):
+    """A backend that gives its results all at once, as multiprocessing does."""
+
+    supports_return_generator = False
+
+
+def test_same_bits_by_a_backend_without_generators(tmp_path):
+    grid, arguments = {"min_samples_leaf": list(range(1, 121))}, {"split": "independent", "random_state": 5}
+    one = grid_set(DecisionTreeClassifier(), grid, X, Y, **arguments)
+    register_parallel_backend("listing", Listing)
+    for checkpoint in (None, tmp_path, tmp_path):
+        with parallel_config(backend="listing", n_jobs=2):
+            two = grid_set(DecisionTreeClassifier(), grid, X, Y, checkpoint=checkpoint, **arguments)
+        np.testing.assert_array_equal(one.errors, two.errors)
+        assert bits(list(one)) == bits(list(two))
 
 
 def test_random_states_are_set_where_they_are_none_and_only_there():
@@ -200,6 +218,7 @@ def test_classes_missing_from_a_training_sample():
         ({"sample_weight": np.ones(3)}, ValueError, r"sample_weight must have one entry .*got shape \(3,\)"),
         ({"sample_weight": np.zeros(len(Y))}, ValueError, "sample_weight must not be zero for every row"),
         ({"test": (X[:, :3], Y)}, ValueError, r"test must have \(8,\) features as X has, got \(3,\)"),
+        ({"test": (X, Y.astype(str))}, TypeError, "test y must be labels like those of y"),
         ({"test": (X,)}, ValueError, "test must be a fraction, .*got 1 entries"),
         ({"test": (X, Y[:3])}, ValueError, "test X and test y must have the same length"),
         ({"random_state": -1}, ValueError, "random_state must not be negative"),

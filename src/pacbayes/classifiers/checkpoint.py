@@ -124,7 +124,8 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
         yield None
         return
     try:
-        path = Path(directory)
+        # Absolute: an estimator may change the working directory.
+        path = Path(directory).absolute()
     except TypeError:
         raise TypeError(f"checkpoint must be the path of a directory or None, got {directory!r}") from None
     with ExitStack() as stack:
@@ -150,11 +151,15 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(text)
         found = manifest["format"]
-        if isinstance(manifest["run"], dict) and isinstance(manifest["chunks"], dict) and found == FORMAT:
+        seed, chunks = manifest["run"]["random_state"], manifest["chunks"].values()
+        if found == FORMAT and isinstance(seed, int) and all(isinstance(chunk["sha256"], str) for chunk in chunks):
             return dict(manifest)
-    except (ValueError, TypeError, KeyError):
+        found = f"format {found}"
+    except (ValueError, TypeError, KeyError, AttributeError):
         found = "no format that pacbayes writes"
-    raise ValueError(f"{path} must be a manifest of format {FORMAT}, got {found}. Give another directory, or delete it")
+    raise ValueError(
+        f"{path} must be a manifest of format {FORMAT}, got {found}. Give another directory, or delete this one"
+    )
 
 
 def _shown(value: Any) -> str:

@@ -20,7 +20,7 @@ from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator, seed_of
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import check_values, draw_key
-from pacbayes.estimators.voters import EachVoters, Voters
+from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
 
 Rows = NDArray[np.int64]
 
@@ -179,6 +179,8 @@ class StochasticClassifier(CertifiedClassifier):
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)
+        if number_of_rows(rows) == 0:
+            raise ValueError("X must hold at least one row, got none")
         if hasattr(self, "n_features_in_") and np.ndim(rows) == 1:
             raise ValueError(f"X must have {self.n_features_in_} columns, got one dimension. Reshape your data.")
         validate_data(self, rows, reset=False, skip_check_array=True)
@@ -189,7 +191,7 @@ class StochasticClassifier(CertifiedClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.estimator is not None:
+        if hasattr(self.estimator, "__sklearn_tags__"):
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
