@@ -9,7 +9,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: demo test test-slow lint format bench clean
 
 demo: $(VENV)/installed
-	$(BIN)/python examples/five_bounds.py
+	@mkdir -p demo
+	$(BIN)/pacbayes certify --dataset wdbc --report demo/report.html
 
 test: lint
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
@@ -29,13 +30,14 @@ format: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/bench_kl_roots.py
 	$(BIN)/python benchmarks/bench_solvers.py
+	$(BIN)/python benchmarks/bench_start.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "pacbayes needs Python 3.11 or later; try: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report]'
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python

@@ -1,70 +1,29 @@
 """Sets of any scikit-learn classifiers: what a user recomputes from them, by any number of workers."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from joblib import parallel_config
-from scipy import sparse
+from joblib import parallel_config, register_parallel_backend
+from joblib.parallel import ThreadingBackend
 from scipy.stats import loguniform
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import zero_one_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import _safe_indexing
+from tests.classifiers.grids import GRIDS, X, Y, bits, scaled
 
 from pacbayes import grid_set, optimal_posterior
-from pacbayes.classifiers.fingerprint import fingerprint
-
-X, Y = load_breast_cancer(return_X_y=True)
-X = X[:, :8]
-IRIS = load_iris(return_X_y=True)
-NAMES = np.array(["setosa", "versicolor", "virginica"])
-
-
-def texts(n=160):
-    rng = np.random.default_rng(0)
-    words = [["good", "fine", "great", "film"], ["bad", "poor", "dull", "film"]]
-    y = rng.integers(0, 2, n)
-    return [" ".join(rng.choice(words[c if rng.random() < 0.9 else 1 - c], 4)) for c in y], np.where(y, "neg", "pos")
-
-
-def scaled(classifier):
-    return Pipeline([("scale", StandardScaler()), ("classify", classifier)])
-
-
-SETS = {
-    "forests": (RandomForestClassifier(n_estimators=5), {"max_depth": [1, 2, None], "max_features": [1, 3]}, X, Y),
-    "logistic": (scaled(LogisticRegression()), {"classify__C": [0.01, 1.0, 100.0]}, IRIS[0], NAMES[IRIS[1]]),
-    "boosting": (GradientBoostingClassifier(n_estimators=5, subsample=0.5), {"learning_rate": [0.1, 1.0]}, X, Y),
-    "histograms": (HistGradientBoostingClassifier(max_iter=5), {"max_depth": [1, 3]}, X, Y),
-    "text": (
-        Pipeline([("words", TfidfVectorizer()), ("classify", SGDClassifier())]),
-        {"words__ngram_range": [(1, 1), (1, 2)], "classify__alpha": [1e-4, 1e-2]},
-        *texts(),
-    ),
-    "frame": (
-        scaled(LogisticRegression()),
-        [{"classify__C": [0.1, 1.0]}, {"classify": [SVC(), GaussianNB()]}],
-        pd.DataFrame(IRIS[0], columns=list("abcd")),
-        pd.Series(NAMES[IRIS[1]]),
-    ),
-    "sparse": (LogisticRegression(), {"C": [0.1, 1.0]}, sparse.coo_array(np.maximum(IRIS[0] - 2.0, 0.0)), IRIS[1]),
-    "mixed": (None, [GaussianNB(), RandomForestClassifier(3), scaled(SVC())], *IRIS),
-}
 
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", GRIDS)
 def test_errors_are_what_a_user_recomputes(name, split):
-    estimator, grid, rows, labels = SETS[name]
+    estimator, grid, rows, labels = GRIDS[name]
     classifiers = grid_set(estimator, grid, rows, labels, split=split, test=0.2, random_state=1)
     rows = rows.tocsr() if name == "sparse" else rows
     labels = np.asarray(labels)
@@ -85,16 +44,9 @@ def test_errors_are_what_a_user_recomputes(name, split):
     assert optimal_posterior(classifiers.risks, classifiers.m).bound < 1.0
 
 
-def bits(classifier):
-    if isinstance(classifier, Pipeline):
-        # A number scikit-learn has from id(), different in every process.
-        vars(classifier[0]).pop("_stop_words_id", None)
-    return fingerprint(classifier)
-
-
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", GRIDS)
 def test_same_bits_for_any_number_of_workers(name):
-    estimator, grid, rows, labels = SETS[name]
+    estimator, grid, rows, labels = GRIDS[name]
     arguments = {"split": "independent", "random_state": 5, "test": 0.2}
     one = grid_set(estimator, grid, rows, labels, **arguments)
     two = grid_set(estimator, grid, rows, labels, n_jobs=2, **arguments)
@@ -105,6 +57,23 @@ def test_same_bits_for_any_number_of_workers(name):
         np.testing.assert_array_equal(one.test_errors, other.test_errors)
         for i in range(len(one)):
             assert bits(one[i]) == bits(other[i])
+
+
+class Listing(ThreadingBackend):
+    """A backend that gives its results all at once, as multiprocessing does."""
+
+    supports_return_generator = False
+
+
+def test_same_bits_by_a_backend_without_generators(tmp_path):
+    grid, arguments = {"min_samples_leaf": list(range(1, 121))}, {"split": "independent", "random_state": 5}
+    one = grid_set(DecisionTreeClassifier(), grid, X, Y, **arguments)
+    register_parallel_backend("listing", Listing)
+    for checkpoint in (None, tmp_path, tmp_path):
+        with parallel_config(backend="listing", n_jobs=2):
+            two = grid_set(DecisionTreeClassifier(), grid, X, Y, checkpoint=checkpoint, **arguments)
+        np.testing.assert_array_equal(one.errors, two.errors)
+        assert bits(list(one)) == bits(list(two))
 
 
 def test_random_states_are_set_where_they_are_none_and_only_there():
@@ -249,6 +218,7 @@ def test_classes_missing_from_a_training_sample():
         ({"sample_weight": np.ones(3)}, ValueError, r"sample_weight must have one entry .*got shape \(3,\)"),
         ({"sample_weight": np.zeros(len(Y))}, ValueError, "sample_weight must not be zero for every row"),
         ({"test": (X[:, :3], Y)}, ValueError, r"test must have \(8,\) features as X has, got \(3,\)"),
+        ({"test": (X, Y.astype(str))}, TypeError, "test y must be labels like those of y"),
         ({"test": (X,)}, ValueError, "test must be a fraction, .*got 1 entries"),
         ({"test": (X, Y[:3])}, ValueError, "test X and test y must have the same length"),
         ({"random_state": -1}, ValueError, "random_state must not be negative"),

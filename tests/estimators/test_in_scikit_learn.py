@@ -184,3 +184,25 @@ def test_baselines_and_assumptions(capsys):
     unasked = StochasticSVC(LAMBDAS, cv=None, random_state=0).fit(X, y)
     assert unasked.certificate_.baselines["hold-out"].bound is None
     assert unasked.certificate_.bound == clf.certificate_.bound
+
+
+def test_no_rows_are_refused():
+    for kind in ("svc", "grid"):
+        with pytest.raises(ValueError, match=r"0 sample|at least one row"):
+            fitted(kind, two_classes).predict(two_classes()[0][:0])
+
+
+@pytest.mark.parametrize("kind", ["svc", "grid"])
+def test_the_rows_are_divided_without_looking_at_the_labels(kind):
+    X, y = two_classes()
+    if kind == "svc":
+        models = [StochasticSVC([1.0], cv=None, random_state=seed) for seed in range(6)]
+    else:
+        tree = DecisionTreeClassifier(max_depth=1)
+        models = [StochasticClassifier(None, [tree], cv=None, random_state=seed) for seed in range(6)]
+    # A stratified division would give every training part the same number of each class.
+    assert len({int(y[model.fit(X, y).classifiers_.splits(0)[0]].sum()) for model in models}) > 1
+    # The same seed divides in the same way whatever the labels are.
+    other = np.roll(y, 7)
+    again = clone(models[0]).fit(X, other).classifiers_.splits(0)
+    assert np.array_equal(again[0], models[0].classifiers_.splits(0)[0])

@@ -102,6 +102,13 @@ def test_draws_follow_the_weights_and_different_keys_are_independent():
     assert chi2_contingency(table).pvalue > 1e-4
 
 
+def test_draws_at_the_edges_of_the_parts(monkeypatch):
+    parts = np.array([0, 5, 0, 2**BITS - 5])
+    uniform = np.array([0, 4, 5, 2**BITS - 1], dtype=np.uint64) << np.uint64(64 - BITS)
+    monkeypatch.setattr("pacbayes.estimators.draws.row_hashes", lambda X, key: uniform)
+    assert draw_classifiers(None, parts, b"").tolist() == [1, 1, 3, 3]
+
+
 def test_a_dependence_between_keys_would_be_seen():
     drawn = draw_classifiers(
         np.random.default_rng(1).normal(size=(4000, 3)), whole_parts(np.full(3, 1 / 3)), draw_key(0)

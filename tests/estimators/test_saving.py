@@ -201,7 +201,17 @@ def test_classes_that_are_no_part_of_a_model_are_refused(tmp_path):
     path = tmp_path / "model"
     clf = fitted("svc", two_classes)
     save(clf, path)
-    for change in ({"class": "SVC"}, {"fitted": {}}, {"params": {"unknown": 1}}, {"params": {"pacbayes:type": "Path"}}):
+    method = {"fitted": state_of(clf)["fitted"] | {"predict": np.sin}}
+    inner = state_of(clf)["fitted"]
+    inner["classifiers_"]["predict"] = np.sin
+    for change in (
+        {"class": "SVC"},
+        {"fitted": {}},
+        {"params": {"unknown": 1}},
+        {"params": {"pacbayes:type": "Path"}},
+        method,
+        {"fitted": inner},
+    ):
         rewrite(path, change=lambda contents, change=change: dumps(state_of(clf) | change))
         with pytest.raises(ValueError, match="not a model saved by pacbayes"):
             load(path)

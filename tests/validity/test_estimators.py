@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC
 from pacbayes.classifiers.splits import Splits, plan_splits
@@ -41,10 +42,8 @@ def svc(split, seed, **choices):
 
 
 def grid(split, seed):
-    neighbours = {"n_neighbors": [1, 2, 3, 5, 8, 13, 21]}
-    return StochasticClassifier(
-        KNeighborsClassifier(), neighbours, split=split, delta=DELTA, cv=None, random_state=seed
-    )
+    trees = {"max_depth": [1, 2, 3, 4, 6, 8, 12, None]}
+    return StochasticClassifier(DecisionTreeClassifier(), trees, split=split, delta=DELTA, cv=None, random_state=seed)
 
 
 def failures(make, split, fits):

@@ -149,7 +149,7 @@ class ClassifierSet:
                 f"predictions must have one row per classifier and one column per entry of y_val, shape "
                 f"(H, {labels.size}) with H >= 1, got shape {table.shape}"
             )
-        _check_same_kind("predictions", table, labels)
+        check_same_kind("predictions", table, labels)
         return cls.from_errors([{} for _ in table], count_errors(table, labels), labels.size)
 
     @classmethod
@@ -210,7 +210,7 @@ def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
     predictions = np.asarray(estimator.predict(X))
     if predictions.shape != labels.shape:
         raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
-    _check_same_kind(name, predictions, labels)
+    check_same_kind(name, predictions, labels)
     return int(np.count_nonzero(predictions != labels))
 
 
@@ -223,10 +223,10 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
     return labels
 
 
-def _check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any]) -> None:
+def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], other: str = "y_val") -> None:
     """Raise if numbers would be compared with strings: every prediction would count as an error."""
     numbers = "biuf"
     if "O" not in (predictions.dtype.kind, labels.dtype.kind) and (
         (predictions.dtype.kind in numbers) != (labels.dtype.kind in numbers)
     ):
-        raise TypeError(f"{name} must be labels like those of y_val ({labels.dtype}), got {predictions.dtype}")
+        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), got {predictions.dtype}")

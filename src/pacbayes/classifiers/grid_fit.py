@@ -53,7 +53,7 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
         with one_thread():
             training, validation = task.samples(i)
             one = task.candidates[i]
-            one = one.fit(training.X, training.y, **fit_arguments(one, training.weights))
+            one.fit(training.X, training.y, **fit_arguments(one, training.weights))
             fitted = True
             test = task.samples.test
             return Fitted(

@@ -17,7 +17,7 @@ from pacbayes.classifiers.grid_fit import GRID_CHUNKS, Failed, Fitted, Task, fit
 from pacbayes.classifiers.runs import describe_run
 from pacbayes.classifiers.samples import Samples, check_rows, check_test_rows, check_weights, cut_samples
 from pacbayes.classifiers.seeds import seed_of
-from pacbayes.classifiers.splits import check_training_classes, plan_splits
+from pacbayes.classifiers.splits import SPLITS, check_training_classes, plan_splits
 from pacbayes.classifiers.units import run_units
 
 ERROR_SCORES = ("raise", "drop")
@@ -104,28 +104,23 @@ def grid_set(
     ({'max_depth': 3}, 284, True)
     """
     check_choice("error_score", error_score, ERROR_SCORES)
+    if check_choice("split", split, SPLITS) == "independent" and error_score == "drop":
+        raise ValueError(
+            "error_score='drop' needs split='shared': with independent splits whether a classifier is left out depends "
+            "on examples that validate others, and a bound on those left would not hold"
+        )
+    rows, labels = check_rows(X, y)
+    weights = check_weights(sample_weight, labels.size)
     with open_checkpoint(checkpoint, GRID_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
         candidates = plan_candidates(estimator, param_grid, n_iter, seed)
-        rows, labels = check_rows(X, y)
-        weights = check_weights(sample_weight, labels.size)
         _check_fits(candidates, weights is not None, store is not None)
-        options: dict[str, Any] = {
-            "split": split,
-            "validation_size": validation_size,
-            "test": test,
-            "stratify": stratify,
-        }
-        samples = _samples(rows, labels, weights, seed, len(candidates), **options)
-        if error_score == "drop" and samples.shared is None:
-            raise ValueError(
-                "error_score='drop' needs split='shared': with independent splits whether a classifier is left out "
-                "depends on examples that validate others, and a bound on those left would not hold"
-            )
+        options = {"split": split, "validation_size": validation_size, "test": test, "stratify": stratify}
+        samples = _samples(rows, labels, weights, seed, len(candidates), options)
         if store is not None:
             data = {"X": rows, "y": labels, "estimator and param_grid": candidates.described()}
-            options["sample_weight"] = weights
-            store.begin(describe_run("grid_set", len(candidates), seed, data, options, candidates.modules()))
+            choices = options | {"sample_weight": weights}
+            store.begin(describe_run("grid_set", len(candidates), seed, data, choices, candidates.modules()))
 
         def check(i: int, one: Fitted | Failed) -> None:
             if isinstance(one, Failed) and (one.fitted or error_score == "raise"):
@@ -151,28 +146,20 @@ def _check_fits(candidates: Candidates, weighted: bool, stored: bool) -> None:
 
 
 def _samples(
-    rows: Any,
-    labels: NDArray[Any],
-    weights: FloatArray | None,
-    seed: int,
-    number: int,
-    *,
-    split: str,
-    validation_size: Any,
-    test: Any,
-    stratify: bool,
+    rows: Any, labels: NDArray[Any], weights: FloatArray | None, seed: int, number: int, options: dict[str, Any]
 ) -> Samples:
     """Divide checked data among `number` classifiers."""
     classes, codes = np.unique(labels, return_inverse=True)
     if classes.size < 2:
-        raise ValueError(f"y must hold at least two classes, got class {classes[0]!r} only")
+        raise ValueError(f"y must hold at least two classes, got class {classes.tolist()[0]!r} only")
+    test = options["test"]
     given = isinstance(test, tuple | list)
     splits = plan_splits(
         codes,
-        kind=split,
-        validation_size=validation_size,
+        kind=options["split"],
+        validation_size=options["validation_size"],
         test_size=None if given else test,
-        stratify=stratify,
+        stratify=options["stratify"],
         seed=seed,
     )
     check_training_classes(splits, codes, classes, number)

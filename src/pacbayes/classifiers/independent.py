@@ -7,7 +7,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from threadpoolctl import threadpool_limits
 
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.checkpoint import Checkpoint
@@ -49,7 +48,7 @@ class IndependentMembers:
         new = check_array(X, dtype=np.float64)
         if new.shape[1] != self.problem.X.shape[1]:
             raise ValueError(f"X must have {self.problem.X.shape[1]} features, got {new.shape[1]}")
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             labels = Parallel(n_jobs=self.problem.jobs, require="sharedmem")(
                 delayed(_predict)(one, self.problem.X, new) for one in self.trained
             )

@@ -6,12 +6,14 @@ The bits of a sum depend on how many threads share it; with one, a classifier is
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
+import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
+_here = local()
 _users = 0
 _stack = ExitStack()
 _controller: Any = None
@@ -29,21 +31,40 @@ def one_thread() -> Iterator[None]:
     {1}
     """
     global _users
+    if getattr(_here, "limited", False) and len(sys.modules) == _modules:
+        yield  # limited already, and no library came since
+        return
     with _lock:
         controller, new = _current_controller()
+        # Selected, not by limit's own user_api: on leaving, that restores the libraries it did not limit too.
         # BLAS has one setting per process: the first who enters sets it and the last who leaves restores it,
         # or one thread would give another its threads back in the middle of its work.
         _users += 1
         if _users == 1 or new:
-            _stack.enter_context(controller.limit(limits=1, user_api="blas"))
+            _take_control()
+            _stack.enter_context(controller.select(user_api="blas").limit(limits=1))
+    before, _here.limited = getattr(_here, "limited", False), True
     try:
-        with controller.limit(limits=1, user_api="openmp"):
+        with controller.select(user_api="openmp").limit(limits=1):
             yield
     finally:
+        _here.limited = before
         with _lock:
             _users -= 1
             if _users == 0:
+                _take_control()
                 _stack.close()
+                _take_control()
+
+
+def _take_control() -> None:
+    """Let this thread set OpenBLAS, and later any other: recent versions of threadpoolctl ignore all but the first.
+
+    Here several agree on when to limit and when to restore, and the last to leave may not be the first who came.
+    """
+    clear = getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 def _current_controller() -> tuple[Any, bool]:

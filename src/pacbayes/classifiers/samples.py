@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.bounds.validation import FloatArray, check_numbers
+from pacbayes.classifiers.classifier_set import check_same_kind
 from pacbayes.classifiers.splits import Splits
 
 Labels = NDArray[Any]
@@ -103,6 +104,7 @@ def check_test_rows(test: Any, X: Any, y: Labels) -> tuple[Any, Labels]:
     shape, new = getattr(X, "shape", ()), getattr(rows, "shape", ())
     if shape[1:] != new[1:]:
         raise ValueError(f"test must have {shape[1:]} features as X has, got {new[1:]}")
+    check_same_kind("test y", labels, y, "y")
     return rows, labels
 
 

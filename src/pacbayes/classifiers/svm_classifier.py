@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from pacbayes.bounds.validation import FloatArray, check_choice
 from pacbayes.classifiers.kernels import (
@@ -20,6 +19,7 @@ from pacbayes.classifiers.kernels import (
     fit_scaling,
 )
 from pacbayes.classifiers.machines import OneMachine, blocks, train_machines
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.svm_path import check_lambdas
 
@@ -75,7 +75,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         classes, codes = np.unique(labels, return_inverse=True)
         if classes.size < 2:
             raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             scaling = fit_scaling(features, scale, self.kernel)
             rows = scaling(features)
             kernel = fit_kernel(rows, self.kernel, gamma, generator(self.random_state))
@@ -108,7 +108,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         check_is_fitted(self)
         new = validate_data(self, X, dtype=np.float64, reset=False)
         decisions = np.empty((len(new), len(self._machine.pairs)))
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             for block in blocks(len(new), self._machine.support.size + new.shape[1] + 4 * decisions.shape[1]):
                 K = self._kernel.between(self._scaling(new[block]), self.support_vectors_)
                 decisions[block] = self._machine.decisions(K)

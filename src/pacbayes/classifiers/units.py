@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from pacbayes.classifiers.checkpoint import Checkpoint
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.progress import progress
 
 # Classifiers that are stored together: the same for any number of workers.
@@ -45,10 +47,13 @@ def run_units(
     for i, result in results.items():
         check(i, result)
     missing = [i for i in range(number) if i not in results]
+    if not missing:
+        return [results[i] for i in range(number)]
     left = {k: sum(i not in results for i in unit) for k, unit in enumerate(units)}
     # With a checkpoint one by one, so that no more is under way, and lost if killed, than one per worker.
     options = {"n_jobs": n_jobs, "prefer": prefer, "batch_size": "auto" if checkpoint is None else 1}
-    with progress(description, number) as advance, _run(task, shared, missing, options) as arriving:
+    # Once around all: a process that does the work itself need not look for its libraries every time.
+    with one_thread(), progress(description, number) as advance, _run(task, shared, missing, options) as arriving:
         advance(len(results))
         for i, result in arriving:
             check(i, result)
@@ -66,16 +71,50 @@ def _run(
     task: Callable[[Shared, int], Result], shared: Shared, numbers: list[int], options: dict[str, Any]
 ) -> Iterator[Iterator[tuple[int, Result]]]:
     """Start the work on some numbers and yield their results as they arrive; what still runs on leaving is given up."""
-    # One call for all: joblib sends `shared` once per call.
-    parallel = Parallel(**options, return_as="generator_unordered")
-    arriving = parallel(delayed(_numbered)(task, shared, i) for i in numbers)
+    backend, _ = get_active_backend(prefer=options["prefer"])
+    with _sent_once(shared, backend) as more_options:
+        options |= more_options
+
+        def work(some: list[int], return_as: str) -> Any:
+            return Parallel(**options, return_as=return_as)(delayed(_numbered)(task, shared, i) for i in some)
+
+        if getattr(backend, "supports_return_generator", False):
+            arriving = work(numbers, "generator_unordered")
+        else:  # multiprocessing, for one
+            units = [numbers[start : start + UNIT] for start in range(0, len(numbers), UNIT)]
+            arriving = (result for unit in units for result in work(unit, "list"))
+        try:
+            yield arriving
+        finally:
+            with warnings.catch_warnings():
+                # After an error joblib advises to limit the work that was given up.
+                warnings.simplefilter("ignore")
+                arriving.close()
+
+
+@contextmanager
+def _sent_once(shared: Any, backend: Any) -> Iterator[dict[str, Any]]:
+    """Send `shared` to a Dask cluster, where that is the backend, once for all tasks.
+
+    joblib itself sends an argument with every task, or (large ones) once to one worker, and the work fails if that one
+    dies.  As the result of a task it is fetched by the workers from each other, and made again if it was lost.  Dask
+    keeps it where tasks wait for it, so all of them are handed over at once: yield the option that says so.
+    """
+    if not hasattr(backend, "data_futures"):
+        yield {}
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")  # large and once is what is wanted here
+        sent = backend.client.submit(_same, shared, pure=False)
+    backend.data_futures[id(shared)] = sent
     try:
-        yield arriving
+        yield {"pre_dispatch": "all"}
     finally:
-        with warnings.catch_warnings():
-            # After an error joblib advises to limit the work that was given up.
-            warnings.simplefilter("ignore")
-            arriving.close()
+        del backend.data_futures[id(shared)]
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _numbered(task: Callable[[Shared, int], Result], shared: Shared, i: int) -> tuple[int, Result]:

@@ -1,6 +1,7 @@
 """Which classifier predicts which row: a draw that depends on the row and on the key, and on nothing else."""
 
 import hashlib
+import struct
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
@@ -19,6 +20,7 @@ _KEY_BYTES = 32
 _DIGEST_BYTES = 8
 # Rows of a sparse matrix made dense together.
 _ROWS_PER_BLOCK = 4096
+_NAN = np.array(np.nan, dtype="<f8").tobytes()
 
 
 def draw_key(seed: int) -> bytes:
@@ -78,8 +80,8 @@ def _row_bytes(X: Any) -> Any:
     if table.dtype.kind in "biuf":
         yield from _numeric_rows(table)
         return
-    for row in table:
-        yield b"".join(_value_bytes(value) for value in np.atleast_1d(row).ravel().tolist())
+    for row in table.reshape(len(table), -1).tolist():
+        yield b"".join(map(_value_bytes, row))
 
 
 def check_values(X: Any) -> None:
@@ -105,15 +107,21 @@ def _numeric_rows(table: NDArray[Any]) -> Any:
 
 
 def _value_bytes(value: Any) -> bytes:
-    if isinstance(value, Real):
+    if type(value) is str:  # most often; `isinstance` with an abstract class takes longer than the rest
+        return _text_bytes(value)
+    if type(value) is float or isinstance(value, Real):
         number = float(value)
-        return np.array(np.nan if number != number else number + 0.0, dtype="<f8").tobytes()
+        return _NAN if number != number else struct.pack("<d", number + 0.0)
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return np.array(np.nan, dtype="<f8").tobytes()
+        return _NAN
     # What prints its address, or has parts of its own, has no text that stands for its value.
     kind: Any = type(value)
     parts = isinstance(value, Iterable) and not isinstance(value, str | bytes)
     if parts or callable(value) or kind.__repr__ is object.__repr__:
         raise TypeError(f"X argument must be a table of strings, numbers, dates and the like, got {value!r}")
-    text = str(value).encode()
-    return b"\xff" + len(text).to_bytes(8, "little") + text
+    return _text_bytes(str(value))
+
+
+def _text_bytes(text: str) -> bytes:
+    encoded = text.encode("utf-8", "surrogatepass")
+    return b"\xff" + len(encoded).to_bytes(8, "little") + encoded

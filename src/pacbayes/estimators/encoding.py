@@ -7,13 +7,14 @@ import numpy as np
 
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
-from pacbayes.classifiers.independent import IndependentMembers, Trained
+from pacbayes.classifiers.independent import IndependentMembers
 from pacbayes.classifiers.kernels import Kernel, Scaling
 from pacbayes.classifiers.machines import Machines, OneMachine, Pair
 from pacbayes.classifiers.problem import Problem
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.splits import Splits
 from pacbayes.classifiers.svm_path import SVMPath
+from pacbayes.classifiers.trained import Trained
 from pacbayes.posteriors.posterior import Posterior
 
 _TYPES: tuple[type, ...] = (
@@ -77,6 +78,15 @@ def decode(value: Any) -> Any:
     return value
 
 
+def check_names(kind: type, inner: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes to be set, or raise if one would take the place of a method."""
+    plain = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
+    for name in inner:
+        if not isinstance(name, str) or (hasattr(kind, name) and name not in plain):
+            raise ValueError(f"the file's {kind.__name__} has an attribute {name!r}, which is no part of a saved model")
+    return inner
+
+
 def _made(name: Any, inner: dict[str, Any]) -> Any:
     if not isinstance(name, str) or name not in KNOWN:
         raise ValueError(f"the file names {name!r}, which is no part of a saved model")
@@ -85,6 +95,7 @@ def _made(name: Any, inner: dict[str, Any]) -> Any:
         raise ValueError(
             f"the file's {name} has the fields {', '.join(sorted(inner))}, which this version does not know"
         )
+    check_names(kind, inner)
     # No constructor runs: a class is its fields, filled in as they were.
     made: Any = object.__new__(kind)
     made.__dict__.update(inner)

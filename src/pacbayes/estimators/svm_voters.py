@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.choice import Counts
 from pacbayes.classifiers.machines import Machines, Pair, blocks
+from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.path_scores import tie_widths
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.svm_path import SVMPath
@@ -32,7 +32,7 @@ class SharedVoters:
         sums = [_sizes(pair) for pair in machines.pairs]
         order = np.argsort(places, kind="stable")
         codes = np.empty(which.size, dtype=np.intp)
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             for block in blocks(which.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
                 mine = order[block]
                 K = self.members.kernel.between(self.members.scaling(X[mine]), rows)
@@ -48,7 +48,7 @@ class SharedVoters:
         def kernel_block(block: slice) -> FloatArray:
             return self.members.kernel.between(rows, self.members.scaling(X[block]))
 
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             for block, codes in machines.predict(kernel_block, len(X), len(rows)):
                 for code in machines.codes.tolist():
                     # Whole numbers below 2^53: the product is exact whatever the order of its terms.

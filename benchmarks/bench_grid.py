@@ -1,0 +1,92 @@
+"""What `grid_set` costs beyond the fits and predictions it consists of.
+
+Run with `python benchmarks/bench_grid.py [--repeats N] [--cpu]`, a minute or two.  Both sides do the same work in one
+process: clone, set parameters, fit on the training rows, predict the validation rows, count.  They alternate, and the
+smallest of N times is compared: what else runs on the machine only adds.  The bare loop has the linear algebra of one
+thread too; `grid_set` always has, for the same bits everywhere.  With --cpu the processor's time of the process is
+compared instead of the clock's: for machines that others use too; waiting for the disk is not in it.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import ParameterGrid
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from pacbayes import grid_set
+
+GRIDS: dict[str, tuple[Any, dict[str, list[Any]]]] = {
+    "100 forests of 20 trees": (
+        RandomForestClassifier(20, random_state=0),
+        {"max_depth": list(range(1, 11)), "max_features": list(range(1, 11))},
+    ),
+    "30 boostings of 20 trees": (
+        GradientBoostingClassifier(n_estimators=20, random_state=0),
+        {"learning_rate": np.geomspace(0.01, 1.0, 30).tolist()},
+    ),
+    "200 logistic regressions": (LogisticRegression(), {"C": np.geomspace(1e-3, 1e3, 200).tolist()}),
+    "200 trees": (DecisionTreeClassifier(random_state=0), {"min_samples_leaf": list(range(1, 201))}),
+    "200 naive Bayes (the cheapest fit)": (GaussianNB(), {"var_smoothing": np.geomspace(1e-9, 1, 200).tolist()}),
+}
+
+
+def bare_loop(estimator: Any, grid: dict[str, list[Any]], parts: list[Any]) -> list[int]:
+    X_train, y_train, X_validation, y_validation = parts
+    errors = []
+    with threadpool_limits(1):
+        for params in ParameterGrid(grid):
+            one = clone(estimator).set_params(**params).fit(X_train, y_train)
+            errors.append(int(np.count_nonzero(one.predict(X_validation) != y_validation)))
+    return errors
+
+
+def seconds(work: Callable[[], Any], clock: Callable[[], float]) -> float:
+    started = clock()
+    work()
+    return clock() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--cpu", action="store_true")
+    arguments = parser.parse_args()
+    repeats, clock = arguments.repeats, time.process_time if arguments.cpu else time.perf_counter
+    X, y = make_classification(2000, 20, n_informative=8, flip_y=0.05, random_state=0)
+    print(f"2000 rows, 20 features, shared split in halves; {'processor time' if arguments.cpu else 'wall clock'}\n")
+    print("| grid | ms per classifier, bare loop | grid_set / bare loop | with a checkpoint / bare loop |")
+    print("|---|---|---|---|")
+    for name, (estimator, grid) in GRIDS.items():
+        classifiers = grid_set(estimator, grid, X, y, random_state=0)
+        train, validation = classifiers.splits(0)
+        parts = [X[train], y[train], X[validation], y[validation]]
+        assert bare_loop(estimator, grid, parts) == classifiers.errors.tolist()
+        times = np.full((3, repeats), np.inf)
+        for k in range(repeats):
+            times[0, k] = seconds(lambda e=estimator, g=grid, p=parts: bare_loop(e, g, p), clock)
+            times[1, k] = seconds(lambda e=estimator, g=grid: grid_set(e, g, X, y, random_state=0), clock)
+            with tempfile.TemporaryDirectory() as directory:
+                path = Path(directory, "run")
+                times[2, k] = seconds(
+                    lambda e=estimator, g=grid, d=path: grid_set(e, g, X, y, random_state=0, checkpoint=d),
+                    clock,
+                )
+        bare, plain, stored = times.min(axis=1)
+        print(
+            f"| {name} | {1e3 * bare / len(classifiers):.2f} | {plain / bare:.3f} | {stored / bare:.3f} |", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()

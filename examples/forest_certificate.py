@@ -1,0 +1,23 @@
+"""A certificate for 200 random forests that were trained without pacbayes: five lines from the forests to the bound."""
+
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import train_test_split
+
+from pacbayes import ClassifierSet, optimal_posterior
+from pacbayes.bounds.rounding import format_up
+
+X, y = load_breast_cancer(return_X_y=True)
+X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=0.5, random_state=0)
+forests = [
+    RandomForestClassifier(n_estimators=10, max_depth=1 + i % 8, max_features=1 + i % 5, random_state=i).fit(
+        X_train, y_train
+    )
+    for i in range(200)
+]
+
+classifiers = ClassifierSet.from_fitted(forests, X_val, y_val)
+best = optimal_posterior(classifiers.risks, classifiers.m, delta=0.05)
+print(f"{len(classifiers)} forests with {classifiers.errors.min()} to {classifiers.errors.max()} errors", end=" ")
+print(f"on {classifiers.m} validation examples. With probability at least 95 %,")
+print(f"a forest drawn by the best weights errs on at most {format_up(100 * best.bound, 2)} % of new examples.")

@@ -1,0 +1,84 @@
+"""How many rows should validate?  Bounds and test errors of StochasticSVC against validation_size, on two data sets.
+
+More validation rows make the bound of given classifiers smaller; fewer training rows make the classifiers worse.  For
+each size the means over 20 divisions of the data: a fifth of the rows tests, `validation_size` divides the others.
+Prints a table; with a file name it draws it.
+
+    python examples/validation_size.py [FIGURE.svg]
+"""
+
+import sys
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from pacbayes import StochasticSVC, load_dataset
+
+DATA = {"ionosphere": "Ionosphere", "mammographic": "Mammographic"}
+SIZES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+LINES = {
+    "stochastic": "bound, stochastic classifier",
+    "Occam": "bound, best single classifier (Occam)",
+    "hold-out": "bound, hold-out",
+    "test": "test error, stochastic classifier",
+}
+REPEATS = 20
+
+
+def measured(X: np.ndarray, y: np.ndarray, size: float) -> dict[str, float]:
+    """Return the mean of every line at one validation size."""
+    rows = []
+    for seed in range(REPEATS):
+        X_fit, X_test, y_fit, y_test = train_test_split(X, y, test_size=0.2, random_state=seed)
+        clf = StochasticSVC(validation_size=size, random_state=seed).fit(X_fit, y_fit)
+        certificate = clf.certificate_
+        wrong = clf.vote_share(X_test)[np.arange(len(y_test)), 1 - np.searchsorted(clf.classes_, y_test)]
+        rows.append(
+            (
+                certificate.bound,
+                certificate.baselines["Occam"].bound,
+                certificate.baselines["hold-out"].bound,
+                float(wrong.mean()),
+            )
+        )
+    return dict(zip(LINES, np.mean(rows, axis=0).tolist(), strict=True))
+
+
+def table() -> dict[str, list[dict[str, float]]]:
+    """Measure and print everything."""
+    found = {}
+    for name in DATA:
+        data = load_dataset(name)
+        print(f"\n{name}: {len(data.target)} rows, means over {REPEATS} divisions, delta = 0.05")
+        print(f"{'validation_size':<17}" + "".join(f"{line:>12}" for line in LINES))
+        found[name] = [measured(data.data, data.target, size) for size in SIZES]
+        for size, values in zip(SIZES, found[name], strict=True):
+            print(f"{size:<17}" + "".join(f"{values[line]:>12.4f}" for line in LINES))
+    return found
+
+
+def draw(found: dict[str, list[dict[str, float]]], path: str) -> None:
+    """Draw the table."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "validation size"  # the same file from the same numbers
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, len(found), figsize=(9, 3.6), layout="constrained")
+    styles = {"stochastic": "o-", "Occam": "s--", "hold-out": "^:", "test": "k-"}
+    for panel, (name, values) in zip(panels, found.items(), strict=True):
+        for line, label in LINES.items():
+            panel.plot(SIZES, [value[line] for value in values], styles[line], label=label, markersize=4)
+        panel.set_title(DATA[name], fontsize="medium")
+        panel.set_xlabel("validation_size")
+        panel.set_ylim(bottom=0.0)
+    panels[0].set_ylabel("share of errors")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
+
+
+if __name__ == "__main__":
+    numbers = table()
+    if len(sys.argv) > 1:
+        draw(numbers, sys.argv[1])
