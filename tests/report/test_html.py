@@ -103,9 +103,8 @@ def test_bounds_and_baselines(clf, page):
 def test_bound_along_the_curve(clf, page):
     risks, m = clf.classifiers_.risks, clf.classifiers_.m
     _, rows = page.table("table-gibbs")
-    for _, beta, _, _, value in rows[::17]:
-        # The temperature is written with four digits.
-        assert float(value) == pytest.approx(bound(gibbs_posterior(risks, float(beta)), risks, m), rel=2e-3)
+    for _, beta, _, _, value in rows[::7]:
+        assert is_rounded_up(value, bound(gibbs_posterior(risks, float(beta)), risks, m))
         assert float(value) >= clf.posterior_.lower_bound
     caption = page.text("figure-gibbs")
     lower = caption.split("has a bound below ")[1].split(":")[0]

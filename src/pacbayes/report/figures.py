@@ -182,7 +182,9 @@ def gibbs_figure(subject: Subject) -> Figure:
     best, m = subject.posterior, subject.classifiers.m
     assert best.beta is not None
     finite = best.beta if 0.0 < best.beta < np.inf else 1.0
-    betas = np.geomspace(min(0.1, finite / 10.0), max(100.0 * m, 10.0 * finite), _CURVE_POINTS)
+    grid = np.geomspace(min(0.1, finite / 10.0), max(100.0 * m, 10.0 * finite), _CURVE_POINTS)
+    # The digits the table shows, so that its bounds are those of the temperatures beside them.
+    betas = np.array([float(f"{beta:.4g}") for beta in grid])
     level = share_of(subject.level, len(subject.fixed_distances))
     values = {}
     for name in subject.fixed_distances:
