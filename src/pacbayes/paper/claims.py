@@ -167,8 +167,8 @@ def _solver_claims(space: Workspace) -> list[Row]:
     text = ", ".join(f"{letter} {count}" for letter, count in letters.items() if count) or "none"
     outside = sum(r["ipopt_letter"] == "E" and r["pushed_risk"] > 1.0 for r in many)
     result.append(_verdict("Ipopt fails for kl and many classifiers", "", (
-        any(letters.values()), f"of {len(many)} cells with H > 200 in the paper's formulation: {text}. {outside} of the "
-        "E come of a start outside the domain, not of the problem (docs/paper-notes.md); T is our time limit",
+        any(letters.values()), f"of {len(many)} cells with H > 200 in the paper's formulation: {text}. {outside} of "
+        "the E come of a start outside the domain, not of the problem (docs/paper-notes.md); T is our time limit",
     )))  # fmt: skip
     procedure = [r for r in ccp.reproduce(space).rows if r["paper_low"] is not None]
     better = sum(r["fixed_point"] < r["paper_low"] for r in procedure)
