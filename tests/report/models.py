@@ -27,7 +27,7 @@ def breast_cancer():
 @cache
 def breast_cancer_page():
     clf, data, test = breast_cancer()
-    return report_html(clf, title="Breast cancer", test=test, data=data, extra={"file": "wdbc.csv"})
+    return report_html(clf, title="Breast cancer", test=test, data=data, notes=["wdbc.csv"])
 
 
 @cache
@@ -42,7 +42,7 @@ def hostile():
 @cache
 def hostile_page():
     clf, data = hostile()
-    return report_html(clf, title=f"{SCRIPT} {IMAGE} " + "long" * 60, data=data, extra={IMAGE: SCRIPT})
+    return report_html(clf, title=f"{SCRIPT} {IMAGE} " + "long" * 60, data=data, notes=[IMAGE, SCRIPT])
 
 
 @cache

@@ -18,7 +18,7 @@ from tests.report.models import (
 
 from pacbayes import optimal_posterior
 from pacbayes.report import report_html
-from pacbayes.report.tables import percent_written
+from pacbayes.report.written import percent_written
 
 CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:

@@ -103,9 +103,8 @@ def test_bounds_and_baselines(clf, page):
 def test_bound_along_the_curve(clf, page):
     risks, m = clf.classifiers_.risks, clf.classifiers_.m
     _, rows = page.table("table-gibbs")
-    for _, beta, _, _, value in rows[::17]:
-        # The temperature is written with four digits.
-        assert float(value) == pytest.approx(bound(gibbs_posterior(risks, float(beta)), risks, m), rel=2e-3)
+    for _, beta, _, _, value in rows[::7]:
+        assert is_rounded_up(value, bound(gibbs_posterior(risks, float(beta)), risks, m))
         assert float(value) >= clf.posterior_.lower_bound
     caption = page.text("figure-gibbs")
     lower = caption.split("has a bound below ")[1].split(":")[0]
@@ -158,7 +157,8 @@ def test_certificates_and_facts(clf, page):
     X, y = breast_cancer()[1]
     assert facts["SHA-256 of the rows"] == fingerprint(X)
     assert facts["SHA-256 of the labels"] == fingerprint(y)
-    assert (facts["rows"], facts["validation rows m"], facts["file"]) == ("455", "150", "wdbc.csv")
+    assert (facts["rows"], facts["validation rows m"]) == ("455", "150")
+    assert "wdbc.csv" in [one.text for one in page.root.iter(f"{HTML}p")]
     assert facts["classes"] == f"0 ({np.sum(y == 0)} rows), 1 ({np.sum(y == 1)} rows)"
     parameters = dict(page.table("table-facts-2")[1])
     assert set(parameters) == set(clf.get_params(deep=False))

@@ -24,7 +24,7 @@ def test_names_stay_text():
     assert SCRIPT in page.text("table-facts-1") + str(page.table("table-facts-1"))
     facts = dict(page.table("table-facts-1")[1])
     clf, (_, y) = hostile()
-    assert facts[IMAGE] == SCRIPT
+    assert {IMAGE, SCRIPT} <= {one.text for one in page.root.iter(f"{HTML}p")}
     assert facts["classes"] == ", ".join(f"{name} ({np.sum(y == name)} rows)" for name in clf.classes_)
     assert facts["names of columns"] == ", ".join(clf.feature_names_in_)
     assert page.root.find(f"{HTML}head/{HTML}title").text.startswith(f"{SCRIPT} {IMAGE}")
@@ -127,9 +127,9 @@ def test_one_classifier():
 
 
 def test_forbidden_characters_are_marked():
-    page = Page(report_html(constant_grid(), title="a\0b\ud800c\x1b\x9f", extra={"\uffff": "\x08"}))
+    page = Page(report_html(constant_grid(), title="a\0b\ud800c\x1b\x9f", notes=["\uffff\x08"]))
     assert page.root.find(f"{HTML}head/{HTML}title").text == "a\ufffdb\ufffdc\ufffd\ufffd"
-    assert dict(page.table("table-facts-1")[1])["\ufffd"] == "\ufffd"
+    assert "\ufffd\ufffd" in [one.text for one in page.root.iter(f"{HTML}p")]
 
 
 def test_what_was_fitted_counts_not_what_is_set_later():
@@ -199,6 +199,8 @@ def test_wrong_arguments(tmp_path):
         write_report(StochasticSVC(), tmp_path / "page")
     with pytest.raises(TypeError, match="title must be a string"):
         report_html(clf, title=3)
+    with pytest.raises(TypeError, match="notes must be a sequence of strings"):
+        report_html(clf, notes="one")
     with pytest.raises(TypeError, match="test must be a pair"):
         report_html(clf, test=3)
     with pytest.raises(ValueError, match="test must be rows and one label for each, got 569 rows and labels of shape"):
@@ -209,9 +211,9 @@ def test_wrong_arguments(tmp_path):
         report_html(clf, data=(X[:5], y[:5]))
     with pytest.raises(ValueError, match="its labels have other classes"):
         report_html(clf, data=(X, y + 1))
-    with pytest.raises(FileNotFoundError, match="path must lie in a folder that exists"):
+    with pytest.raises(FileNotFoundError, match=r"path: cannot write .* there is no folder"):
         write_report(None, tmp_path / "no" / "page")
-    with pytest.raises(IsADirectoryError, match="path must name a file"):
+    with pytest.raises(IsADirectoryError, match=r"path: cannot write .* it is a folder"):
         write_report(None, tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -12,7 +12,6 @@ lists it.  So a process that is killed at any time leaves a directory without ha
 
 import hashlib
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.classifiers.file_lock import hold_lock
+from pacbayes.classifiers.file_write import write_file
 from pacbayes.classifiers.seeds import seed_of
 
 FORMAT = 1
@@ -93,7 +93,7 @@ class Checkpoint:
     def save(self, unit: int, results: list[Any]) -> None:
         """Store the results of a unit, first its chunk, then the manifest that lists it."""
         data = self.codec.encode(results)
-        _write(self._chunk(unit), data)
+        write_file(self._chunk(unit), data)
         self.manifest["chunks"][str(unit)] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
         self._write_manifest()
 
@@ -101,7 +101,7 @@ class Checkpoint:
         return self.path / f"chunk-{unit:04d}{self.codec.suffix}"
 
     def _write_manifest(self) -> None:
-        _write(self.path / MANIFEST, json.dumps(self.manifest, indent=1).encode())
+        write_file(self.path / MANIFEST, json.dumps(self.manifest, indent=1).encode())
 
 
 @contextmanager
@@ -166,23 +166,3 @@ def _shown(value: Any) -> str:
     """Return a value as a person compares it: the first digits of a fingerprint will do."""
     text = "absent" if value is None else str(value)
     return f"{text[:12]}..." if len(text) == 64 else text
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Put a file in its place: all of it, on the disk, or none."""
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    # The rename is an entry of the directory, which has a cache of its own.
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

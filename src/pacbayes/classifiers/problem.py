@@ -33,6 +33,8 @@ class Problem:
     test_codes: Rows
     seed: int
     jobs: int
+    #: Fitted on the training rows of a shared split; X is what it made of the rows.
+    prepare: Any = None
 
     def params(self, gammas: list[float | None]) -> list[dict[str, Any]]:
         """Return what distinguishes each classifier."""

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_array
 
 from pacbayes.bounds.validation import FloatArray
@@ -12,9 +13,9 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.kernels import Kernel, Scaling, fit_kernel, fit_scaling
 from pacbayes.classifiers.machines import Machines, train_machines
 from pacbayes.classifiers.one_thread import one_thread
+from pacbayes.classifiers.preparing import apply_prepare
 from pacbayes.classifiers.problem import WIDTH, Problem
 from pacbayes.classifiers.seeds import generator
-from pacbayes.classifiers.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm_path import warn_unconverged
 
 
@@ -31,15 +32,23 @@ class SharedMembers:
     def __len__(self) -> int:
         return int(self.problem.lambdas.size)
 
-    def __getitem__(self, i: int) -> SVMClassifier:
+    def __getitem__(self, i: int) -> Any:
+        """Return the i-th machine, behind what prepares its rows where there is such a thing."""
         machine = self.machines.one(i)
-        return self.problem.classifier(i, self.scaling, self.kernel, machine, self.rows[machine.support])
+        one = self.problem.classifier(i, self.scaling, self.kernel, machine, self.rows[machine.support])
+        return one if self.problem.prepare is None else make_pipeline(self.problem.prepare, one)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the labels every classifier gives the rows of X, shape (H, n)."""
-        new = check_array(X, dtype=np.float64)
+    def numbers(self, X: Any) -> FloatArray:
+        """Return new rows as the machines take them."""
+        prepare = self.problem.prepare
+        new: FloatArray = check_array(X, dtype=np.float64) if prepare is None else apply_prepare(prepare, X)
         if new.shape[1] != self.rows.shape[1]:
             raise ValueError(f"X must have {self.rows.shape[1]} features, got {new.shape[1]}")
+        return new
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels every classifier gives the rows of X, shape (H, n)."""
+        new = self.numbers(X)
         labels = np.empty((len(self), len(new)), dtype=self.problem.classes.dtype)
         with one_thread():
             for block, codes in self._codes(new):

@@ -16,8 +16,10 @@ from pacbayes.classifiers.independent import train_independent
 from pacbayes.classifiers.kernels import KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.memory import BLOCK_BYTES, check_fits
 from pacbayes.classifiers.one_thread import one_thread
+from pacbayes.classifiers.preparing import apply_prepare, check_prepare, fit_prepare
 from pacbayes.classifiers.problem import Problem
 from pacbayes.classifiers.runs import describe_run
+from pacbayes.classifiers.samples import check_rows
 from pacbayes.classifiers.seeds import seed_of
 from pacbayes.classifiers.shared import train_shared
 from pacbayes.classifiers.splits import SPLITS, check_training_classes, plan_splits
@@ -33,6 +35,7 @@ def svm_set(
     kernel: str = "rbf",
     gamma: float | str = "sigest",
     scale: bool | str = True,
+    prepare: Any = None,
     split: str = "shared",
     validation_size: float | int = 0.5,
     test: float | int | tuple[ArrayLike, ArrayLike] | None = None,
@@ -60,6 +63,9 @@ def svm_set(
     scale : bool or "kernlab"
         Standardise the columns; constant ones are left alone.  "kernlab": as R's kernlab does, which scales none if any
         is constant in the training sample.
+    prepare : scikit-learn transformer, optional
+        For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
+        training sample; X is then handed to it as it is.
     split : {"shared", "independent"}
         One training and validation sample for all classifiers, or for each its own.
     validation_size : float or int
@@ -101,11 +107,23 @@ def svm_set(
     check_choice("split", split, SPLITS)
     if checkpoint is not None and split == "shared":
         raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
+    check_prepare(prepare, split)
     choices: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
-    features, labels = check_X_y(X, y, dtype=np.float64)
+    features, labels = check_X_y(X, y, dtype=np.float64) if prepare is None else check_rows(X, y)
     with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
-        problem = _problem(features, labels, lambdas, choices, split, validation_size, test, stratify, seed, n_jobs)
+        problem = _problem(
+            features,
+            labels,
+            lambdas,
+            choices | {"prepare": prepare},
+            split,
+            validation_size,
+            test,
+            stratify,
+            seed,
+            n_jobs,
+        )
         _check_memory(problem, max_bytes)
         if store is not None:
             choices |= {"split": split, "validation_size": validation_size, "test": test, "stratify": stratify}
@@ -118,7 +136,7 @@ def svm_set(
 
 
 def _problem(
-    X: FloatArray,
+    X: Any,
     labels: NDArray[Any],
     lambdas: FloatArray,
     choices: dict[str, Any],
@@ -144,7 +162,10 @@ def _problem(
         seed=seed,
     )
     check_training_classes(splits, codes, classes, lambdas.size)
-    test_rows, test_codes = _test_sample(test, X, classes) if given else (X[splits.test], codes[splits.test])
+    if choices["prepare"] is not None:
+        choices["prepare"], X = fit_prepare(choices["prepare"], X, labels, splits(0)[0])
+    fitted = choices["prepare"]
+    test_rows, test_codes = _test_sample(test, X, classes, fitted) if given else (X[splits.test], codes[splits.test])
     return Problem(
         X=X,
         codes=codes,
@@ -165,13 +186,14 @@ def _jobs(n_jobs: int | None) -> int:
     return int(cpu_count()) if n_jobs is None and said == 1 else said
 
 
-def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any]) -> tuple[FloatArray, NDArray[np.int64]]:
+def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any], prepare: Any) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return the rows and class numbers of a test sample given by the user; -1 for labels that never occurred."""
     if len(test) != 2:
         raise ValueError(
             f"test must be a fraction, a number of rows or a pair (X_test, y_test), got {len(test)} entries"
         )
-    rows, labels = check_X_y(*test, dtype=np.float64)
+    given = test if prepare is None else (apply_prepare(prepare, test[0]), test[1])
+    rows, labels = check_X_y(*given, dtype=np.float64)
     if rows.shape[1] != X.shape[1]:
         raise ValueError(f"test must have {X.shape[1]} features as X has, got {rows.shape[1]}")
     places = np.minimum(np.searchsorted(classes, labels), classes.size - 1)

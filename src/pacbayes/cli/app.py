@@ -1,17 +1,20 @@
 """`pacbayes`: the commands, and how they fail."""
 
+import os
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from pacbayes.cli import bound, certify, posterior, predict
 from pacbayes.cli.datasets import datasets
 from pacbayes.cli.reproduce import reproduce
 
 # typer brings its own click, under a name that changed with its versions; in all of them this is what BadParameter is.
 ClickException: Any = typer.BadParameter.__mro__[2]
-_ENDED_BY_USER = 130
+EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
+_ENDED_BY_USER, _WRONG, _OTHER = 130, 2, 1
 
 app = typer.Typer(
     help="Choose among many trained classifiers with a guarantee.",
@@ -20,12 +23,39 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(datasets)
-app.command()(reproduce)
 
 
-@app.callback()
-def _commands() -> None:
+def _examples(lines: Sequence[str]) -> str:
+    """Return the end of a help text; the control character keeps its lines as they are."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _add(command: Callable[..., None], summary: str, examples: Sequence[str]) -> None:
+    app.command(short_help=summary, epilog=_examples(examples))(command)
+
+
+_add(certify.certify, "Train classifiers and certify the best mixture of them.", certify.EXAMPLES)
+_add(predict.predict, "Predict with a saved model.", predict.EXAMPLES)
+_add(posterior.posterior, "Find the best posterior for risks in a file.", posterior.EXAMPLES)
+_add(bound.bound, "Compute the bounds of one posterior.", bound.EXAMPLES)
+_add(datasets, "List the data sets that come with pacbayes.", ("pacbayes datasets",))
+_add(reproduce, "Compute the paper's tables and figures.", ("pacbayes reproduce --list",))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from pacbayes import __version__
+
+        print(f"pacbayes {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog=_examples(EXAMPLES))
+def _commands(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
     """Choose among many trained classifiers with a guarantee."""
 
 
@@ -33,16 +63,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what the user did wrong is one line on stderr and exit code 2."""
     try:
         code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; nothing more is to be written when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_OTHER)
     except ClickException as error:
-        _fail(error.format_message() if hasattr(error, "format_message") else str(error))
+        _fail(error.format_message() if hasattr(error, "format_message") else str(error), error)
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-        _fail(str(error))
+        _fail(str(error) or type(error).__name__, error)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(_ENDED_BY_USER)
+    except Exception as error:
+        message = (
+            f"this should not happen: {type(error).__name__}: {error}. Please report it, with what it says when "
+            "PACBAYES_DEBUG=1 is in the environment"
+        )
+        _fail(message, error, _OTHER)
     else:
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str) -> None:
-    print(f"pacbayes: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(2)
+def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:
+    if os.environ.get("PACBAYES_DEBUG"):
+        raise error
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in message).split())
+    print(f"pacbayes: {line}", file=sys.stderr)
+    if isinstance(error, OSError):
+        # Perhaps it is stdout that cannot be written: then not once more when Python ends.
+        try:
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

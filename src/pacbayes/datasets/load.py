@@ -21,15 +21,15 @@ def load_dataset(
     target: str | None = None,
     as_frame: bool = False,
 ) -> "Bunch":
-    """Load one of the paper's data sets by name, or a CSV or Parquet file.
+    """Load one of the paper's data sets by name, or a CSV, TSV or Parquet file.
 
     Parameters
     ----------
     name : str or path
-        A name in `pacbayes.datasets.DATASETS`, or the path of a file that ends in ``.csv`` (also compressed:
-        ``.csv.gz``, ``.csv.bz2``, ``.csv.xz``, ``.csv.zip``) or ``.parquet`` (needs the extra ``pacbayes[parquet]``).
-        A CSV file starts with a line of column names.  A file whose path is also the name of a data set is reached
-        with a `pathlib.Path`.
+        A name in `pacbayes.datasets.DATASETS`, or the path of a file that ends in ``.csv`` or ``.tsv`` (also with
+        ``.gz``, ``.bz2``, ``.xz``, ``.zip``) or ``.parquet`` (needs the extra ``pacbayes[parquet]``).  Text files
+        start with a line of column names.  A file whose path is also the name of a data set is reached with a
+        `pathlib.Path`.
     target : str, optional
         For a file: the column with the classes, by default the last one.  All others are features, and must be
         finite numbers.
@@ -81,7 +81,7 @@ def load_dataset(
     path = Path(name)
     if isinstance(name, str) and not (path.suffix or path.parent != Path() or path.exists()):
         raise ValueError(
-            f"unknown data set {name!r}; known are {', '.join(DATASETS)}, or the path of a CSV or Parquet file"
+            f"unknown data set {name!r}; known are {', '.join(DATASETS)}, or the path of a CSV, TSV or Parquet file"
         )
     table = read_file(path, target)
     rows, features = table.data.shape

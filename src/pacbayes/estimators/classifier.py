@@ -53,6 +53,8 @@ class StochasticClassifier(CertifiedClassifier):
         training rows.  It takes about `cv` times as long as the training; None leaves it out.
     n_jobs : int, optional
         Workers of joblib's backend, as everywhere in scikit-learn.
+    checkpoint : path of a directory, optional
+        As for `grid_set`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the classifiers and the key of the draws.  None draws all of them anew in each `fit`.
     verbose : int
@@ -97,6 +99,7 @@ class StochasticClassifier(CertifiedClassifier):
         error_score: str = "raise",
         cv: int | None = 3,
         n_jobs: int | None = None,
+        checkpoint: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -113,6 +116,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.error_score = error_score
         self.cv = cv
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.verbose = verbose
 
@@ -151,6 +155,7 @@ class StochasticClassifier(CertifiedClassifier):
             error_score=self.error_score,
             n_jobs=self.n_jobs,
             random_state=seed,
+            checkpoint=self.checkpoint,
         )
         assert classifiers.splits is not None
         train = classifiers.splits(0)[0] if self.split == "shared" else None

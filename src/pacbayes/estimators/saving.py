@@ -16,19 +16,25 @@ from sklearn.utils.validation import check_is_fitted
 
 import pacbayes
 from pacbayes.certificates.certificate import Certificate
+from pacbayes.classifiers.file_write import write_file
 from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.estimators.classifier import StochasticClassifier
 from pacbayes.estimators.encoding import check_names, decode, encode
 from pacbayes.estimators.svc import StochasticSVC
-from pacbayes.estimators.whole_file import write_whole
 
 # What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
 FORMAT = 1
 MANIFEST, MODEL = "manifest.json", "model.skops"
 _LARGEST_MANIFEST = 10_000
+# Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had.
+HARMLESS = ("numpy.dtype",)
 ESTIMATORS: dict[str, type[CertifiedClassifier]] = {
     kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)
 }
+
+
+class UntrustedTypesError(ValueError):
+    """A file holds types that may run code when they are made."""
 
 
 def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
@@ -68,6 +74,7 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     params = model.get_params(deep=False)
     if callable(params["prior"]):
         params["prior"] = model.prior_
+    params["checkpoint"] = None
     if not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
     fitted = {name: value for name, value in vars(model).items() if name not in params}
@@ -94,7 +101,8 @@ def load(
         What `save` returned.  Without it a file is protected against damage, but not against somebody who changes the
         contents and their SHA-256 together.
     trusted : iterable of str
-        Names of further types to trust, for classifiers that are not part of scikit-learn: these may run code.
+        Names of further types to trust: these may run code.  A name that ends in a dot stands for everything under it:
+        ``["sklearn."]`` for classifiers with parts that skops does not trust, such as trees.
 
     Returns
     -------
@@ -164,16 +172,19 @@ def _loaded(path: Any, contents: bytes, trusted: list[str]) -> Any:
     from skops.io import get_untrusted_types, loads
 
     try:
-        unknown = sorted(set(get_untrusted_types(data=contents)) - set(trusted))
+        found = sorted(get_untrusted_types(data=contents))
     except Exception as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
+    prefixes = tuple(name for name in trusted if name.endswith("."))
+    known = [name for name in found if name in HARMLESS or name in trusted or name.startswith(prefixes)]
+    unknown = [name for name in found if name not in known]
     if unknown:
-        raise ValueError(
+        raise UntrustedTypesError(
             f"{path} holds types that are not trusted: {', '.join(unknown)}. If you know where the file comes from, "
             "load it with trusted=[...] and their names; they may run code."
         )
     try:
-        return loads(contents, trusted=trusted)
+        return loads(contents, trusted=known)
     except Exception as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
 
@@ -184,11 +195,12 @@ def _digest(manifest: dict[str, Any], contents: bytes) -> str:
 
 
 def _write(path: Path, files: dict[str, bytes]) -> None:
+    """Write an archive; no reader ever sees half of it."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
         for name, contents in files.items():
             out.writestr(name, contents)
-    write_whole(path, archive.getvalue())
+    write_file(path, archive.getvalue())
 
 
 def _read(path: Any) -> tuple[dict[str, Any], bytes]:

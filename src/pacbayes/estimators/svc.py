@@ -4,14 +4,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import FloatArray, check_level
+from pacbayes.bounds.validation import check_level
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out, svm_errors_in_fold
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.one_thread import one_thread
+from pacbayes.classifiers.preparing import check_prepare
+from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator, seed_of
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.svm_set import svm_set
@@ -41,6 +44,9 @@ class StochasticSVC(CertifiedClassifier):
         Regularisation parameters; by default 201 values from 0.01 to 100.  Part of the prior: fix them beforehand.
     kernel, gamma, scale
         As for `svm_set`.  Scaling and kernel width are fitted on the training rows alone.
+    prepare : scikit-learn transformer, optional
+        For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
+        training rows alone.  X may then be a data frame with text and missing values.
     split : {"shared", "independent"}
         One training and validation sample for all machines, or for each its own (the paper's).  The rows are divided
         without looking at the labels: in a stratified split the training rows would tell the class counts of the
@@ -65,6 +71,8 @@ class StochasticSVC(CertifiedClassifier):
         training rows; None for no such baseline.
     n_jobs : int, optional
         Threads for training; None for all cores.
+    checkpoint : path of a directory, optional
+        For independent splits, as for `svm_set`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the kernel width and the key of the draws.  None draws all of them anew in each `fit`.
     verbose : int
@@ -104,6 +112,7 @@ class StochasticSVC(CertifiedClassifier):
         kernel: str = "rbf",
         gamma: float | str = "sigest",
         scale: bool | str = True,
+        prepare: Any = None,
         split: str = "shared",
         validation_size: float | int = 0.5,
         prior: Any = "uniform",
@@ -113,6 +122,7 @@ class StochasticSVC(CertifiedClassifier):
         voting: str = "stochastic",
         cv: int | None = 5,
         n_jobs: int | None = None,
+        checkpoint: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -120,6 +130,7 @@ class StochasticSVC(CertifiedClassifier):
         self.kernel = kernel
         self.gamma = gamma
         self.scale = scale
+        self.prepare = prepare
         self.split = split
         self.validation_size = validation_size
         self.prior = prior
@@ -129,6 +140,7 @@ class StochasticSVC(CertifiedClassifier):
         self.voting = voting
         self.cv = cv
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.verbose = verbose
 
@@ -146,8 +158,7 @@ class StochasticSVC(CertifiedClassifier):
         self
         """
         self._check_choices()
-        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(labels)
+        rows, labels = self._checked(X, y)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = seed_of(self.random_state)
         classifiers = svm_set(
@@ -157,11 +168,13 @@ class StochasticSVC(CertifiedClassifier):
             kernel=self.kernel,
             gamma=self.gamma,
             scale=self.scale,
+            prepare=self.prepare,
             split=self.split,
             validation_size=self.validation_size,
             stratify=False,
             n_jobs=self.n_jobs,
             random_state=seed,
+            checkpoint=self.checkpoint,
         )
         baseline = self._baseline(classifiers, codes, seed)
         shared = self.split == "shared"
@@ -171,7 +184,7 @@ class StochasticSVC(CertifiedClassifier):
         return self._settle(
             classifiers.without_data(),
             params,
-            None if train is None else lambda: (rows[train], labels[train]),
+            None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
             draw_key(seed),
             baseline,
         )
@@ -188,9 +201,24 @@ class StochasticSVC(CertifiedClassifier):
             chosen = choose(errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS))
         return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
 
-    def _validated(self, X: Any) -> FloatArray:
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
-        return rows
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Return rows and labels: numbers, or with `prepare` rows as they are."""
+        if self.prepare is None:
+            rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            check_classification_targets(labels)
+            return rows, labels
+        check_prepare(self.prepare, self.split)
+        validate_data(self, X, y, skip_check_array=True)
+        return check_rows(X, y)
+
+    def _validated(self, X: Any) -> Any:
+        """Return rows as the machines take them, by which they are also drawn: prepared where that is needed."""
+        if self.prepare is None:
+            return validate_data(self, X, dtype=np.float64, reset=False)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        members = self.classifiers_.members
+        assert isinstance(members, SharedMembers)
+        return members.numbers(X)
 
     def _voters(self) -> Voters:
         members = self.classifiers_.members

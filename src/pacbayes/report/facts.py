@@ -12,7 +12,8 @@ import pacbayes
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.classifiers.fingerprint import fingerprint
 from pacbayes.report.subject import Subject
-from pacbayes.report.tables import Table, written, written_up
+from pacbayes.report.tables import TextTable
+from pacbayes.report.written import written, written_up
 
 # Longer texts are cut: a parameter may be a list of a thousand settings.
 _LONGEST = 600
@@ -21,7 +22,7 @@ _LONGEST_NAME, _MOST_NAMES = 400, 200
 _ENOUGH, _MOST = 0.99, 20
 
 
-def certificate_table(subject: Subject) -> Table:
+def certificate_table(subject: Subject) -> TextTable:
     """Return the certificates of all ways of predicting, one in a column."""
     certificates = subject.model.certificates_
     head = ("", *(f"{name} (this model)" if name == subject.voting else name for name in certificates))
@@ -36,10 +37,10 @@ def certificate_table(subject: Subject) -> Table:
         "where it comes from": lambda one: one.theorem,
     }
     rows = [(name, *(write(one) for one in certificates.values())) for name, write in fields.items()]
-    return Table("Certificates of the three ways of predicting; each holds alone", head, rows)
+    return TextTable("Certificates of the three ways of predicting; each holds alone", head, rows)
 
 
-def heavy_table(subject: Subject) -> Table:
+def heavy_table(subject: Subject) -> TextTable:
     """Return the classifiers that carry the weight, the heaviest first."""
     weights, classifiers, tested = subject.posterior.weights, subject.classifiers, subject.tested
     order = np.argsort(-weights, kind="stable")
@@ -64,7 +65,7 @@ def heavy_table(subject: Subject) -> Table:
         + (f" The prior weight of each is {written(1.0 / order.size)}." if subject.prior is None else "")
         + (f" All have {setting_written(common)}." if common else "")
     )
-    return Table(caption, tuple(columns), list(zip(*columns.values(), strict=True)))
+    return TextTable(caption, tuple(columns), list(zip(*columns.values(), strict=True)))
 
 
 def _common(params: list[dict[str, Any]]) -> dict[str, Any]:
@@ -114,20 +115,19 @@ def value_written(value: Any) -> str:
     return _cut(repr(value), _LONGEST)
 
 
-def parameter_table(subject: Subject) -> Table:
+def parameter_table(subject: Subject) -> TextTable:
     """Return the parameters of the estimator."""
     rows = [(name, value_written(value)) for name, value in subject.model.get_params(deep=False).items()]
-    return Table(f"Parameters of {type(subject.model).__name__}, as they are set now", ("parameter", "value"), rows)
+    return TextTable(f"Parameters of {type(subject.model).__name__}, as they are set now", ("parameter", "value"), rows)
 
 
-def data_table(subject: Subject, extra: Mapping[str, Any]) -> Table:
+def data_table(subject: Subject) -> TextTable:
     """Return what is known about the rows, with their fingerprint if they were given."""
     model, classifiers = subject.model, subject.classifiers
     splits = classifiers.splits
     assert splits is not None
     for_each = "" if subject.is_shared else " for each classifier, drawn for it alone"
     rows = [
-        *((name, str(value)) for name, value in extra.items()),
         ("rows", str(splits.n_train + splits.m + splits.test.size)),
         ("training rows", f"{splits.n_train}{for_each}"),
         ("validation rows m", f"{splits.m}{for_each}"),
@@ -149,7 +149,7 @@ def data_table(subject: Subject, extra: Mapping[str, Any]) -> Table:
     rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
     rows.append(("SHA-256 of validation errors and weights", result_fingerprint(subject)))
     caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes.classifiers.fingerprint)."
-    return Table(caption, ("what", "value"), rows)
+    return TextTable(caption, ("what", "value"), rows)
 
 
 def result_fingerprint(subject: Subject) -> str:
@@ -182,7 +182,7 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]} … ({len(text)} characters)"
 
 
-def version_table(now: datetime | None = None) -> Table:
+def version_table(now: datetime | None = None) -> TextTable:
     """Return versions and date."""
     libraries = ("numpy", "scipy", "scikit-learn", "numba")
     rows = [
@@ -192,4 +192,4 @@ def version_table(now: datetime | None = None) -> Table:
         ("machine", f"{platform.system()} {platform.machine()}"),
         ("written", (now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")),
     ]
-    return Table("Versions of what wrote this page", ("what", "version"), rows)
+    return TextTable("Versions of what wrote this page", ("what", "version"), rows)

@@ -11,7 +11,8 @@ from pacbayes.posteriors.problem import Problem
 from pacbayes.report.comparison import Bar, bars_of
 from pacbayes.report.subject import Subject
 from pacbayes.report.svg import Canvas, Scale, scale_over
-from pacbayes.report.tables import Table, written, written_down, written_gap, written_up
+from pacbayes.report.tables import TextTable
+from pacbayes.report.written import written, written_down, written_gap, written_up
 
 # Pixels; the page shows the narrow one on a telephone, so that letters keep their size.
 _WIDE, _NARROW = 760, 350
@@ -31,7 +32,7 @@ class Figure:
     #: CSS class and meaning of each line or area.
     legend: tuple[tuple[str, str], ...]
     drawings: tuple[str, str]
-    table: Table
+    table: TextTable
 
 
 def _drawn(
@@ -114,7 +115,7 @@ def _shown(subject: Subject) -> NDArray[np.intp]:
     return order[np.union1d(spread, heavy)]
 
 
-def _risks_table(subject: Subject, shown: NDArray[np.intp], tested: NDArray[np.float64] | None) -> Table:
+def _risks_table(subject: Subject, shown: NDArray[np.intp], tested: NDArray[np.float64] | None) -> TextTable:
     head = ("λ" if subject.is_path else "rank", "classifier", "validation risk", "posterior weight")
     rows = [
         (
@@ -126,7 +127,7 @@ def _risks_table(subject: Subject, shown: NDArray[np.intp], tested: NDArray[np.f
         )
         for i in shown.tolist()
     ]
-    return Table("Risk and weight of each classifier", head if tested is None else (*head, "test error"), rows)
+    return TextTable("Risk and weight of each classifier", head if tested is None else (*head, "test error"), rows)
 
 
 def bounds_figure(subject: Subject) -> Figure:
@@ -167,7 +168,7 @@ def bounds_figure(subject: Subject) -> Figure:
     rows = [
         (bar.label, written_up(bar.bound), written_up(bar.empirical_risk), written_up(bar.kl), bar.note) for bar in bars
     ]
-    table = Table("Bounds", ("guarantee", "bound", "validation risk L", "divergence K", "what it is"), rows)
+    table = TextTable("Bounds", ("guarantee", "bound", "validation risk L", "divergence K", "what it is"), rows)
     drawings = _drawn("bounds", title, said, top + row * len(bars) + 46, draw)
     return Figure("bounds", title, caption, legend, drawings, table)
 
@@ -181,7 +182,9 @@ def gibbs_figure(subject: Subject) -> Figure:
     best, m = subject.posterior, subject.classifiers.m
     assert best.beta is not None
     finite = best.beta if 0.0 < best.beta < np.inf else 1.0
-    betas = np.geomspace(min(0.1, finite / 10.0), max(100.0 * m, 10.0 * finite), _CURVE_POINTS)
+    grid = np.geomspace(min(0.1, finite / 10.0), max(100.0 * m, 10.0 * finite), _CURVE_POINTS)
+    # The digits the table shows, so that its bounds are those of the temperatures beside them.
+    betas = np.array([float(f"{beta:.4g}") for beta in grid])
     level = share_of(subject.level, len(subject.fixed_distances))
     values = {}
     for name in subject.fixed_distances:
@@ -211,7 +214,7 @@ def gibbs_figure(subject: Subject) -> Figure:
     description = f"The bound B against the inverse temperature β, with its certified minimum at {where}."
     legend = [(f"curve curve-{number % 5}", name) for number, name in enumerate(values)]
     legend.append(("minimum", f"certified minimum: {where}"))
-    table = Table(
+    table = TextTable(
         "The bound along the curve",
         ("distance", "β", "validation risk L", "divergence K", "bound B"),
         [

@@ -1,18 +1,17 @@
 """A report on a fitted model: one HTML file that needs nothing else."""
 
 import base64
-import errno
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pacbayes.classifiers.file_write import check_can_write, write_file
 from pacbayes.estimators.base import CertifiedClassifier
-from pacbayes.estimators.whole_file import write_whole
 from pacbayes.report.facts import certificate_table, data_table, heavy_table, parameter_table, version_table
 from pacbayes.report.figures import bounds_figure, gibbs_figure, risks_figure
 from pacbayes.report.subject import Subject
@@ -30,7 +29,7 @@ def write_report(
     title: str | None = None,
     test: Any = None,
     data: Any = None,
-    extra: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
 ) -> Path:
     """Write a report on a fitted model: what is guaranteed, what would break it, and all numbers behind it.
 
@@ -49,8 +48,8 @@ def write_report(
         Rows that `model` was not fitted with, for test errors.
     data : pair (X, y), optional
         What `model` was fitted with, for its fingerprint and the sizes of the classes.
-    extra : mapping, optional
-        Further lines for the table about the data, such as the name of a file.
+    notes : sequence of str
+        What the reader should know about the data, such as the name of the file; below the heading, a paragraph each.
 
     Returns
     -------
@@ -73,13 +72,9 @@ def write_report(
     >>> str(clf.certificate_) in page
     True
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "path must lie in a folder that exists", str(target))
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "path must name a file", str(target))
-    write_whole(target, report_html(model, title=title, test=test, data=data, extra=extra).encode("utf-8"))
-    return target
+    check_can_write("path", path)
+    write_file(path, report_html(model, title=title, test=test, data=data, notes=notes).encode("utf-8"))
+    return Path(path)
 
 
 def report_html(
@@ -88,7 +83,7 @@ def report_html(
     title: str | None = None,
     test: Any = None,
     data: Any = None,
-    extra: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
     """Return the page that `write_report` writes, with the same parameters.
 
@@ -99,6 +94,8 @@ def report_html(
     >>> report_html(clf, title="Tea & cake").splitlines()[0]
     '<!DOCTYPE html>'
     """
+    if isinstance(notes, str):
+        raise TypeError(f"notes must be a sequence of strings, got the string {notes!r}")
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}")
     template = _template()
@@ -111,6 +108,7 @@ def report_html(
         style=_file("report.css"),
         script=script,
         script_hash=f"sha256-{digest}",
+        notes=list(notes),
         guarantee=guarantee(subject),
         subject=subject,
         figures={
@@ -119,7 +117,7 @@ def report_html(
         what_if=what_if(subject),
         heavy=heavy_table(subject),
         certificates=certificate_table(subject),
-        facts=[data_table(subject, extra or {}), parameter_table(subject), version_table()],
+        facts=[data_table(subject), parameter_table(subject), version_table()],
     )
     return page
 
@@ -133,12 +131,24 @@ def _valid(value: Any) -> Any:
     return _FORBIDDEN.sub("\ufffd", value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-@cache
-def _template() -> Any:
+def check_can_render() -> None:
+    """Raise before any work if Jinja, which puts the page together, is not installed.
+
+    Examples
+    --------
+    >>> check_can_render()
+    """
     try:
-        import jinja2
+        import jinja2  # noqa: F401  (only whether it is there)
     except ImportError as error:
         raise ImportError("a report needs Jinja: pip install 'pacbayes[report]'") from error
+
+
+@cache
+def _template() -> Any:
+    check_can_render()
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True,
         finalize=_valid,

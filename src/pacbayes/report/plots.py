@@ -9,9 +9,10 @@ from pacbayes.bounds.distances.registry import DISTANCES
 from pacbayes.bounds.rounding import format_up
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import confidence
-from pacbayes.certificates.choice import choose_posterior, share_of
+from pacbayes.certificates.choice import share_of
 from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.posteriors.problem import Problem
+from pacbayes.report.tables import five_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,17 +105,7 @@ def plot_bounds(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
     ['kl', 'pinsker', 'ch', 'linear', 'squared']
     """
     axes = _axes(clf, ax)
-    found = [
-        choose_posterior(
-            clf.classifiers_.risks,
-            clf.classifiers_.m,
-            distance=distance,
-            delta=clf._level,
-            prior=clf.prior_,
-            constant=clf.posterior_.constant,
-        )
-        for distance in DISTANCES
-    ]
+    found = five_bounds(clf)
     places = np.arange(len(found))
     bounds = [min(posterior.bound, 1.0) for posterior in found]
     axes.bar(places, bounds, color=_TEST, label="bound")

@@ -1,84 +1,191 @@
-"""Tables of a report, and numbers as they are written in it."""
+"""What a fitted estimator has to say, as tables of text: for the terminal, a pipe and a page alike."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal
+from typing import Any
 
-from pacbayes.bounds.rounding import format_up
+import numpy as np
+
+from pacbayes.bounds.distances.registry import DISTANCES
+from pacbayes.bounds.validation import FloatArray
+from pacbayes.certificates.certificate import confidence, percent_up
+from pacbayes.certificates.choice import choose_posterior
+from pacbayes.estimators.base import CertifiedClassifier
+from pacbayes.posteriors.posterior import Posterior
+
+#: Rows of the table of classifiers that carry the weight.
+MOST_ROWS = 8
 
 
 @dataclass(frozen=True)
-class Table:
-    """Headings and rows of text; what stands in each cell is what the page shows, before escaping."""
+class TextTable:
+    """A table a person reads: every cell is text."""
 
-    caption: str
-    head: tuple[str, ...]
+    title: str
+    columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
+    caption: str = ""
 
 
-def written_up(value: float | None, digits: int = 5) -> str:
-    """Return a number with so many decimals, rounded up; a dash where there is none.
+@dataclass(frozen=True)
+class Observed:
+    """Errors counted on rows that had no part in the certificate, by way of predicting."""
 
-    Examples
-    --------
-    >>> written_up(0.123451), written_up(None), written_up(float("inf"))
-    ('0.12346', '–', '∞')
-    """
-    if value is None:
-        return "–"
-    return "∞" if value == math.inf else format_up(value, digits)
+    errors: dict[str, int]
+    rows: int
 
 
-def percent_written(share: float) -> str:
-    """Return a bound as a percentage with two decimals, rounded up, 100 % at most.
+@dataclass(frozen=True)
+class Carrier:
+    """A classifier, or neighbours on a path with equally many errors, with their posterior weight together."""
 
-    Examples
-    --------
-    >>> percent_written(0.086612), percent_written(1.7)
-    ('8.67 %', '100.00 %')
-    """
-    return f"{Decimal(format_up(min(share, 1.0), 4)).scaleb(2):.2f} %"
+    label: str
+    number: int
+    weight: float
+    risk: float
 
 
-def written(value: float) -> str:
-    """Return a number with four significant digits, as far as it has them.
+def observe(clf: CertifiedClassifier, X: Any, y: Any) -> Observed:
+    """Count the errors of all three ways of predicting on other rows; `clf` keeps its own way.
 
     Examples
     --------
-    >>> written(427.5971), written(0.05), written(float("inf"))
-    ('427.6', '0.05', '∞')
+    >>> from pacbayes import StochasticSVC
+    >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
+    >>> observe(StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), X, y)
+    Observed(errors={'stochastic': 0, 'majority': 0, 'best': 0}, rows=60)
     """
-    return "∞" if value == math.inf else f"{value:.4g}"
+    labels, voting = np.asarray(y), clf.voting
+    try:
+        errors = {
+            name: int(np.count_nonzero(clf.set_params(voting=name).predict(X) != labels)) for name in clf.certificates_
+        }
+    finally:
+        clf.set_params(voting=voting)
+    return Observed(errors, int(labels.size))
 
 
-def written_down(value: float, digits: int = 10) -> str:
-    """Return a number with so many decimals, rounded down.
+def five_bounds(clf: CertifiedClassifier) -> list[Posterior]:
+    """Return for each of the five distances the posterior with the smallest bound, at the level of `clf`.
+
+    Each bound holds alone; choosing the smallest after looking is not covered.
+    """
+    return [
+        choose_posterior(
+            clf.classifiers_.risks,
+            clf.classifiers_.m,
+            distance=distance,
+            delta=clf._level,
+            prior=None if clf._uniform else clf.prior_,
+            constant=clf.posterior_.constant,
+        )
+        for distance in DISTANCES
+    ]
+
+
+def carriers(clf: CertifiedClassifier) -> list[Carrier]:
+    """Return the classifiers by falling weight; on a path, neighbours with equally many errors are taken together.
 
     Examples
     --------
-    >>> written_down(0.12345678919)
-    '0.1234567891'
+    >>> from pacbayes import StochasticSVC
+    >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
+    >>> carriers(StochasticSVC([0.1, 0.2, 1.0], random_state=0).fit(X, y))
+    [Carrier(label='0.1 to 1', number=3, weight=1.0, risk=0.0)]
     """
-    if not math.isfinite(value):
-        return str(value)
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR))
+    params, weights, risks = clf.classifiers_.params, clf.posterior_.weights, clf.classifiers_.risks
+    if all("lambda" in setting for setting in params):
+        found = _runs(np.array([setting["lambda"] for setting in params]), weights, risks)
+    else:
+        found = [
+            Carrier(_setting(setting), 1, float(weight), float(risk))
+            for setting, weight, risk in zip(params, weights, risks, strict=True)
+        ]
+    return sorted(found, key=lambda carrier: -carrier.weight)
 
 
-def written_gap(gap: float) -> str:
-    r"""Return a small number with two digits, rounded up.
+def _runs(lambdas: FloatArray, weights: FloatArray, risks: FloatArray) -> list[Carrier]:
+    order = np.argsort(lambdas, kind="stable")
+    cuts = np.flatnonzero(np.diff(risks[order])) + 1
+    found = []
+    for run in np.split(order, cuts):
+        first, last = lambdas[run[0]], lambdas[run[-1]]
+        label = f"{first:.4g}" if run.size == 1 else f"{first:.4g} to {last:.4g}"
+        found.append(Carrier(label, run.size, float(weights[run].sum()), float(risks[run[0]])))
+    return found
 
-    Examples
-    --------
-    >>> written_gap(1.41e-11), written_gap(0.0), written_gap(9.99e-10)
-    ('1.5\xa0×\xa010⁻¹¹', '0', '1.0\xa0×\xa010⁻⁹')
-    """
-    if gap <= 0.0 or not math.isfinite(gap):
-        return "0" if gap <= 0.0 else "∞"
-    exponent = math.floor(math.log10(gap))
-    digits = math.ceil(Decimal(gap).scaleb(1 - exponent))
-    if digits >= 100:
-        digits, exponent = math.ceil(digits / 10), exponent + 1
-    power = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    # Spaces at which a line is not broken.
-    return f"{digits / 10:.1f}\u00a0×\u00a010{power}"
+
+def _setting(params: dict[str, Any]) -> str:
+    shown = {name.removeprefix("model__"): value for name, value in params.items()}
+    return ", ".join(f"{name} = {value}" for name, value in shown.items()) or "as it is"
+
+
+def certificate_table(clf: CertifiedClassifier, observed: Observed | None = None) -> TextTable:
+    """Return the certificates by way of predicting, with the errors on test rows beside them where there are some."""
+    columns = ["classifier", "errs on at most", "validation errors"]
+    columns += [] if observed is None else ["test errors"]
+    rows = []
+    for voting, certificate in clf.certificates_.items():
+        row = [certificate.holds_for.removeprefix("the "), _percent_of(certificate.bound)]
+        # The vote's bound follows from the stochastic classifier's, not from errors of its own.
+        row += ["–" if voting == "majority" else _share(certificate.empirical_risk)]
+        row += [] if observed is None else [f"{_share(observed.errors[voting] / observed.rows)} of {observed.rows}"]
+        rows.append(tuple(row))
+    caption = (
+        f"Each line holds alone, with probability at least {confidence(clf._level)}: decide beforehand which "
+        "classifier you will use. The majority vote's bound is twice the stochastic classifier's."
+    )
+    if observed is not None:
+        caption += " Test errors had no part in the bounds."
+    return TextTable("Certificates", tuple(columns), tuple(rows), caption)
+
+
+def bounds_table(clf: CertifiedClassifier, found: Sequence[Posterior]) -> TextTable:
+    """Return the bounds of the five distances and the baselines."""
+    rows = [
+        (posterior.distance, "stochastic classifier", _percent_of(posterior.bound), _share(posterior.empirical_risk))
+        for posterior in found
+    ]
+    notes = []
+    for name, baseline in clf.certificates_["stochastic"].baselines.items():
+        who = "best single classifier" if name == "Occam" else "cross-validated classifier"
+        if baseline.bound is None or baseline.empirical_risk is None:
+            rows.append((name, who, "–", "–"))
+            notes.append(f"{name}: {baseline.note}.")
+        else:
+            rows.append((name, who, _percent_of(baseline.bound), _share(baseline.empirical_risk)))
+    caption = (
+        f"Each bound holds alone, with probability at least {confidence(clf._level)}. Fix distance and delta before "
+        "you look: the smallest of several, chosen afterwards, is not covered (asking for several distances at once "
+        "is, with delta divided)."
+    )
+    return TextTable(
+        "Five bounds and two baselines",
+        ("bound", "for the", "errs on at most", "validation errors"),
+        tuple(rows),
+        " ".join([caption, *notes]),
+    )
+
+
+def carriers_table(clf: CertifiedClassifier, found: Sequence[Carrier], most: int = MOST_ROWS) -> TextTable:
+    """Return the classifiers that carry most of the posterior weight."""
+    path = all("lambda" in setting for setting in clf.classifiers_.params)
+    shown = [carrier for carrier in found[:most] if carrier.weight > 0.0]
+    rows = [
+        (carrier.label, *([str(carrier.number)] if path else []), _share(carrier.weight), _share(carrier.risk))
+        for carrier in shown
+    ]
+    number = sum(carrier.number for carrier in shown)
+    rest = "" if number == len(clf.classifiers_) else f" The other {len(clf.classifiers_) - number} share the rest."
+    together = f"Together {_share(sum(carrier.weight for carrier in shown))} of the posterior weight."
+    columns = ("lambda", "machines") if path else ("classifier",)
+    title = "The lambdas that carry the weight" if path else "The classifiers that carry the weight"
+    return TextTable(title, (*columns, "weight", "validation errors"), tuple(rows), together + rest)
+
+
+def _percent_of(bound: float) -> str:
+    return "100 % (says nothing)" if bound >= 1.0 else percent_up(bound)
+
+
+def _share(value: float) -> str:
+    return f"{100.0 * value:.1f} %"

@@ -7,7 +7,8 @@ import numpy as np
 
 from pacbayes.certificates.certificate import confidence
 from pacbayes.report.subject import Subject
-from pacbayes.report.tables import Table, percent_written
+from pacbayes.report.tables import TextTable
+from pacbayes.report.written import percent_written
 
 N_DELTAS = 60
 # Where the slider ends, unless the model's own level lies beyond.
@@ -51,14 +52,14 @@ class WhatIf:
         }
 
     @property
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """All of it as a table."""
         rows = [
             (repr(delta), confidence(delta), *(percent_written(value) for value in row))
             for delta, row in zip(self.deltas, self.bounds, strict=True)
         ]
         head = ("δ", "with probability at least", *self.distances)
-        return Table("Bound of the stochastic classifier for every delta and distance", head, rows)
+        return TextTable("Bound of the stochastic classifier for every delta and distance", head, rows)
 
 
 def what_if(subject: Subject) -> WhatIf:

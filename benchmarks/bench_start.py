@@ -1,0 +1,44 @@
+"""How long a person waits for `pacbayes certify` on Wdbc, in units of `import sklearn.svm`.
+
+Both are whole processes, started in turn; the first start of each is thrown away (it compiles the solver and fills the
+caches of the file system).  Printed are the medians of the others and the largest ratio of neighbours.
+
+    python benchmarks/bench_start.py [--repeats 7]
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+
+IMPORT = [sys.executable, "-c", "import sklearn.svm"]
+COMMANDS = {
+    "certify (wdbc, 201 lambdas)": ["certify"],
+    "certify (wdbc, 1990 lambdas)": ["certify", "--lambdas", "0.1:20:0.01"],
+    "--help": ["--help"],
+}
+
+
+def seconds(command: list[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=7)
+    repeats = parser.parse_args().repeats
+    print("multiples of `python -c 'import sklearn.svm'`, median (largest) of", repeats)
+    for name, arguments in COMMANDS.items():
+        command = [sys.executable, "-m", "pacbayes", *arguments]
+        seconds(command)
+        seconds(IMPORT)
+        # Neighbours in time: a machine that is busy with other things slows both.
+        ratios = [seconds(command) / seconds(IMPORT) for _ in range(repeats)]
+        print(f"{name:32s}{statistics.median(ratios):6.2f}  ({max(ratios):.2f})")
+
+
+if __name__ == "__main__":
+    main()

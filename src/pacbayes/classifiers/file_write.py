@@ -1,0 +1,67 @@
+"""Files that are there whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put a file in its place: all of it, on the disk, or none; what was there before stays until then.
+
+    A link is followed, and what is no ordinary file (a device, a pipe) is written to, not replaced.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_file(folder + "/numbers.txt", b"1 2 3")
+    ...     print(Path(folder, "numbers.txt").read_text(), len(os.listdir(folder)))
+    1 2 3 1
+    """
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():
+        with place.open("wb", buffering=0) as device:
+            device.write(data)
+        return
+    mode = place.stat().st_mode & 0o777 if place.exists() else 0o644
+    handle, part = tempfile.mkstemp(dir=place.parent, prefix=f"{place.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(part, mode)
+        os.replace(part, place)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+    # The rename is an entry of the directory, which has a cache of its own.
+    directory = os.open(place.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def check_can_write(name: str, path: str | os.PathLike[str]) -> None:
+    """Raise `OSError` before any work if a file could not be written at the end; `name` is the argument.
+
+    Examples
+    --------
+    >>> check_can_write("--out", "no such folder/numbers.txt")
+    Traceback (most recent call last):
+    FileNotFoundError: --out: cannot write 'no such folder/numbers.txt': there is no folder 'no such folder'
+    """
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        raise IsADirectoryError(f"{name}: cannot write {str(path)!r}: it is a folder")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"{name}: cannot write {str(path)!r}: there is no folder {str(Path(path).parent)!r}")
+    if place.exists() and not place.is_file():
+        return
+    try:
+        # Made and gone again: permissions alone do not tell of read-only disks.
+        with tempfile.TemporaryFile(dir=place.parent):
+            pass
+    except OSError as error:
+        raise PermissionError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}") from None

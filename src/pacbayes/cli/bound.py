@@ -1,0 +1,87 @@
+"""`pacbayes bound`: the bounds of one posterior."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+EXAMPLES = (
+    "pacbayes bound --risk 0.05 --kl 1.5 --m 250",
+    "pacbayes bound weights.csv --m 250 --distance kl --distance linear",
+)
+
+
+def bound(
+    weights: Annotated[
+        Path | None,
+        typer.Argument(help="A file with the columns risk and weight, and prior where it is not uniform."),
+    ] = None,
+    m: Annotated[int, typer.Option("--m", help="The number of validation examples behind each risk.")] = ...,  # type: ignore[assignment]
+    risk: Annotated[
+        float | None, typer.Option(help="Without a file: the average empirical risk of the posterior.")
+    ] = None,
+    kl: Annotated[float | None, typer.Option(help="Without a file: its divergence from the prior.")] = None,
+    distance: Annotated[
+        list[str] | None,
+        typer.Option(help="kl, pinsker, ch, linear or squared; may be given again.  [default: all five]"),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Each bound fails with at most this probability.")] = 0.05,
+    constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+) -> None:
+    """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
+    from pacbayes.bounds.distances.registry import DISTANCES, get_distance
+    from pacbayes.bounds.rounding import format_up
+    from pacbayes.bounds.validation import check_level, check_sample_size
+    from pacbayes.certificates.certificate import confidence
+    from pacbayes.cli.show import Note, print_json, print_tables
+    from pacbayes.report.tables import TextTable
+
+    size, level = check_sample_size(m), check_level(delta)
+    names = tuple(distance or DISTANCES)
+    for name in names:
+        get_distance(name)
+    found = _bounds(weights, risk, kl, size, level, names, constant)
+    note = Note(quiet)
+    if json:
+        print_json({"m": size, "delta": level, "constant": constant, "bounds": found})
+        return
+    caption = f"Each holds alone, with probability at least {confidence(level)}: fix distance and delta beforehand."
+    rows = tuple((name, format_up(value, 6)) for name, value in found.items())
+    print_tables([TextTable("Bounds", ("distance", "risk at most"), rows, caption)], note)
+
+
+def _bounds(
+    path: Path | None, risk: float | None, kl: float | None, m: int, delta: float, names: tuple[str, ...], constant: str
+) -> dict[str, float]:
+    from pacbayes.bounds.bound import bound as bound_of
+    from pacbayes.bounds.distances.base import CONSTANTS
+    from pacbayes.bounds.distances.registry import get_distance
+    from pacbayes.bounds.validation import check_choice
+
+    check_choice("--constant", constant, CONSTANTS)
+    if path is None:
+        point = _point(risk, kl)
+        return {name: float(get_distance(name).bound_function(m, delta, constant)(*point)) for name in names}
+    if risk is not None or kl is not None:
+        raise ValueError("give a file or --risk and --kl, not both")
+    from pacbayes.cli.posterior import read_column
+    from pacbayes.datasets.files import read_frame
+
+    frame = read_frame(path)
+    weights, risks = read_column(frame, "weight", path, "the file"), read_column(frame, "risk", path, "the file")
+    prior: Any = read_column(frame, "prior", path, "the file") if "prior" in frame.columns else None
+    return {
+        name: bound_of(weights, risks, m, distance=name, delta=delta, prior=prior, constant=constant) for name in names
+    }
+
+
+def _point(risk: float | None, kl: float | None) -> tuple[float, float]:
+    if risk is None or kl is None:
+        raise ValueError("give a file with weights and risks, or both --risk and --kl")
+    if not 0.0 <= risk <= 1.0:
+        raise ValueError(f"--risk must lie in [0, 1], got {risk:g}")
+    if not 0.0 <= kl < float("inf"):
+        raise ValueError(f"--kl must be a number of at least 0, got {kl:g}")
+    return risk, kl

@@ -1,0 +1,164 @@
+"""`pacbayes certify`: train, choose, certify."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pacbayes.cli.data import Data
+    from pacbayes.report.tables import Observed
+
+EXAMPLES = (
+    "pacbayes certify",
+    "pacbayes certify data.csv --target class --test new.csv --save model.pacbayes",
+    "pacbayes certify data.csv --lambdas 0.1:20:0.01 --kernel linear --report report.html",
+    "pacbayes certify data.csv --estimator logistic --json",
+    "pacbayes certify data.csv --estimator sklearn.tree.DecisionTreeClassifier --grid depths.json",
+)
+
+
+def certify(
+    data: Annotated[
+        Path | None,
+        typer.Argument(help="A CSV, TSV or Parquet file with column names.  [default: the data set wdbc]"),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A data set that comes with pacbayes, not a file; see pacbayes datasets."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the classes.  [default: the last]")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be given again.")
+    ] = None,
+    categorical: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Take a column as categories; may be given again.")
+    ] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Other examples: their errors are put beside the certificate.")
+    ] = None,
+    estimator: Annotated[
+        str, typer.Option(help="svm, logistic, forest, boosting, or a classifier's full name under sklearn.")
+    ] = "svm",
+    lambdas: Annotated[
+        str | None,
+        typer.Option(
+            metavar="START:STOP:STEP",
+            help="For svm, with C = 1/lambda: 0.1:20:0.01 is 0.1, 0.11, ... 19.99; or 0.1,1,10.  [default: 201 values "
+            "from 0.01 to 100, evenly on the logarithmic scale]",
+        ),
+    ] = None,
+    kernel: Annotated[str | None, typer.Option(help="For svm: rbf or linear.  [default: rbf]")] = None,
+    grid: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help='For other estimators: lists of values, such as {"C": [0.1, 1, 10]}.'),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="The certificate fails with at most this probability.")] = 0.05,
+    distance: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="kl, pinsker, ch, linear or squared; given again, delta is divided and the smallest bound used.  "
+            "[default: kl]"
+        ),
+    ] = None,
+    split: Annotated[
+        str, typer.Option(help="shared: one training and validation part; independent: for each classifier its own.")
+    ] = "shared",
+    validation_size: Annotated[
+        str, typer.Option(metavar="SIZE", help="Fraction or number of examples that only count errors.")
+    ] = "0.5",
+    seed: Annotated[int, typer.Option(help="Seed of all random choices; fix it before you look.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Keep finished work here, and go on from it after a break.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(metavar="MODEL", help="Save the model for pacbayes predict.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="OUT.html", help="Write a page for who relies on it and who checks it.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+) -> None:
+    """Train many classifiers, find the best posterior over them, and print what is guaranteed.
+
+    One part of the examples trains a classifier for every lambda (or setting); the other counts their errors. The
+    posterior with the smallest PAC-Bayesian bound is found, with proof, and its certificate printed. Nothing that is
+    learnt, encoding and imputation included, sees the examples that count errors.
+    """
+    from pacbayes.cli.data import Choices, read_data, read_test
+    from pacbayes.cli.model import Wanted, check_outputs, make_model
+    from pacbayes.cli.show import Note, warnings_as_notes
+
+    note = Note(quiet)
+    choices = Choices(target, tuple(drop or ()), tuple(categorical or ()), tuple(missing or ()))
+    wanted = Wanted(
+        estimator,
+        lambdas,
+        kernel,
+        grid,
+        delta,
+        tuple(distance or ("kl",)),
+        split,
+        validation_size,
+        seed,
+        jobs,
+        checkpoint,
+    )
+    wanted.check()
+    rows = read_data(data, dataset, choices)
+    check_outputs({"--save": save, "--report": report})
+    tested = None if test is None else read_test(test, rows, choices)
+    for line in rows.notes:
+        note(line)
+    # Only now, when there is work for it: all that was refused so far is refused at once.
+    from joblib import parallel_config
+
+    from pacbayes.report.tables import observe
+
+    # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
+    with warnings_as_notes(note), parallel_config(backend="threading"):
+        model = make_model(wanted, rows.columns).fit(rows.X, rows.y)
+        observed = None if tested is None else observe(model, *tested)
+    _print(model, rows, observed, wanted, json, note)
+    if save is not None:
+        from pacbayes.estimators.saving import save as save_model
+
+        note(f"Model saved in {save} (SHA-256 {save_model(model, save)}).")
+    if report is not None:
+        from pacbayes.report.html import write_report
+
+        title = f"Certificate for {rows.name}"
+        write_report(model, report, title=title, notes=rows.notes, test=tested, data=(rows.X, rows.y))
+        note(f"Report written to {report}.")
+
+
+def _print(model: Any, rows: "Data", observed: "Observed | None", wanted: Any, json: bool, note: Any) -> None:
+    from pacbayes.cli.show import print_json, print_tables
+    from pacbayes.report.tables import bounds_table, carriers, carriers_table, certificate_table, five_bounds
+
+    bounds, weights = five_bounds(model), carriers(model)
+    if json:
+        from pacbayes.cli.as_json import certified_as_dict
+
+        print_json(certified_as_dict(model, rows, observed, wanted, bounds, weights))
+        return
+    note("")
+    note(str(model.certificates_["stochastic"]))
+    note(_role(model))
+    note("")
+    tables = [certificate_table(model, observed), bounds_table(model, bounds), carriers_table(model, weights)]
+    print_tables(tables, note)
+
+
+def _role(model: Any) -> str:
+    number, posterior, tried = len(model.classifiers_), model.posterior_, len(model._distances)
+    how = f"distance {posterior.distance}" if tried == 1 else f"the best of {tried} distances, {posterior.distance}"
+    how += f", delta {model._level:g}; {model.classifiers_.m} validation examples"
+    if number == 1:
+        return f"There is a single classifier ({how})."
+    return f"Of {number} classifiers one is drawn for every new example, with the posterior weights below ({how})."

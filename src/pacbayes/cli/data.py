@@ -1,0 +1,169 @@
+"""From the arguments that name data to rows, labels and what a person should know about both."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from pacbayes.bounds.validation import check_choice
+from pacbayes.datasets.columns import Columns, check_classes, fit_columns, read_columns
+from pacbayes.datasets.facts import DATASETS
+from pacbayes.datasets.files import divide_columns, listed, read_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How to read a file."""
+
+    target: str | None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows to certify with; columns are float64 or objects."""
+
+    name: str
+    X: "pd.DataFrame"
+    y: NDArray[Any]
+    class_names: list[str]
+    columns: Columns
+    target: str
+    notes: list[str]
+
+
+def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
+    """Return the rows of a file, or of a named data set."""
+    if path is not None:
+        if dataset is not None:
+            raise ValueError(f"give a file or --dataset, not both: got {str(path)!r} and {dataset!r}")
+        return _read_path(path, choices)
+    if choices.target is not None or choices.drop or choices.categorical or choices.missing:
+        raise ValueError("--target, --drop, --categorical and --missing are for a file: certify data.csv ...")
+    return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
+
+
+def _read_named(name: str) -> Data:
+    from pacbayes.datasets.load import load_dataset
+
+    bunch = load_dataset(name, as_frame=True)
+    facts = DATASETS[name]
+    features = tuple(bunch.feature_names)
+    notes = [f"Data set {name}: {facts.title}; {_sizes(bunch.data, bunch.target_names)}."]
+    columns = Columns(features, (), {})
+    y = bunch.target.to_numpy()
+    return Data(name, bunch.data, y, [str(one) for one in bunch.target_names], columns, "target", notes)
+
+
+def _read_path(path: Path, choices: Choices) -> Data:
+    frame = _without(read_frame(path, choices.missing), choices, path)
+    target = str(frame.columns[-1]) if choices.target is None else choices.target
+    features, y = divide_columns(frame, choices.target, path)
+    check_classes(y, target)
+    columns, X = read_columns(features, choices.categorical)
+    names = [str(one) for one in sorted(set(y.tolist()))]
+    notes = [f"{path}: {_sizes(X, names)}."]
+    if choices.target is None:
+        notes.append(f"The class is the last column, {target!r} (--target names another).")
+    notes += _describe(columns)
+    return Data(str(path), X, y, names, columns, target, notes)
+
+
+def _without(frame: "pd.DataFrame", choices: Choices, path: Path) -> "pd.DataFrame":
+    unknown = [name for name in choices.drop if name not in frame.columns]
+    if unknown:
+        raise ValueError(f"--drop must name columns of {str(path)!r}, got {listed(unknown)}")
+    if choices.target is not None and choices.target in choices.drop:
+        raise ValueError(f"--drop must not name the target, got {choices.target!r}")
+    return frame.drop(columns=list(choices.drop))
+
+
+def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
+    """Return the rows and labels of a test file with the columns of the data that are certified."""
+    frame = read_frame(path, choices.missing)
+    if data.target not in frame.columns:
+        raise ValueError(f"the test file {str(path)!r} must have the class in a column {data.target!r}")
+    features, labels = divide_columns(frame, data.target, path)
+    if (labels.dtype.kind in "biuf") != (data.y.dtype.kind in "biuf"):
+        raise ValueError(
+            f"column {data.target!r} of the test file {str(path)!r} must hold classes like {data.y[0]!s}, got "
+            f"{labels[0]!s}"
+        )
+    X = fit_columns(features, data.columns, repr(str(path)))[list(data.X.columns)]
+    if data.columns.plain and X.isna().to_numpy().any():
+        raise ValueError(_lacks(X, str(path)))
+    return X, labels
+
+
+def read_new(path: Path, model: Any, missing: tuple[str, ...]) -> "tuple[pd.DataFrame, list[str]]":
+    """Return the rows of a file in the form a fitted model takes, and what a person should know about them."""
+    frame = read_frame(path, missing)
+    wanted = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
+    expected = getattr(model, "n_features_in_", len(wanted))
+    if len(wanted) != expected:
+        raise ValueError(
+            f"{str(path)!r} must have the {expected} columns the model was trained with (their names were not saved), "
+            f"got {len(wanted)}"
+        )
+    columns = _columns_of(model, wanted)
+    if columns is None:  # somebody's own pipeline: it knows what it takes
+        absent = [name for name in wanted if name not in frame.columns]
+        if absent:
+            raise ValueError(f"{str(path)!r} lacks the columns {listed(absent)}, which the model was trained with")
+        return frame[wanted], []
+    X = fit_columns(frame, columns, repr(str(path)))[wanted]
+    if columns.plain and X.isna().to_numpy().any():
+        raise ValueError(_lacks(X, str(path)))
+    unused = [name for name in frame.columns if name not in wanted]
+    return X, [f"Columns not used: {listed(unused)}."] if unused else []
+
+
+def _columns_of(model: Any, names: list[str]) -> Columns | None:
+    """Return the types of a model's columns; None for a pipeline that was not made here."""
+    steps = getattr(getattr(model, "estimator", None), "named_steps", {})
+    prepare = getattr(model, "prepare", None) if not steps else steps.get("prepare")
+    if prepare is None:
+        plain = not steps or next(iter(steps)) in ("scale", "model")
+        return Columns(tuple(names), (), {}) if plain else None
+    parts = {name: tuple(columns) for name, _, columns in getattr(prepare, "transformers", [])}
+    if not parts or not parts.keys() <= {"numbers", "categories"}:
+        return None
+    # Any value may be missing: the transformer fills it in.
+    return Columns(parts.get("numbers", ()), parts.get("categories", ()), dict.fromkeys(names, 0))
+
+
+def _lacks(X: "pd.DataFrame", path: str) -> str:
+    row, column = (int(place[0]) for place in X.isna().to_numpy().nonzero())
+    return (
+        f"column {X.columns[column]!r} of {path!r} lacks a value in example {row + 1}, but the training data none: "
+        "nothing was learnt about missing values"
+    )
+
+
+def _sizes(X: "pd.DataFrame", classes: Any) -> str:
+    shown = ", ".join(_short(str(name)) for name in list(classes)[:5]) + (", ..." if len(classes) > 5 else "")
+    return f"{len(X)} examples, {X.shape[1]} features, {len(classes)} classes ({shown})"
+
+
+def _describe(columns: Columns) -> list[str]:
+    kinds = f"{len(columns.numeric)} numeric columns, {len(columns.categorical)} categorical"
+    if columns.categorical:
+        kinds += f" ({listed(list(columns.categorical), 5)})"
+    if columns.plain:
+        return [f"{kinds}, no missing values."]
+    lines = [f"{kinds}; {sum(columns.missing.values())} missing values in {len(columns.missing)} columns."]
+    lines.append(
+        "Learnt on the training part only: medians for missing numbers, one column per category (a missing value is "
+        "one of them)."
+    )
+    return lines
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 20 else f"{text[:17]}..."

@@ -1,0 +1,121 @@
+"""From the arguments of `pacbayes certify` to an unfitted estimator."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.validation import check_choice, check_level
+from pacbayes.cli.lambdas import parse_lambdas
+from pacbayes.datasets.columns import Columns, preparation
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user asked for."""
+
+    estimator: str
+    lambdas: str | None
+    kernel: str | None
+    grid: Path | None
+    delta: float
+    distances: tuple[str, ...]
+    split: str
+    validation_size: str
+    seed: int
+    jobs: int | None
+    checkpoint: Path | None
+
+    def check(self) -> None:
+        """Raise before any work, in the words of the command line."""
+        check_level(self.delta)
+        for name in self.distances:
+            get_distance(name)
+        check_choice("--split", self.split, ("shared", "independent"))
+        check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear"))
+        self.size()
+        if self.lambdas is not None:
+            parse_lambdas(self.lambdas)
+        if self.seed < 0:
+            raise ValueError(f"--seed must not be negative, got {self.seed}")
+        if self.jobs is not None and self.jobs < 1:
+            raise ValueError(f"--jobs must be at least 1, got {self.jobs}")
+        svm = self.estimator == "svm"
+        if svm and self.grid is not None:
+            raise ValueError("--grid is for other estimators; the grid of svm is --lambdas")
+        if not svm and (self.lambdas is not None or self.kernel is not None):
+            raise ValueError(f"--lambdas and --kernel are for svm; the grid of {self.estimator} is --grid FILE.json")
+        if svm and self.checkpoint is not None and self.split == "shared":
+            raise ValueError(
+                "--checkpoint is for --split independent and for other estimators: the machines of a shared split are "
+                "trained as one"
+            )
+
+    def size(self) -> float | int:
+        """Return the validation size: a number of examples, or a fraction."""
+        try:
+            return int(self.validation_size)
+        except ValueError:
+            pass
+        try:
+            return float(self.validation_size)
+        except ValueError:
+            raise ValueError(
+                f"--validation-size must be a fraction or a number of examples, got {self.validation_size!r}"
+            ) from None
+
+
+def make_model(wanted: Wanted, columns: Columns) -> Any:
+    """Return an unfitted estimator for columns of these types."""
+    from pacbayes.estimators.by_name import classifier_by_name
+    from pacbayes.estimators.classifier import StochasticClassifier
+    from pacbayes.estimators.svc import DEFAULT_LAMBDAS, StochasticSVC
+
+    prepare = preparation(columns)
+    common: dict[str, Any] = {
+        "split": wanted.split,
+        "validation_size": wanted.size(),
+        "distance": wanted.distances[0] if len(wanted.distances) == 1 else list(wanted.distances),
+        "delta": wanted.delta,
+        "random_state": wanted.seed,
+        "checkpoint": None if wanted.checkpoint is None else str(wanted.checkpoint),
+    }
+    if wanted.estimator != "svm":
+        pipeline, grid = classifier_by_name(wanted.estimator, _read_grid(wanted.grid), prepare)
+        return StochasticClassifier(pipeline, grid, n_jobs=wanted.jobs or -1, **common)
+    lambdas = list(DEFAULT_LAMBDAS) if wanted.lambdas is None else parse_lambdas(wanted.lambdas)
+    kernel = wanted.kernel or "rbf"
+    if prepare is None or wanted.split == "shared":
+        return StochasticSVC(lambdas, kernel=kernel, prepare=prepare, n_jobs=wanted.jobs, **common)
+    # With independent splits each machine prepares the rows it is trained on, all over again.
+    from sklearn.pipeline import Pipeline
+
+    from pacbayes.classifiers.svm_classifier import SVMClassifier
+
+    pipeline = Pipeline([("prepare", prepare), ("model", SVMClassifier(kernel=kernel))])
+    return StochasticClassifier(pipeline, {"model__lam": lambdas}, n_jobs=wanted.jobs or -1, **common)
+
+
+def _read_grid(path: Path | None) -> Any:
+    if path is None:
+        return None
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"--grid: cannot read {str(path)!r}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise ValueError(f"--grid: {str(path)!r} is not JSON: {error}") from None
+
+
+def check_outputs(outputs: dict[str, Path | None]) -> None:
+    """Raise before any work if an output could not be written."""
+    from pacbayes.classifiers.file_write import check_can_write
+
+    for name, path in outputs.items():
+        if path is not None:
+            check_can_write(name, path)
+    if outputs.get("--report") is not None:
+        from pacbayes.report.html import check_can_render
+
+        check_can_render()

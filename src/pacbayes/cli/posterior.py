@@ -1,0 +1,97 @@
+"""`pacbayes posterior`: the best posterior over classifiers whose risks are in a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXAMPLES = (
+    "pacbayes posterior risks.csv --m 250",
+    "pacbayes posterior errors.csv --m 250 --column errors --counts --distance linear --json",
+)
+
+
+def posterior(
+    risks: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file, one row for each classifier.")],
+    m: Annotated[int, typer.Option("--m", help="The number of validation examples behind each risk.")],
+    column: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the risks.  [default: risk, or the only one]")
+    ] = None,
+    counts: Annotated[bool, typer.Option("--counts", help="The column holds errors out of m, not risks.")] = False,
+    prior: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the prior weights.  [default: uniform]")
+    ] = None,
+    distance: Annotated[str, typer.Option(help="kl, pinsker, ch, linear or squared.")] = "kl",
+    delta: Annotated[float, typer.Option(help="The bound fails with at most this probability.")] = 0.05,
+    constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
+    method: Annotated[str, typer.Option(help="certified, fixed-point, ordered-subsets, ipopt or ccp.")] = "certified",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+) -> None:
+    """Print the posterior with the smallest PAC-Bayesian bound: one line for each classifier, its risk and weight."""
+    from pacbayes.bounds.validation import check_sample_size
+    from pacbayes.cli.show import Note, print_json, print_tables
+    from pacbayes.datasets.files import read_frame
+    from pacbayes.posteriors.optimal import optimal_posterior
+    from pacbayes.report.tables import TextTable
+
+    size = check_sample_size(m)
+    frame = read_frame(risks)
+    values = _risks(frame, risks, column, counts, size)
+    weights = None if prior is None else read_column(frame, prior, risks, "--prior")
+    found = optimal_posterior(
+        values, size, distance=distance, delta=delta, prior=weights, constant=constant, method=method
+    )
+    note = Note(quiet)
+    if json:
+        print_json({name: value for name, value in found.to_dict().items() if name != "details"})
+        return
+    note(repr(found))
+    rows = tuple(
+        (str(i), repr(float(risk)), repr(float(weight)))
+        for i, (risk, weight) in enumerate(zip(values, found.weights, strict=True))
+    )
+    print_tables([TextTable("Posterior", ("classifier", "risk", "weight"), rows)], note)
+
+
+def _risks(frame: "pd.DataFrame", path: Path, column: str | None, counts: bool, m: int) -> Any:
+    """Return the risks in a file; counts of errors become risks that are never below the exact quotient."""
+    import numpy as np
+
+    from pacbayes.classifiers.risks import risks_of_errors
+
+    name = column or (str(frame.columns[0]) if frame.shape[1] == 1 else "risk")
+    values = read_column(frame, name, path, "--column")
+    if not counts:
+        if (values > 1.0).any():
+            raise ValueError(
+                f"risks must lie in [0, 1], got {values.max():g} in column {name!r}; if these are numbers of errors, "
+                "add --counts"
+            )
+        return values
+    if not (np.isfinite(values) & (values >= 0.0) & (values <= m) & (values == np.floor(values))).all():
+        bad = values[~(np.isfinite(values) & (values >= 0.0) & (values <= m) & (values == np.floor(values)))][0]
+        raise ValueError(f"--counts: column {name!r} must hold whole numbers from 0 to m = {m}, got {bad:g}")
+    return risks_of_errors(values.astype(np.int64), m)
+
+
+def read_column(frame: "pd.DataFrame", name: str, path: Path, option: str) -> Any:
+    """Return a column of numbers, or raise if it is absent, holds anything else or lacks a value."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    from pacbayes.datasets.files import listed
+
+    if name not in frame.columns:
+        raise ValueError(
+            f"{option} must name a column of {str(path)!r}, got {name!r}; its columns are {listed(list(frame.columns))}"
+        )
+    series = frame[name]
+    if is_bool_dtype(series) or not is_numeric_dtype(series):
+        raise ValueError(f"column {name!r} of {str(path)!r} must hold numbers")
+    if series.isna().any():
+        place = int(series.isna().to_numpy().argmax())
+        raise ValueError(f"column {name!r} of {str(path)!r} lacks a value in row {place + 1}")
+    return series.to_numpy(dtype="float64")

@@ -1,0 +1,86 @@
+"""`pacbayes predict`: the labels a saved model gives new examples."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+EXAMPLES = (
+    "pacbayes predict model.pacbayes new.csv",
+    "pacbayes predict model.pacbayes new.csv --voting majority --shares --out predicted.csv",
+)
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="What pacbayes certify --save wrote.")],
+    data: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file with the columns of the training data.")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write here.  [default: stdout]")] = None,
+    voting: Annotated[
+        str | None,
+        typer.Option(
+            help="stochastic: a classifier drawn for each example; majority: their weighted vote; best: a single one.  "
+            "[default: as saved, stochastic]"
+        ),
+    ] = None,
+    shares: Annotated[
+        bool, typer.Option("--shares", help="Add the posterior weight that votes for each class.")
+    ] = False,
+    missing: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
+    ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            help="Load compiled parts of scikit-learn (trees) too: only for files whose origin you know.",
+        ),
+    ] = False,
+    sha256: Annotated[
+        str | None, typer.Option(metavar="DIGEST", help="What certify printed; any other file is refused.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+) -> None:
+    """Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr."""
+    from pacbayes.bounds.validation import check_choice
+    from pacbayes.certificates.certify import VOTINGS
+    from pacbayes.cli.data import read_new
+    from pacbayes.cli.model import check_outputs
+    from pacbayes.cli.show import Note, warnings_as_notes
+    from pacbayes.estimators.saving import UntrustedTypesError, load
+
+    if voting is not None:
+        check_choice("--voting", voting, VOTINGS)
+    check_outputs({"--out": out})
+    note = Note(quiet)
+    try:
+        loaded = load(model, sha256=sha256, trusted=["sklearn."] if trust else [])
+    except UntrustedTypesError as error:
+        raise ValueError(
+            f"{str(error).partition('. If you')[0]}; if you know where the file comes from, add --trust"
+        ) from None
+    if voting is not None:
+        loaded.set_params(voting=voting)
+    rows, notes = read_new(data, loaded, tuple(missing or ()))
+    with warnings_as_notes(note):
+        text = _predicted(loaded, rows, shares)
+    if out is None:
+        print(text, end="")
+    else:
+        from pacbayes.classifiers.file_write import write_file
+
+        write_file(out, text.encode())
+        notes.append(f"{len(rows)} predictions written to {out}.")
+    for line in [*notes, str(loaded.certificate_)]:
+        note(line)
+
+
+def _predicted(model: Any, rows: Any, shares: bool) -> str:
+    """Return the predictions as CSV text."""
+    import pandas as pd
+
+    given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
+    table: dict[str, Any] = {"predicted": model.predict(given)}
+    if shares:
+        votes = model.vote_share(given)
+        table |= {f"share of {name}": votes[:, i] for i, name in enumerate(model.classes_)}
+    return pd.DataFrame(table).to_csv(index=False, lineterminator="\n")

@@ -1,0 +1,47 @@
+"""Running commands: in this process, or as a process of their own."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from pacbayes.cli.app import main
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def error(self):
+        """The one line that says what went wrong; anything more, or a traceback, fails."""
+        lines = [line for line in self.err.splitlines() if line.startswith("pacbayes: ")]
+        assert len(lines) == 1, self.err
+        assert self.err.splitlines()[-1] == lines[0]
+        assert "Traceback" not in self.err + self.out
+        return lines[0]
+
+
+def in_process(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return Done(ended.value.code or 0, captured.out, captured.err)
+
+
+def as_process(*arguments, stdout=subprocess.PIPE, **environment):
+    command = [sys.executable, "-m", "pacbayes", *(str(argument) for argument in arguments)]
+    done = subprocess.run(
+        command,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+        check=False,
+        timeout=300,
+    )
+    return Done(done.returncode, done.stdout or "", done.stderr)

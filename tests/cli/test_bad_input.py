@@ -1,0 +1,275 @@
+"""Bad files and bad arguments: exit code 2 and one helpful line, or it works; never a traceback or half a file."""
+
+import errno
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from tests.cli.bad_files import GOOD, REFUSED, TAKEN, good
+from tests.cli.running import as_process, in_process
+
+QUICK = ["--lambdas", "0.1,1"]
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "good.csv"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+def refused(done, message):
+    assert done.code == 2, done
+    assert re.search(message, done.error), done.error
+    assert done.out == ""
+
+
+def files(folder):
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_file_is_refused(case, tmp_path, capsys):
+    write, message = REFUSED[case]
+    path = write(tmp_path)
+    before = files(tmp_path)
+    outputs = ["--save", tmp_path / "model", "--report", tmp_path / "report.html"]
+    refused(in_process(["certify", path, *QUICK, *outputs], capsys), message)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("case", TAKEN)
+def test_file_is_taken(case, tmp_path, capsys):
+    path = TAKEN[case](tmp_path)
+    done = in_process(["certify", path, *QUICK, "--json"], capsys)
+    assert done.code == 0, done.err
+    assert 0.0 < json.loads(done.out)["certificates"]["stochastic"]["bound"] <= 1.0
+
+
+ARGUMENTS = {
+    "--dataset iris": "unknown --dataset 'iris'; known are",
+    "{data} --dataset wdbc": "give a file or --dataset, not both",
+    "--target kind": "are for a file",
+    "{data} --target z": "target must be a column of .*, got 'z'; its columns are 'a', 'b', 'kind'",
+    "{data} --delta 0": "delta must be strictly between 0 and 1",
+    "{data} --delta 1.5": "delta must be strictly between 0 and 1",
+    "{data} --delta nan": "delta must be strictly between 0 and 1",
+    "{data} --delta little": "--delta",
+    "{data} --distance chi2": "chi2.*known are kl, pinsker",
+    "{data} --distance kl --distance kl": "must not name one twice",
+    "{data} --lambdas 1:2": "START:STOP:STEP",
+    "{data} --lambdas 2:1:0.1": "STOP above START",
+    "{data} --lambdas -1,2": "positive",
+    "{data} --lambdas 0:1:0.1": "positive",
+    "{data} --lambdas 1e-400,1": "positive",
+    "{data} --lambdas nan,1": "START:STOP:STEP",
+    "{data} --lambdas 1:2:1e-9": "at most 100000 values",
+    "{data} --lambdas many": "START:STOP:STEP",
+    "{data} --kernel poly": "unknown --kernel 'poly'; known are rbf, linear",
+    "{data} --split half": "unknown --split 'half'",
+    "{data} --validation-size 1.5": "strictly between 0 and 1",
+    "{data} --validation-size 0.01": "at least two training and two validation",
+    "{data} --validation-size 600": "between 1 and 59 rows",
+    "{data} --validation-size half": "fraction or a number",
+    "{data} --seed -1": "--seed must not be negative",
+    "{data} --jobs 0": "--jobs must be at least 1",
+    "{data} --estimator magic": "must be svm, logistic, forest, boosting or the full name",
+    "{data} --estimator os.system": "under sklearn",
+    "{data} --estimator sklearn.os.System": "under sklearn",
+    "{data} --estimator sklearn.linear_model.LinearRegression": "must be a classifier",
+    "{data} --estimator sklearn.ensemble.VotingClassifier": "cannot be made without further arguments",
+    "{data} --estimator logistic --kernel linear": "are for svm",
+    "{data} --grid {data}": "the grid of svm is --lambdas",
+    "{data} --estimator logistic --grid {folder}/none.json": "cannot read .*none.json': No such file",
+    "{data} --estimator logistic --grid {data}": "is not JSON",
+    "{data} --checkpoint {folder}/kept": "trained as one",
+    "{data} --estimator logistic --checkpoint {data}": "checkpoint must be a directory",
+    "{data} --test {folder}/none.csv": "no such file",
+    "{data} --drop z": "--drop must name columns",
+    "{data} --target kind --drop kind": "must not name the target",
+    "{data} --drop a --drop b": "at least one feature",
+    "{data} --categorical z": "--categorical must name columns of the features",
+    "{data} --save {folder}/none/model": "--save: cannot write .*: there is no folder",
+    "{data} --report {folder}": "--report: cannot write .*: it is a folder",
+    "{data} --report /proc/report.html": "--report: cannot write",
+    "{data} --speed 9": "[Nn]o such option",
+    "{data} more.csv": "unexpected extra argument",
+}
+
+
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+def test_arguments_of_certify_are_refused(arguments, data, tmp_path, capsys):
+    before = files(tmp_path)
+    words = [word.format(data=data, folder=tmp_path) for word in arguments.split()]
+    refused(in_process(["certify", *words], capsys), ARGUMENTS[arguments])
+    assert files(tmp_path) == before
+
+
+GRIDS = {
+    '{"depth": [1]}': "names 'depth', which DecisionTreeClassifier does not have; it has",
+    '{"max_depth": 3}': "list of at least one value",
+    '{"max_depth": []}': "list of at least one value",
+    "[1, 2]": "must be an object",
+    "[]": "must be an object",
+    '{"max_depth": [-1]}': "could not be fitted",
+    '{"max_depth": ["deep"]}': "could not be fitted",
+    '{"criterion": [{"a": 1}]}': "could not be fitted",
+}
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_grids_are_refused(grid, data, tmp_path, capsys):
+    path = tmp_path / "grid.json"
+    path.write_text(grid, encoding="utf-8")
+    words = ["certify", data, "--estimator", "sklearn.tree.DecisionTreeClassifier", "--grid", path, "--quiet"]
+    refused(in_process(words, capsys), GRIDS[grid])
+
+
+TESTS = {
+    "a,b\n1,2\n": "must have the class in a column 'kind'",
+    "a,kind\n1,yes\n": "lacks the columns 'b'",
+    "a,b,kind\n1,2,3\n": "must hold classes like (yes|no), got 3",
+    "a,b,kind\nx,2,yes\n": "column 'a' of .* must hold numbers, got 'x' in example 1",
+    "a,b,kind\n,2,yes\n": "column 'a' of .* lacks a value in example 1",
+    "a,b,kind\ninf,2,yes\n": "finite",
+    "a,b,kind\n1,2,\n": "needs a class",
+}
+
+
+@pytest.mark.parametrize("text", TESTS)
+def test_test_files_are_refused(text, data, tmp_path, capsys):
+    path = tmp_path / "test.csv"
+    path.write_text(text, encoding="utf-8")
+    refused(in_process(["certify", data, "--target", "kind", *QUICK, "--test", path], capsys), TESTS[text])
+
+
+OTHERS = {
+    "": "",
+    "fly": "[Nn]o such command",
+    "predict {folder}/none {data}": "No such file",
+    "predict {data} {data}": "is not a model saved by pacbayes",
+    "predict {data}": "[Mm]issing argument",
+    "posterior {data}": "[Mm]issing option '--m'",
+    "posterior {data} --m 0": "m must be at least 1",
+    "posterior {data} --m 10": "--column must name a column of .*, got 'risk'; its columns are 'a', 'b', 'kind'",
+    "posterior {data} --m 10 --column kind": "must hold numbers",
+    "posterior {data} --m 10 --column b": "if these are numbers of errors, add --counts",
+    "posterior {data} --m 5 --column b --counts": "whole numbers from 0 to m = 5",
+    "posterior {data} --m 10 --column b --counts --prior a": "prior must be finite and non-negative",
+    "posterior {data} --m 10 --column b --counts --prior z": "--prior must name a column",
+    "posterior {data} --m 10 --column b --counts --method magic": "magic",
+    "bound --m 10": "or both --risk and --kl",
+    "bound --risk 0.1 --kl 1": "[Mm]issing option '--m'",
+    "bound --m 10 --risk 2 --kl 1": r"--risk must lie in \[0, 1\]",
+    "bound --m 10 --risk 0.1 --kl nan": "--kl must be a number of at least 0",
+    "bound --m 10 --risk 0.1 --kl 1 --constant new": "unknown --constant 'new'",
+    "bound {data} --m 10 --risk 0.1": "not both",
+    "bound {data} --m 10": "its columns are",
+    "bound {folder} --m 10": "got the folder",
+}
+
+
+@pytest.mark.parametrize("arguments", [words for words in OTHERS if words])
+def test_other_commands_refuse(arguments, data, tmp_path, capsys):
+    words = [word.format(data=data, folder=tmp_path) for word in arguments.split()]
+    refused(in_process(words, capsys), OTHERS[arguments])
+
+
+@pytest.mark.parametrize("option", ["--save", "--report"])
+def test_full_disk_leaves_nothing_and_keeps_what_was_there(option, data, tmp_path, capsys, monkeypatch):
+    path = tmp_path / "out"
+    path.write_text("what was there", encoding="utf-8")
+    before = files(tmp_path)
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    done = in_process(["certify", data, *QUICK, option, path], capsys)
+    assert done.code == 2
+    assert "No space left on device" in done.error
+    assert files(tmp_path) == before
+    assert path.read_text(encoding="utf-8") == "what was there"
+
+
+def test_file_that_may_not_be_read(data, capsys, monkeypatch):
+    import pandas as pd
+
+    def forbidden(*args, **kwargs):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(data))
+
+    monkeypatch.setattr(pd, "read_csv", forbidden)
+    refused(in_process(["certify", data], capsys), "Permission denied: .*good.csv")
+
+
+def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypatch):
+    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
+    done = in_process(["certify"], capsys)
+    assert done.code == 1
+    assert "this should not happen: KeyError: 'key'. Please report it" in done.error
+
+
+def test_what_nobody_foresaw_has_a_traceback_on_request(capsys, monkeypatch):
+    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
+    monkeypatch.setenv("PACBAYES_DEBUG", "1")
+    from pacbayes.cli.app import main
+
+    with pytest.raises(KeyError):
+        main(["certify"])
+
+
+# As real processes: what only the end of a process shows.
+
+
+@pytest.mark.parametrize("case", ["empty", "binary", "UTF-16", "dates"])
+def test_process_refuses_a_file(case, tmp_path):
+    write, message = REFUSED[case]
+    refused(as_process("certify", write(tmp_path), "--save", tmp_path / "model"), message)
+    assert not (tmp_path / "model").exists()
+
+
+def test_process_refuses_arguments():
+    refused(as_process("certify", "--delta", "2"), "delta must be strictly between 0 and 1")
+    refused(as_process("bound", "--m", "ten"), "--m")
+
+
+def test_process_with_a_full_disk_for_a_model(data):
+    done = as_process("certify", data, *QUICK, "--save", "/dev/full", "--quiet")
+    assert done.code == 2
+    assert "No space left on device" in done.error
+    assert os.path.exists("/dev/full")
+
+
+def test_process_with_a_full_disk_for_its_output(data):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = as_process("certify", data, *QUICK, "--quiet", stdout=full)
+    assert done.code == 2
+    assert "No space left on device" in done.error
+
+
+def test_process_whose_reader_has_seen_enough(data, tmp_path):
+    import sys
+
+    command = [sys.executable, "-m", "pacbayes", "datasets"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may read and write everything")
+def test_process_without_permission(data, tmp_path):
+    data.chmod(0)
+    refused(as_process("certify", data), "Permission denied")
+    tmp_path.chmod(0o500)
+    try:
+        refused(as_process("certify", "--save", tmp_path / "model"), "cannot write")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_more_than_sixty():
+    assert len(REFUSED) + len(TAKEN) + len(ARGUMENTS) + len(GRIDS) + len(TESTS) + len(OTHERS) > 60
+    assert len(good()) == 60

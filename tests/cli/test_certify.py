@@ -1,0 +1,215 @@
+"""`pacbayes certify`: the numbers of the library, where a person or a pipe expects them."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from tests.classifiers.test_preparing import mixed
+from tests.cli.bad_files import good
+from tests.cli.running import in_process
+from tests.report.page import Page
+
+from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
+from pacbayes.certificates.certificate import percent_up
+from pacbayes.cli.lambdas import parse_lambdas
+
+QUICK = ["--lambdas", "0.05:0.5:0.05"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    good(200).to_csv(tmp_path / "data.csv", index=False)
+    good(260)[200:].to_csv(tmp_path / "new.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture
+def mixed_file(tmp_path):
+    _, X, y = mixed(200)
+    X.assign(kind=y).to_csv(tmp_path / "mixed.csv", index=False)
+    return tmp_path / "mixed.csv"
+
+
+def as_json(arguments, capsys):
+    done = in_process([*arguments, "--json"], capsys)
+    assert done.code == 0, done.err
+    return json.loads(done.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def test_without_arguments_it_is_the_default_estimator_on_wdbc(capsys):
+    found = as_json(["certify"], capsys)
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = StochasticSVC(random_state=0).fit(X, y)
+    assert found["certificate"] == str(clf.certificate_)
+    for voting, certificate in clf.certificates_.items():
+        assert found["certificates"][voting]["bound"] == certificate.bound
+    assert found["data"]["classes"] == ["malignant", "benign"]
+    risks, m = clf.classifiers_.risks, clf.classifiers_.m
+    assert [one["distance"] for one in found["bounds"]] == list(DISTANCES)
+    for one in found["bounds"]:
+        assert one["bound"] == pytest.approx(optimal_posterior(risks, m, distance=one["distance"]).bound, rel=1e-9)
+    assert found["baselines"]["hold-out"]["bound"] == clf.certificate_.baselines["hold-out"].bound
+    assert sum(carrier["weight"] for carrier in found["weights"]) == pytest.approx(1.0)
+    assert sum(carrier["number"] for carrier in found["weights"]) == np.count_nonzero(clf.posterior_.weights)
+
+
+def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
+    done = in_process(["certify", files / "data.csv", *QUICK, "--test", files / "new.csv"], capsys)
+    tables = [[line.split("\t") for line in table.splitlines()] for table in done.out.split("\n\n")]
+    assert [table[0][0] for table in tables] == ["classifier", "bound", "lambda"]
+    assert all(len(row) == len(table[0]) for table in tables for row in table)
+    assert [row[0] for row in tables[1][1:]] == [*DISTANCES, "Occam", "hold-out"]
+    assert tables[0][0][-1] == "test errors"
+    assert "With probability at least 95 % over the sample, the stochastic classifier errs on at most" in done.err
+    assert "Fix distance and delta before you look" in done.err
+    assert "The class is the last column, 'kind'" in done.err
+
+
+def test_quiet(files, capsys):
+    words = ["certify", files / "data.csv", *QUICK]
+    loud, quiet = in_process(words, capsys), in_process([*words, "--quiet"], capsys)
+    assert quiet.err == ""
+    assert quiet.out == loud.out != ""
+
+
+def test_observed_errors_are_those_of_the_saved_model(files, capsys):
+    words = ["certify", files / "data.csv", *QUICK, "--test", files / "new.csv", "--save", files / "model"]
+    found = as_json(words, capsys)
+    model, new = load(files / "model"), good(260)[200:]
+    assert found["test"]["rows"] == 60
+    for voting, errors in found["test"]["errors"].items():
+        predicted = model.set_params(voting=voting).predict(new[["a", "b"]])
+        assert errors == np.count_nonzero(predicted != new["kind"])
+
+
+def test_every_option_reaches_the_estimator(files, capsys):
+    options = {
+        "--delta": "0.1",
+        "--split": "independent",
+        "--validation-size": "70",
+        "--seed": "5",
+        "--kernel": "linear",
+    }
+    words = [word for pair in options.items() for word in pair]
+    found = as_json(["certify", files / "data.csv", *QUICK, *words, "--jobs", "1"], capsys)
+    clf = StochasticSVC(
+        parse_lambdas(QUICK[1]), kernel="linear", split="independent", validation_size=70, delta=0.1, random_state=5
+    ).fit(good(200)[["a", "b"]], good(200)["kind"])
+    assert found["certificates"]["stochastic"]["bound"] == clf.certificate_.bound
+    assert found["baselines"]["hold-out"]["bound"] is None
+    two = as_json(["certify", files / "data.csv", *QUICK, "--distance", "kl", "--distance", "linear"], capsys)
+    one = as_json(["certify", files / "data.csv", *QUICK], capsys)
+    assert two["certificates"]["stochastic"]["bound"] > one["certificates"]["stochastic"]["bound"]
+    assert "smallest of 2" in two["certificates"]["stochastic"]["theorem"]
+
+
+def test_mixed_columns_are_learnt_on_the_training_part(mixed_file, capsys):
+    done = in_process(["certify", mixed_file, *QUICK], capsys)
+    assert "2 numeric columns, 1 categorical ('colour')" in done.err
+    assert "Learnt on the training part only: medians for missing numbers, one column per category" in done.err
+    prepare, X, y = mixed(200)
+    clf = StochasticSVC(parse_lambdas(QUICK[1]), prepare=prepare, random_state=0).fit(X, y)
+    found = as_json(["certify", mixed_file, *QUICK], capsys)
+    assert found["certificates"]["stochastic"]["bound"] == clf.certificate_.bound
+
+
+def test_mixed_columns_with_independent_splits(mixed_file, tmp_path, capsys):
+    words = ["certify", mixed_file, "--lambdas", "0.1,1", "--split", "independent", "--save", tmp_path / "model"]
+    found = as_json(words, capsys)
+    assert found["settings"]["classifiers"] == 2
+    assert 0.0 < found["certificates"]["stochastic"]["bound"] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"),
+    [
+        ("logistic", {"C": [0.1, 1]}),
+        ("forest", {"n_estimators": [3, 5]}),
+        ("boosting", {"max_iter": [3, 5]}),
+        ("sklearn.naive_bayes.GaussianNB", [{"var_smoothing": [1e-9]}, {"var_smoothing": [0.1]}]),
+    ],
+)
+def test_other_estimators(name, grid, mixed_file, tmp_path, capsys):
+    (tmp_path / "grid.json").write_text(json.dumps(grid), encoding="utf-8")
+    words = ["certify", mixed_file, "--estimator", name, "--grid", tmp_path / "grid.json", "--save", tmp_path / "model"]
+    found = as_json(words, capsys)
+    assert found["settings"]["classifiers"] == 2
+    assert 0.0 < found["certificates"]["stochastic"]["bound"] < 1.0
+    done = in_process(["predict", tmp_path / "model", mixed_file, "--trust"], capsys)
+    assert done.code == 0, done.err
+    _, X, _ = mixed(200)
+    assert done.out.splitlines()[1:] == load(tmp_path / "model", trusted=["sklearn."]).predict(X).tolist()
+
+
+def test_categories_by_request_and_texts_for_missing_values(tmp_path, capsys):
+    frame = good(200).assign(code=["?", "7", "x", "7"] * 50)[["code", "a", "kind"]]
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    words = ["certify", tmp_path / "data.csv", *QUICK]
+    assert as_json([*words, "--categorical", "code"], capsys)["data"]["missing"] == {}
+    found = as_json([*words, "--categorical", "code", "--missing", "?"], capsys)
+    assert found["data"]["missing"] == {"code": 50}
+    assert as_json([*words, "--drop", "code"], capsys)["data"]["numeric"] == ["a"]
+
+
+def test_checkpoint_is_used_again(files, capsys):
+    words = ["certify", files / "data.csv", *QUICK, "--split", "independent", "--checkpoint", files / "kept"]
+    first = as_json(words, capsys)
+    stamps = {path: path.stat().st_mtime_ns for path in (files / "kept").glob("chunk*")}
+    assert stamps
+    assert as_json(words, capsys) == first
+    assert {path: path.stat().st_mtime_ns for path in (files / "kept").glob("chunk*")} == stamps
+
+
+def test_report_tells_the_same(files, capsys):
+    good(200).rename(columns={"a": "<script>alert(1)</script>"}).to_csv(files / "odd.csv", index=False)
+    report = files / "report.html"
+    words = ["certify", files / "odd.csv", *QUICK, "--report", report, "--target", "kind", "--test", files / "odd.csv"]
+    done = in_process(words, capsys)
+    page = Page(report.read_text(encoding="utf-8"))
+    assert page.text("sentence") in done.err
+    bounds = [line.split("\t")[2] for line in done.out.splitlines() if "\tstochastic classifier\t" in line]
+    assert [percent_up(float(value)) for value in page.column("table-bounds", "bound")[:5]] == bounds
+    assert page.text("headline").startswith("At most ")
+    facts = dict(page.table("table-facts-1")[1])
+    assert "<script>alert(1)</script>" in facts["names of columns"]
+    assert len(facts["SHA-256 of the rows"]) == 64
+    assert page.text("observed").startswith("On 200 test rows")
+    assert str(files / "odd.csv") in page.source
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_on_a_terminal(width, files):
+    words = ["certify", str(files / "data.csv"), *QUICK, "--test", str(files / "new.csv")]
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"COLUMNS": str(width), "TERM": "xterm"}
+    command = [sys.executable, "-m", "pacbayes", *words]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # the other end was closed
+                break
+            if not part:
+                break
+            shown += part
+    assert process.returncode == 0
+    text = _plain(shown.decode())
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert "errs on at most" in text
+    assert "Fix distance and delta" in text.replace("\n", " ")
+    # No cell is broken into two lines.
+    assert any(line.split()[:3] == ["best", "single", "classifier"] and "%" in line for line in text.splitlines())
+    assert any(line.split()[:3] == ["hold-out", "cross-validated", "classifier"] for line in text.splitlines())
+
+
+def _plain(text):
+    import re
+
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n")

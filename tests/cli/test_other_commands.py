@@ -1,0 +1,156 @@
+"""`predict`, `posterior`, `bound`, `--version`, and the examples in the help texts."""
+
+import csv
+import io
+import json
+import shlex
+
+import numpy as np
+import pytest
+from tests.cli.bad_files import good
+from tests.cli.running import in_process
+
+import pacbayes
+from pacbayes import DISTANCES, StochasticSVC, bound, optimal_posterior, save
+from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.cli import app
+from pacbayes.cli import bound as bound_command
+from pacbayes.cli import certify as certify_command
+from pacbayes.cli import posterior as posterior_command
+from pacbayes.cli import predict as predict_command
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.pacbayes"
+    frame = good(200)
+    clf = StochasticSVC([0.1, 1.0, 3.0], random_state=0).fit(frame[["a", "b"]], frame["kind"])
+    return clf, path, save(clf, path)
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("voting", ["stochastic", "majority", "best"])
+def test_predict(voting, model, tmp_path, capsys):
+    clf, path, digest = model
+    new = good(90)[60:]
+    # Another order of columns, and one that the model does not know.
+    new[["kind", "b", "a"]].to_csv(tmp_path / "new.csv", index=False)
+    words = ["predict", path, tmp_path / "new.csv", "--voting", voting, "--shares", "--sha256", digest]
+    done = in_process(words, capsys)
+    rows = rows_of(done.out)
+    expected = clf.set_params(voting=voting).predict(new[["a", "b"]])
+    assert [row["predicted"] for row in rows] == expected.tolist()
+    shares = np.array([[float(row["share of no"]), float(row["share of yes"])] for row in rows])
+    np.testing.assert_array_equal(shares, clf.vote_share(new[["a", "b"]]))
+    assert str(clf.certificate_) in done.err
+    assert "Columns not used: 'kind'" in done.err
+    in_process([*words, "--out", tmp_path / "out.csv"], capsys)
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == done.out
+
+
+def test_predict_refuses(model, tmp_path, capsys):
+    _, path, _ = model
+    cases = {
+        "a\n1\n": "lacks the columns 'b'",
+        "a,b\n1,x\n": "column 'b' of .*must hold numbers, got 'x' in example 1",
+        "a,b\n1,\n": "lacks a value in example 1",
+        "a,b\n1,inf\n": "finite",
+        "": "No columns",
+    }
+    for text, message in cases.items():
+        (tmp_path / "new.csv").write_text(text, encoding="utf-8")
+        done = in_process(["predict", path, tmp_path / "new.csv", "--out", tmp_path / "out.csv"], capsys)
+        assert done.code == 2
+        assert pytest.importorskip("re").search(message, done.error), done.error
+        assert not (tmp_path / "out.csv").exists()
+    good().to_csv(tmp_path / "new.csv", index=False)
+    for words, message in {
+        ("--voting", "loud"): "unknown --voting 'loud'; known are stochastic, majority, best",
+        ("--sha256", "0" * 64): "was changed after it was saved",
+        ("--out", str(tmp_path / "none" / "out.csv")): "there is no folder",
+    }.items():
+        done = in_process(["predict", path, tmp_path / "new.csv", *words], capsys)
+        assert done.code == 2
+        assert message in done.error
+
+
+def test_predict_with_a_model_made_without_names(tmp_path, capsys):
+    frame = good(200)
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(frame[["a", "b"]].to_numpy(), frame["kind"])
+    save(clf, tmp_path / "model")
+    frame[["a", "b"]].to_csv(tmp_path / "new.csv", index=False)
+    done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys)
+    assert [row["predicted"] for row in rows_of(done.out)] == clf.predict(frame[["a", "b"]].to_numpy()).tolist()
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys)
+    assert done.code == 2
+    assert "must have the 2 columns the model was trained with" in done.error
+
+
+def test_posterior(tmp_path, capsys):
+    errors = np.array([8, 9, 30, 12])
+    path = tmp_path / "risks.csv"
+    path.write_text("name,risk,errors,prior\n" + "".join(f"c{i},{k / 100},{k},0.25\n" for i, k in enumerate(errors)))
+    expected = optimal_posterior(errors / 100, 100, distance="pinsker", delta=0.1)
+    words = ["posterior", path, "--m", 100, "--distance", "pinsker", "--delta", 0.1]
+    done = in_process(words, capsys)
+    rows = [line.split("\t") for line in done.out.splitlines()]
+    assert rows[0] == ["classifier", "risk", "weight"]
+    np.testing.assert_array_equal([float(row[2]) for row in rows[1:]], expected.weights)
+    assert "Posterior(bound=" in done.err
+    counted = json.loads(
+        in_process([*words, "--column", "errors", "--counts", "--prior", "prior", "--json"], capsys).out
+    )
+    assert counted["bound"] == pytest.approx(expected.bound, rel=1e-12)
+    assert counted["lower_bound"] <= counted["bound"]
+
+
+def test_bound(tmp_path, capsys):
+    done = in_process(["bound", "--m", 250, "--risk", 0.05, "--kl", 1.5], capsys)
+    printed = dict(line.split("\t") for line in done.out.splitlines()[1:])
+    assert list(printed) == list(DISTANCES)
+    for name, text in printed.items():
+        exact = get_distance(name).bound_function(250, 0.05, "exact")(0.05, 1.5)
+        assert exact <= float(text) <= exact + 1e-6
+    path = tmp_path / "weights.csv"
+    path.write_text("risk,weight\n0.05,0.75\n0.1,0.25\n", encoding="utf-8")
+    words = ["bound", path, "--m", 250, "--distance", "linear", "--delta", 0.01, "--json"]
+    found = json.loads(in_process(words, capsys).out)
+    assert found["bounds"] == {"linear": bound([0.75, 0.25], [0.05, 0.1], 250, distance="linear", delta=0.01)}
+
+
+def test_version(capsys):
+    assert in_process(["--version"], capsys).out == f"pacbayes {pacbayes.__version__}\n"
+
+
+@pytest.fixture
+def example_files(tmp_path, monkeypatch, model):
+    monkeypatch.chdir(tmp_path)
+    frame = good(120).rename(columns={"kind": "class"})
+    frame.to_csv("data.csv", index=False)
+    frame[:20].to_csv("new.csv", index=False)
+    (tmp_path / "depths.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
+    (tmp_path / "risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
+    (tmp_path / "errors.csv").write_text("errors\n10\n20\n", encoding="utf-8")
+    (tmp_path / "weights.csv").write_text("risk,weight\n0.1,0.5\n0.2,0.5\n", encoding="utf-8")
+    (tmp_path / "model.pacbayes").write_bytes(model[1].read_bytes())
+
+
+EXAMPLES = [
+    (module, example)
+    for module in (app, certify_command, predict_command, posterior_command, bound_command)
+    for example in module.EXAMPLES
+]
+
+
+@pytest.mark.parametrize(("module", "example"), EXAMPLES, ids=[example for _, example in EXAMPLES])
+def test_examples_of_the_help_texts(module, example, example_files, capsys):
+    name, *words = shlex.split(example)
+    assert name == "pacbayes"
+    done = in_process(words, capsys)
+    assert done.code == 0, done.err
+    help_of = [] if module is app else [words[0]]
+    assert example in in_process([*help_of, "--help"], capsys).out

@@ -1,0 +1,57 @@
+"""Clone this repository into a temporary folder and run `make demo` and `make test` there, with an empty pip cache.
+
+    python tools/fresh_clone.py [TARGET ...]      targets of make; by default demo and test
+
+Only what is committed is cloned.  The folder is deleted at the end unless something failed.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# What a target must leave behind.
+PRODUCTS = {"demo": "demo/report.html"}
+
+
+def run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
+    """Run a command in a folder and stop everything if it fails."""
+    print(f"$ {' '.join(command)}", flush=True)
+    start = time.monotonic()
+    done = subprocess.run(command, cwd=folder, env=environment, check=False)
+    print(f"  exit {done.returncode} after {time.monotonic() - start:.0f} s", flush=True)
+    if done.returncode != 0:
+        sys.exit(f"failed: {' '.join(command)}; see {folder}")
+
+
+def main() -> None:
+    """Clone, make, look for the products."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("targets", nargs="*", default=["demo", "test"])
+    targets = parser.parse_args().targets
+    folder = Path(tempfile.mkdtemp(prefix="pacbayes-fresh-"))
+    clone = folder / "clone"
+    # Neither an active environment nor anything cached may help.
+    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    environment |= {
+        "PIP_CACHE_DIR": str(folder / "pip-cache"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "NUMBA_CACHE_DIR": str(folder / "numba-cache"),
+    }
+    run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(clone)], folder, environment)
+    for target in targets:
+        run(["make", target], clone, environment)
+        product = PRODUCTS.get(target)
+        if product is not None and not (clone / product).stat().st_size > 0:
+            sys.exit(f"make {target} left an empty {product}; see {clone}")
+    shutil.rmtree(folder)
+    print(f"make {' and '.join(targets)}: passed on a fresh clone")
+
+
+if __name__ == "__main__":
+    main()
