@@ -51,6 +51,7 @@ def test_what_is_no_classifier_is_refused(name):
         classifier_by_name(name)
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # scikit-learn's, for classifiers on their way out
 def test_every_classifier_of_scikit_learn_can_be_named():
     made, needy = [], []
     for name, kind in all_estimators(type_filter="classifier"):

@@ -93,7 +93,7 @@ def write_report(
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>\n'
     )
-    write_file(path, (page + "\n".join(body) + "\n</body></html>\n").encode())
+    write_file(path, (page + "\n".join(body) + "\n</body></html>\n").encode("utf-8", "replace"))
 
 
 def _table(table: TextTable) -> str:
