@@ -122,6 +122,13 @@ def test_bound(tmp_path, capsys):
     assert found["bounds"] == {"linear": bound([0.75, 0.25], [0.05, 0.1], 250, distance="linear", delta=0.01)}
 
 
+def test_without_a_command_there_is_help(capsys):
+    done = in_process([], capsys)
+    assert done == in_process(["--help"], capsys)
+    assert done.code == 0
+    assert "certify" in done.out
+
+
 def test_version(capsys):
     assert in_process(["--version"], capsys).out == f"pacbayes {pacbayes.__version__}\n"
 

@@ -157,7 +157,8 @@ def _describe(columns: Columns) -> list[str]:
         kinds += f" ({listed(list(columns.categorical), 5)})"
     if columns.plain:
         return [f"{kinds}, no missing values."]
-    lines = [f"{kinds}; {sum(columns.missing.values())} missing values in {len(columns.missing)} columns."]
+    gaps = f"{sum(columns.missing.values())} missing values in {len(columns.missing)} columns"
+    lines = [f"{kinds}; {gaps if columns.missing else 'no missing values'}."]
     lines.append(
         "Learnt on the training part only: medians for missing numbers, one column per category (a missing value is "
         "one of them)."
