@@ -6,7 +6,7 @@ JOBS ?= auto
 # The tests run one process per core; linear algebra in each with its own threads would be in each other's way.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo test test-slow lint format bench results clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo
@@ -31,6 +31,11 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/bench_kl_roots.py
 	$(BIN)/python benchmarks/bench_solvers.py
 	$(BIN)/python benchmarks/bench_start.py
+
+# The paper's tables and figures: about half an hour on two cores, seconds where results/.cache has them.
+results: $(VENV)/installed-dev
+	$(BIN)/pacbayes reproduce --out results
+	cp results/claims.md docs/claims.md
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "pacbayes needs Python 3.11 or later; try: make PYTHON=python3.12 ...")'

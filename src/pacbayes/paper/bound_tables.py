@@ -113,6 +113,16 @@ def agreement_table(rows: Sequence[Row], split: str) -> str:
     return markdown_table(["", "distance", "within 0.01", "0.01 to 0.02", "beyond 0.02", "cells"], lines)
 
 
+def agreement_line(rows: Sequence[Row], splits: Sequence[str]) -> str:
+    """Return in one sentence how many of the paper's bounds are within 0.01 and 0.02 of ours, by split scheme."""
+    parts = []
+    for split in splits:
+        chosen = [row["difference"] for row in rows if row["split"] == split and row["difference"] is not None]
+        near, middle, _, total = within([abs(difference) for difference in chosen])
+        parts.append(f"{split} {near} and {near + middle} of {total}")
+    return f"Bounds of the paper within 0.01 and 0.02 of ours: {'; '.join(parts)}."
+
+
 def within(differences: Sequence[float]) -> list[int]:
     """Return how many differences are at most 0.01, at most 0.02, beyond, and how many there are.
 

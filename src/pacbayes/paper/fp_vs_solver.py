@@ -42,7 +42,7 @@ def _markdown(space: Workspace, rows: list[Row]) -> str:
         mark = "†" if row["paper_slip"] else ""
         lines.append([
             describe(row["dataset"]), row["H"], number(row["certified"], 6),
-            signed(row["fixed_point"] - row["certified"], 6) + ("" if row["fixed_point_converged"] else " (stopped)"),
+            f"{row['fixed_point'] - row['certified']:.0e}" + ("" if row["fixed_point_converged"] else " (stopped)"),
             f"{number(row['ipopt'], 6)} {row['ipopt_letter']}", f"{row['pushed_risk']:.2f}",
             number(row["paper_fixed_point"], 6) + mark, f"{number(row['paper_ipopt'], 6)} {row['paper_letter']}{mark}",
             "–" if mark else signed(row["certified"] - row["paper_fixed_point"]),

@@ -37,13 +37,13 @@ def reproduce(space: Workspace) -> Output:
     return Output(NAME, _markdown(rows, shares), rows, figures)
 
 
-def rank_samples(seed: int) -> list[Row]:
+def rank_samples(seed: int, samples: int = SAMPLES) -> list[Row]:
     """Return, for each sample and each of its top values, rank, lambda and errors: ties go to the smaller lambda."""
     data = load_dataset(_DATASET)
     order = generator(seed).permutation(len(data.target))
     test = order[SAMPLES * SIZE :]
     rows = []
-    for sample in range(SAMPLES):
+    for sample in range(samples):
         train = order[sample * SIZE : (sample + 1) * SIZE]
         errors, test_errors = errors_on(data.data, data.target, train, (train, test), LAMBDAS, generator(seed, sample))
         for rank, i in enumerate(np.lexsort((LAMBDAS, errors))[:TOP]):

@@ -23,7 +23,7 @@ def bisected_root(p: float, x: float, tol: float) -> float:
     --------
     >>> bisected_root(0.0, 0.1, 1e-4) == 1 - math.exp(-0.1)
     True
-    >>> abs(bisected_root(0.1, 0.02, 1e-10) - 0.16946) < 1e-5
+    >>> abs(bisected_root(0.1, 0.02, 1e-10) - 0.170384) < 1e-6
     True
     """
     if p == 0.0:

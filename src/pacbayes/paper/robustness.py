@@ -96,7 +96,8 @@ def draw(rows: list[Row]) -> "Figure":
             axis.vlines(places, 0.0, [row["left"] for row in chosen], color=line, label=f"{distance}, left")
             axis.plot(places, right, "x", color=cross, markersize=5, label=f"{distance}, right")
         axis.axhline(0.0, color="grey", linewidth=0.5)
-        axis.set(xlabel="sample", title=f"{kind} risk")
+        axis.set(xlabel="sample", title=f"{kind} risk", ylim=(min(r["left"] for r in rows) - 0.03, None))
+    axes[1].sharey(axes[0])
     axes[0].set_ylabel("left and right side")
-    axes[0].legend(fontsize=7)
+    axes[1].legend(fontsize=7, loc="upper right", ncols=2)
     return figure

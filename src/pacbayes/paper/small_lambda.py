@@ -1,6 +1,6 @@
 """The paper's second table of bounds: 500 classifiers, lambda down to 1e-5."""
 
-from pacbayes.paper.bound_tables import agreement_table, bound_rows, exact_table, paper_table, pick
+from pacbayes.paper.bound_tables import agreement_line, agreement_table, bound_rows, exact_table, paper_table, pick
 from pacbayes.paper.numbers import cell
 from pacbayes.paper.output import Output, Row, markdown_table, number
 from pacbayes.paper.protocol import DELTA, describe
@@ -19,6 +19,8 @@ def reproduce(space: Workspace) -> Output:
         f"H = {grid.size} classifiers: λ = 0.10, 0.11, ..., 5.00 and nine values below, 1e-5 · 10^(4k/9), k = 0..8. "
         "The nine are our reading of the paper's undefined “combination of arithmetic-geometric progression”; it fixes "
         f"their number only. δ = {DELTA}, the paper's constants; cells as in [main](main.md).",
+        agreement_line(rows, space.splits) + " Which kind of split the paper's two grids are of: "
+        "[notes](../docs/paper-notes.md).",
     ]
     for split in space.splits:
         parts += [f"## {split.capitalize()} splits", "### Bounds", paper_table(rows, split, "bound", {})]

@@ -133,9 +133,9 @@ def _explanation(groups: list[list[Row]]) -> str:
         lines.append([*cells, f"{signed(group[0]['paper_below'], 6)}, H* = {group[0]['paper_H_star']}"])
     text = (
         "## Why the paper's B(H*) lies below its B(H)\n\nA posterior on fewer classifiers is one on all, so no "
-        "optimum on H* can lie below the optimum on H; the paper's does. Its KLRoots is a bisection that stops as soon as "
-        "|kl(L, r) − x| ≤ tol, wherever it then is: its error in r, up to tol/(dkl/dr), has either sign, and the search "
-        "for the smallest of H such values picks the largest error downwards. Below: the scheme as printed "
+        "optimum on H* can lie below the optimum on H; the paper's does. Its KLRoots is a bisection that stops as soon "
+        "as |kl(L, r) − x| ≤ tol, wherever it then is: its error in r, up to tol/(dkl/dr), has either sign, and the "
+        "search for the smallest of H such values picks the largest error downwards. Below: the scheme as printed "
         "(normalised), run on our risks with three tolerances; B(H) − B(H*) and the H* it finds. The true difference "
         "is zero where the support is full.\n\n"
     )

@@ -64,7 +64,7 @@ class Workspace:
 
     @property
     def primary(self) -> str:
-        """The split scheme of tables that need one only: the one whose numbers the paper's are."""
+        """The split scheme of tables that need one only: that of the paper's main table and those made from it."""
         return "overlapping" if "overlapping" in self.splits else self.splits[0]
 
     def seeds_of(self, dataset: str, split: str) -> range:

@@ -1,0 +1,66 @@
+"""The command line itself: what it loads, what it says, how it fails."""
+
+import subprocess
+import sys
+
+import pytest
+
+from pacbayes.cli.app import main
+from pacbayes.datasets import DATASETS
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return ended.value.code, *capsys.readouterr()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["reproduce", "--help"], ["datasets", "--help"]])
+def test_help_loads_nothing_heavy(arguments):
+    heavy = ["numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib"]
+    code = (
+        "import sys\nfrom pacbayes.cli.app import main\n"
+        f"try:\n    main({arguments})\nexcept SystemExit as ended:\n    assert ended.code == 0, ended.code\n"
+        f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert done.stdout
+
+
+def test_datasets_lists_every_one_with_the_papers_counts(capsys):
+    code, out, err = run(capsys, "datasets")
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in lines[1:]] == list(DATASETS)
+    spambase = next(line for line in lines if line.startswith("spambase"))
+    assert spambase.split()[1:5] == ["4601", "57", "2788/1813", "1840/1840/921"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["reproduce", "nonsense"], "unknown NAME 'nonsense'; known are datasets, constants, main"),
+        (["reproduce", "datasets", "--split", "none"], "unknown --split 'none'; known are independent, shared"),
+        (["reproduce", "--seeds", "0"], "'--seeds'"),
+        (["reproduce", "datasets", "--limit", "0"], "--limit must be positive, got 0"),
+        (["reproduce", "--unknown"], "--unknown"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_what_the_user_did_wrong_is_one_line_and_exit_code_2(capsys, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("pacbayes: ")
+    assert said in err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = run(capsys, "reproduce", "datasets", "--out", str(tmp_path / "file"))
+    assert code == 2
+    assert err.startswith("pacbayes: ")
+    assert err.count("\n") == 1

@@ -1,0 +1,120 @@
+"""The paper's printed numbers agree with themselves and with the theory where they can, and are flagged where not."""
+
+import math
+
+import pytest
+
+from pacbayes import kl_roots, log_constant
+from pacbayes.datasets import DATASETS
+from pacbayes.paper.numbers import TABLES, cell, printed, raw_cell, slip
+from pacbayes.paper.protocol import DELTA, LARGE, NINE
+
+DISTANCES = ("linear", "squared", "pinsker", "ch", "kl")
+BOUND_TABLES = ("main", "small_lambda")
+
+
+def rounds_to(value, text):
+    """Whether a value rounds to a printed number, at its printed digits."""
+    digits = len(f"{text:.10f}".rstrip("0").split(".")[1])
+    return abs(value - text) <= 0.5 * 10.0**-digits * 1.02
+
+
+@pytest.mark.parametrize("table", BOUND_TABLES)
+def test_every_cell_is_there(table):
+    rows = printed(table)
+    for dataset in NINE:
+        kinds = {(r["distance"], r["constant"]) for r in rows if r["dataset"] == dataset}
+        assert kinds == {(d, "paper") for d in DISTANCES} | ({("squared", "exact")} if dataset not in LARGE else set())
+    missing = {(r["dataset"], r["distance"]) for r in rows if r["bound"] is None}
+    assert missing == {(dataset, "linear") for dataset in LARGE}  # the paper's NaN
+    assert all(0.0 <= r["test_error"] < 0.3 for r in rows)
+
+
+def test_sizes_of_the_other_tables():
+    assert len(printed("fp_vs_solver")) == 9 * 5
+    assert len(printed("ccp")) == 9
+    assert len(printed("support")) == 4 * 9
+    assert len(printed("top_lambdas")) == 24 * 8
+    assert {len(printed(table)) > 0 for table in TABLES} == {True}
+
+
+@pytest.mark.parametrize("table", BOUND_TABLES)
+@pytest.mark.parametrize("dataset", NINE)
+def test_bounds_are_ordered_as_theory_orders_them(table, dataset):
+    """With the constant 2 sqrt(m) in each, Pinsker's inequality puts kl below Pinsker, and Pinsker below squared."""
+    of = {d: cell(table, "bound", dataset=dataset, distance=d, constant="paper") for d in DISTANCES}
+    assert of["kl"] < of["pinsker"] < of["squared"]
+    exact = cell(table, "bound", dataset=dataset, distance="squared", constant="exact")
+    assert exact is None or exact < of["squared"]
+    m = DATASETS[dataset].split_sizes.validation
+    # No risk is negative, no divergence either: each bound is at least its value at L = K = 0.
+    log_term = log_constant("linear", m) - math.log(DELTA)
+    assert of["linear"] is None or of["linear"] > log_term / m
+    assert of["squared"] > math.sqrt((math.log(2 * math.sqrt(m)) - math.log(DELTA)) / m)
+
+
+def test_mushroom_without_errors_fixes_delta():
+    m = DATASETS["mushroom-paper"].split_sizes.validation
+
+    def least(delta):
+        return float(kl_roots(0.0, math.log(2 * math.sqrt(m) / delta) / m)[1])
+
+    for H in (50, 200):
+        theirs = cell("fp_vs_solver", "fixed_point", dataset="mushroom-paper", H=H)
+        assert rounds_to(least(DELTA), theirs)
+        assert not rounds_to(least(0.05), theirs)
+
+
+@pytest.mark.parametrize("dataset", NINE)
+def test_tables_that_share_a_cell_agree_unless_flagged(dataset):
+    main, at_1990 = (
+        cell("main", "bound", dataset=dataset, distance="kl", constant="paper"),
+        raw_cell("fp_vs_solver", "fixed_point", dataset=dataset, H=1990),
+    )
+    flagged = slip("fp_vs_solver", "fixed_point", dataset=dataset, H=1990) is not None
+    assert (abs(main - at_1990) < 1e-5) != flagged
+    at_50 = cell("fp_vs_solver", "fixed_point", dataset=dataset, H=50)
+    assert abs(at_50 - cell("ccp", "fp_bound", dataset=dataset)) <= 1e-5
+
+
+def test_banknotes_flagged_cells_repeat_bupas():
+    for H in (1000, 1990):
+        cells = [raw_cell("fp_vs_solver", "fixed_point", dataset=name, H=H) for name in ("banknote", "bupa-leaky")]
+        assert cells[0] == cells[1]
+        assert cell("fp_vs_solver", "fixed_point", dataset="banknote", H=H) is None
+
+
+def test_kl_support_table_is_flagged_exactly_where_it_contradicts_the_other():
+    for row in printed("support"):
+        if row["distance"] == "kl":
+            other = raw_cell("fp_vs_solver", "fixed_point", dataset=row["dataset"], H=row["H"])
+            below = row["fp_bound"] + 1e-5 < other
+            assert below == (slip("support", "fp_bound", dataset=row["dataset"], distance="kl") is not None)
+
+
+def test_every_slip_points_at_a_cell_that_is_printed_so():
+    for row in printed("slips"):
+        where = {name: row[name] for name in ("dataset", "H", "distance") if name in printed(row["table"])[0]}
+        if row["table"] == "main":
+            where["constant"] = "paper"
+        found = raw_cell(row["table"], row["column"], **where)
+        assert found is None or found == pytest.approx(float(row["printed"]), rel=1e-9)
+
+
+def test_main_test_errors_contradict_the_flagged_ones():
+    assert cell("main", "test_error", dataset="wdbc", distance="squared", constant="exact") == pytest.approx(0.07052)
+    assert raw_cell("support", "fp_test", dataset="wdbc", distance="squared") == pytest.approx(0.70523)
+    assert cell("support", "fp_test", dataset="wdbc", distance="squared") is None
+
+
+@pytest.mark.parametrize("row", printed("constants"), ids=lambda row: f"{row['distance']}-{row['m']}")
+def test_constants_are_recomputed(row):
+    assert rounds_to(2.0 * math.sqrt(row["m"]), row["two_sqrt_m"])
+    ours = math.exp(log_constant(row["distance"], row["m"]))
+    assert ours == pytest.approx(row["constant"], rel=0.02)
+    assert ours >= row["constant"] * (1 - 0.02)
+
+
+def test_unknown_table():
+    with pytest.raises(ValueError, match="unknown table 'nonsense'"):
+        printed("nonsense")

@@ -1,0 +1,121 @@
+"""Runs: against scikit-learn on the same rows, kept and used again, overlapping where they should be."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from pacbayes import load_dataset, svm_set
+from pacbayes.classifiers.seeds import generator
+from pacbayes.paper import runs
+from pacbayes.paper.cache import Cache
+from pacbayes.paper.protocol import COSTS, SCALINGS, SPLITS, Protocol
+from pacbayes.paper.runs import train
+
+LAMBDAS = np.array([0.1, 1.0, 10.0])
+
+
+def by_scikit_learn(name, protocol, seed):
+    """Errors of the same machines, trained by LIBSVM on rows and width looked up in the set."""
+    data = load_dataset(name)
+    rows, scale = protocol.prepare(data.data)
+    sizes = data.split_sizes
+    split = "independent" if protocol.split == "independent" else "shared"
+    found = svm_set(
+        rows, data.target, LAMBDAS, scale=scale, split=split, validation_size=sizes.validation, test=sizes.test,
+        stratify=False, random_state=seed,
+    )  # fmt: skip
+    errors, test_errors = [], []
+    for i, lam in enumerate(LAMBDAS):
+        fit, validation = found.splits(i)
+        if protocol.split == "overlapping":
+            rest = np.setdiff1d(np.arange(len(data.target)), found.splits.test)
+            validation = generator(seed, 102).choice(rest, sizes.validation, replace=False)
+        mean, std = rows[fit].mean(axis=0), rows[fit].std(axis=0, ddof=1)
+        scaled = (rows - mean) / std if scale == "kernlab" and (std > 0).all() else rows - mean
+        machine = SVC(C=1 / lam, gamma=found.params[i]["gamma"]).fit(scaled[fit], data.target[fit])
+        wrong = machine.predict(scaled) != data.target
+        errors.append(wrong[validation].sum())
+        test_errors.append(wrong[found.splits.test].sum())
+    return np.array(errors), np.array(test_errors)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_errors_are_those_of_scikit_learn(tmp_path, split, scaling):
+    protocol = Protocol(scaling, split)
+    run = train("haberman", LAMBDAS, protocol, 3, Cache(tmp_path), 1)
+    errors, test_errors = by_scikit_learn("haberman", protocol, 3)
+    # Both solvers stop at a tolerance of 1e-3: a point next to the boundary may fall on either side.
+    np.testing.assert_allclose(run.errors, errors, atol=1)
+    np.testing.assert_allclose(run.test_errors, test_errors, atol=1)
+    assert (run.m, run.m_test) == (122, 62)
+
+
+def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
+    first = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLITS]
+    files = sorted(path.name for path in tmp_path.iterdir())
+    assert len(files) == 2  # shared and overlapping samples are counted on the same machines
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(runs, "svm_set", refuse)
+    second = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLITS]
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one.errors, other.errors)
+    with pytest.raises(AssertionError, match="trained again"):
+        train("haberman", LAMBDAS, Protocol("raw", "shared"), 1, Cache(tmp_path), 1)
+
+
+def test_what_a_key_depends_on(tmp_path):
+    cache = Cache(tmp_path)
+    for protocol in (
+        Protocol("raw"),
+        Protocol("min-max"),
+        Protocol("raw", sigma="once"),
+        Protocol("raw", cost=COSTS[1]),
+    ):
+        train("haberman", LAMBDAS, protocol, 0, cache, 1)
+    train("haberman", LAMBDAS[:2], Protocol("raw"), 0, cache, 1)
+    train("haberman", LAMBDAS, Protocol("raw"), 1, cache, 1)
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_an_interrupted_computation_leaves_nothing(tmp_path):
+    def fail():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Cache(tmp_path).get("a", {}, fail)
+    with pytest.raises(TypeError):
+        Cache(tmp_path)._write(tmp_path / "b.npz", None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_overlapping_flatters():
+    """Half of the validation examples were trained on, so fewer are wrong where training errors are fewer."""
+    data = load_dataset("bupa-leaky")
+    differences = []
+    for seed in range(5):
+        found = svm_set(
+            data.data, data.target, [0.1], scale=False, validation_size=138, test=69, stratify=False, random_state=seed
+        )
+        rest = np.sort(np.concatenate(found.splits(0)))
+        sample = generator(seed, 102).choice(rest, 138, replace=False)
+        trained = np.isin(sample, found.splits(0)[0]).mean()
+        assert 0.35 < trained < 0.65
+        wrong = found.predict(data.data[sample])[0] != data.target[sample]
+        differences.append(found.errors[0] - wrong.sum())
+    assert np.mean(differences) > 5
+
+
+def test_costs():
+    assert Protocol(cost="1/(m lambda)").lambdas(np.array([2.0]), 100) == pytest.approx([200.0])
+    with pytest.raises(ValueError, match="unknown cost '1/2'"):
+        Protocol(cost="1/2")
+
+
+def test_min_max_maps_columns_to_the_unit_interval():
+    rows, scale = Protocol("min-max").prepare(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]))
+    np.testing.assert_array_equal(rows, [[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]])
+    assert scale is False
