@@ -2,6 +2,7 @@
 
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -26,15 +27,15 @@ def test_follows_links(tmp_path):
     assert (tmp_path / "file").read_bytes() == b"text"
 
 
-@pytest.mark.parametrize("step", ["fsync", "chmod", "replace"])
-def test_nothing_is_left_of_what_failed(step, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (os, "chmod"), (Path, "replace")])
+def test_nothing_is_left_of_what_failed(owner, step, tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"before")
 
     def fail(*args):
         raise OSError(step)
 
-    monkeypatch.setattr(os, step, fail)
+    monkeypatch.setattr(owner, step, fail)
     with pytest.raises(OSError, match=step):
         write_file(path, b"after")
     assert path.read_bytes() == b"before"

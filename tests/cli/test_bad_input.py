@@ -94,6 +94,9 @@ ARGUMENTS = {
     "{data} --save {folder}/none/model": "--save: cannot write .*: there is no folder",
     "{data} --report {folder}": "--report: cannot write .*: it is a folder",
     "{data} --report /proc/report.html": "--report: cannot write",
+    "{data} --save {data}": "--save: .* is a file of this command already",
+    "{data} --test {data} --report {data}": "--report: .* is a file of this command already",
+    "{data} --save {folder}/out --report {folder}/out": "--report: .* is a file of this command already",
     "{data} --speed 9": "[Nn]o such option",
     "{data} more.csv": "unexpected extra argument",
 }
@@ -146,7 +149,6 @@ def test_test_files_are_refused(text, data, tmp_path, capsys):
 
 
 OTHERS = {
-    "": "",
     "fly": "[Nn]o such command",
     "predict {folder}/none {data}": "No such file",
     "predict {data} {data}": "is not a model saved by pacbayes",
@@ -171,7 +173,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("arguments", [words for words in OTHERS if words])
+@pytest.mark.parametrize("arguments", OTHERS)
 def test_other_commands_refuse(arguments, data, tmp_path, capsys):
     words = [word.format(data=data, folder=tmp_path) for word in arguments.split()]
     refused(in_process(words, capsys), OTHERS[arguments])
@@ -202,6 +204,15 @@ def test_file_that_may_not_be_read(data, capsys, monkeypatch):
 
     monkeypatch.setattr(pd, "read_csv", forbidden)
     refused(in_process(["certify", data], capsys), "Permission denied: .*good.csv")
+
+
+def test_more_rows_than_fit_into_memory(data, capsys, monkeypatch):
+    monkeypatch.setattr("pacbayes.classifiers.memory.free_bytes", lambda: 1000)
+    done = in_process(["certify", data], capsys)
+    assert done.code == 2
+    assert "more than half of the free memory" in done.error
+    assert "larger --validation-size, or use --estimator logistic or boosting" in done.error
+    assert "max_bytes" not in done.error
 
 
 def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypatch):
@@ -257,6 +268,18 @@ def test_process_whose_reader_has_seen_enough(data, tmp_path):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+def test_process_that_can_print_ascii_only(tmp_path):
+    path = tmp_path / "größe.csv"
+    path.write_text(GOOD.replace("yes", "größer"), encoding="utf-8")
+    done = as_process("certify", path, *QUICK, "--save", tmp_path / "model", PYTHONIOENCODING="ascii")
+    assert done.code == 0, done.err
+    assert "majority vote" in done.out
+    assert "gr??er" in done.err
+    predicted = as_process("predict", tmp_path / "model", path, PYTHONIOENCODING="ascii")
+    assert "größer" in predicted.out.splitlines()
+    refused(as_process("certify", tmp_path / "größer.csv", PYTHONIOENCODING="ascii"), "no such file: '.*gr..er.csv'")
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read and write everything")

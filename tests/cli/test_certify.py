@@ -123,6 +123,9 @@ def test_mixed_columns_with_independent_splits(mixed_file, tmp_path, capsys):
     found = as_json(words, capsys)
     assert found["settings"]["classifiers"] == 2
     assert 0.0 < found["certificates"]["stochastic"]["bound"] < 1.0
+    done = in_process(["predict", tmp_path / "model", mixed_file], capsys)
+    assert done.code == 0, done.err
+    assert len(done.out.splitlines()) == 201
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ import shlex
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
 
 import pacbayes
-from pacbayes import DISTANCES, StochasticSVC, bound, optimal_posterior, save
+from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.cli import app
 from pacbayes.cli import bound as bound_command
@@ -90,6 +91,21 @@ def test_predict_with_a_model_made_without_names(tmp_path, capsys):
     assert "must have the 2 columns the model was trained with" in done.error
 
 
+def test_predict_with_somebody_elses_pipeline(tmp_path, capsys):
+    """It decides itself what it takes: this one missing values."""
+    frame = good(200)
+    clf = StochasticClassifier(HistGradientBoostingClassifier(max_iter=3), {"max_leaf_nodes": [3, 5]}, random_state=0)
+    save(clf.fit(frame[["a", "b"]], frame["kind"]), tmp_path / "model")
+    new = frame[["kind", "b", "a"]].assign(b=np.nan)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv", "--trust"], capsys)
+    assert done.code == 0, done.err
+    assert [row["predicted"] for row in rows_of(done.out)] == clf.predict(new[["a", "b"]]).tolist()
+    done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys)
+    assert done.code == 2
+    assert "add --trust" in done.error
+
+
 def test_posterior(tmp_path, capsys):
     errors = np.array([8, 9, 30, 12])
     path = tmp_path / "risks.csv"
@@ -120,6 +136,13 @@ def test_bound(tmp_path, capsys):
     words = ["bound", path, "--m", 250, "--distance", "linear", "--delta", 0.01, "--json"]
     found = json.loads(in_process(words, capsys).out)
     assert found["bounds"] == {"linear": bound([0.75, 0.25], [0.05, 0.1], 250, distance="linear", delta=0.01)}
+
+
+def test_without_a_command_there_is_help(capsys):
+    done = in_process([], capsys)
+    assert done == in_process(["--help"], capsys)
+    assert done.code == 0
+    assert "certify" in done.out
 
 
 def test_version(capsys):

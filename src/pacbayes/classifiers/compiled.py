@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pacbayes.classifiers.quiet import is_quiet
+
+_said: list[bool] = []
 _NOTICE = "pacbayes: compiling the support vector machine solver (once; the result is cached) ...\n"
 
 
@@ -22,6 +25,13 @@ def compiled(**options: Any) -> Any:
     return decorate
 
 
+def _say() -> None:
+    """Print the notice, unless it was printed already: the modules are compiled one after the other."""
+    if not (_said or is_quiet()):
+        _said.append(True)
+        sys.stderr.write(_NOTICE)
+
+
 @contextmanager
 def compile_notice(*functions: Any, delay: float = 1.0) -> Iterator[None]:
     """Say on stderr that one of the compiled functions is being compiled, if it takes longer than `delay` seconds.
@@ -34,7 +44,7 @@ def compile_notice(*functions: Any, delay: float = 1.0) -> Iterator[None]:
         finished = done.wait(delay)
         while not finished:
             if any(function.stats.cache_misses for function in functions):
-                sys.stderr.write(_NOTICE)
+                _say()
                 return
             finished = done.wait(0.1)
 

@@ -31,7 +31,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(part, mode)
-        os.replace(part, place)
+        Path(part).replace(place)
     except BaseException:
         Path(part).unlink(missing_ok=True)
         raise

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from pacbayes.classifiers.quiet import is_quiet
+
 # Shorter work ends before a bar would be read.
 DELAY_SECONDS = 2.0
 
@@ -23,7 +25,7 @@ def progress(
     ...     advance(1)
     ...     advance(1)
     """
-    if not (show and sys.stderr.isatty()):
+    if not show or is_quiet() or not sys.stderr.isatty():
         yield lambda steps: None
         return
     from rich.console import Console

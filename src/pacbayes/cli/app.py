@@ -1,5 +1,6 @@
 """`pacbayes`: the commands, and how they fail."""
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -18,7 +19,6 @@ _ENDED_BY_USER, _WRONG, _OTHER = 130, 2, 1
 
 app = typer.Typer(
     help="Choose among many trained classifiers with a guarantee.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -61,8 +61,10 @@ def _commands(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what the user did wrong is one line on stderr and exit code 2."""
+    _set_encodings()
     try:
-        code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        code = app(args=words or ["--help"], standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has seen enough; nothing more is to be written when Python ends.
@@ -82,6 +84,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(message, error, _OTHER)
     else:
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _set_encodings() -> None:
+    """Print UTF-8 into files and pipes, and to terminals and stderr whatever they can show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if stream is sys.stdout and not stream.isatty():
+                stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+            else:
+                stream.reconfigure(errors="replace")
 
 
 def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:

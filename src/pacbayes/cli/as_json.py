@@ -35,6 +35,9 @@ def certified_as_dict(
         },
         "settings": {
             "estimator": wanted.estimator,
+            "lambdas": wanted.lambdas,
+            "kernel": wanted.kernel,
+            "grid": None if wanted.grid is None else str(wanted.grid),
             "classifiers": len(model.classifiers_),
             "split": wanted.split,
             "validation_examples": model.classifiers_.m,

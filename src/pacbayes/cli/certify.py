@@ -111,18 +111,19 @@ def certify(
     )
     wanted.check()
     rows = read_data(data, dataset, choices)
-    check_outputs({"--save": save, "--report": report})
+    check_outputs({"--save": save, "--report": report}, (data, test, grid))
     tested = None if test is None else read_test(test, rows, choices)
     for line in rows.notes:
         note(line)
     # Only now, when there is work for it: all that was refused so far is refused at once.
     from joblib import parallel_config
 
+    from pacbayes.classifiers.quiet import quiet as silence
     from pacbayes.report.tables import observe
 
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
-    with warnings_as_notes(note), parallel_config(backend="threading"):
-        model = make_model(wanted, rows.columns).fit(rows.X, rows.y)
+    with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
+        model = _fitted(make_model(wanted, rows.columns), rows)
         observed = None if tested is None else observe(model, *tested)
     _print(model, rows, observed, wanted, json, note)
     if save is not None:
@@ -135,6 +136,16 @@ def certify(
         title = f"Certificate for {rows.name}"
         write_report(model, report, title=title, notes=rows.notes, test=tested, data=(rows.X, rows.y))
         note(f"Report written to {report}.")
+
+
+def _fitted(model: Any, rows: "Data") -> Any:
+    try:
+        return model.fit(rows.X, rows.y)
+    except MemoryError as error:
+        raise MemoryError(
+            f"{str(error).partition('. ')[0]}; train on fewer examples with a larger --validation-size, or use "
+            "--estimator logistic or boosting"
+        ) from None
 
 
 def _print(model: Any, rows: "Data", observed: "Observed | None", wanted: Any, json: bool, note: Any) -> None:

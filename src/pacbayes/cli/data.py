@@ -126,11 +126,15 @@ def read_new(path: Path, model: Any, missing: tuple[str, ...]) -> "tuple[pd.Data
 
 def _columns_of(model: Any, names: list[str]) -> Columns | None:
     """Return the types of a model's columns; None for a pipeline that was not made here."""
-    steps = getattr(getattr(model, "estimator", None), "named_steps", {})
-    prepare = getattr(model, "prepare", None) if not steps else steps.get("prepare")
+    if hasattr(model, "estimator"):
+        steps = getattr(model.estimator, "named_steps", {})
+        if not steps or not set(steps) <= {"prepare", "scale", "model"}:
+            return None
+        prepare = steps.get("prepare")
+    else:
+        prepare = model.prepare
     if prepare is None:
-        plain = not steps or next(iter(steps)) in ("scale", "model")
-        return Columns(tuple(names), (), {}) if plain else None
+        return Columns(tuple(names), (), {})
     parts = {name: tuple(columns) for name, _, columns in getattr(prepare, "transformers", [])}
     if not parts or not parts.keys() <= {"numbers", "categories"}:
         return None
@@ -157,7 +161,8 @@ def _describe(columns: Columns) -> list[str]:
         kinds += f" ({listed(list(columns.categorical), 5)})"
     if columns.plain:
         return [f"{kinds}, no missing values."]
-    lines = [f"{kinds}; {sum(columns.missing.values())} missing values in {len(columns.missing)} columns."]
+    gaps = f"{sum(columns.missing.values())} missing values in {len(columns.missing)} columns"
+    lines = [f"{kinds}; {gaps if columns.missing else 'no missing values'}."]
     lines.append(
         "Learnt on the training part only: medians for missing numbers, one column per category (a missing value is "
         "one of them)."

@@ -1,6 +1,7 @@
 """From the arguments of `pacbayes certify` to an unfitted estimator."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,13 +109,19 @@ def _read_grid(path: Path | None) -> Any:
         raise ValueError(f"--grid: {str(path)!r} is not JSON: {error}") from None
 
 
-def check_outputs(outputs: dict[str, Path | None]) -> None:
-    """Raise before any work if an output could not be written."""
+def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]) -> None:
+    """Raise before any work if an output could not be written, or would replace an input or another output."""
     from pacbayes.classifiers.file_write import check_can_write
 
+    taken = [path for path in inputs if path is not None]
     for name, path in outputs.items():
-        if path is not None:
-            check_can_write(name, path)
+        if path is None:
+            continue
+        check_can_write(name, path)
+        # Devices take any number of outputs.
+        if (path.is_file() or not path.exists()) and any(other.resolve() == path.resolve() for other in taken):
+            raise ValueError(f"{name}: {str(path)!r} is a file of this command already; give another name")
+        taken.append(path)
     if outputs.get("--report") is not None:
         from pacbayes.report.html import check_can_render
 

@@ -50,7 +50,7 @@ def predict(
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
-    check_outputs({"--out": out})
+    check_outputs({"--out": out}, (model, data))
     note = Note(quiet)
     try:
         loaded = load(model, sha256=sha256, trusted=["sklearn."] if trust else [])

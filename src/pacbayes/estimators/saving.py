@@ -26,8 +26,15 @@ from pacbayes.estimators.svc import StochasticSVC
 FORMAT = 1
 MANIFEST, MODEL = "manifest.json", "model.skops"
 _LARGEST_MANIFEST = 10_000
-# Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had.
-HARMLESS = ("numpy.dtype",)
+# Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
+# and our own machines, which may stand at the end of a pipeline, are arrays.
+HARMLESS = (
+    "numpy.dtype",
+    "pacbayes.classifiers.kernels.Kernel",
+    "pacbayes.classifiers.kernels.Scaling",
+    "pacbayes.classifiers.machines.OneMachine",
+    "pacbayes.classifiers.svm_classifier.SVMClassifier",
+)
 ESTIMATORS: dict[str, type[CertifiedClassifier]] = {
     kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)
 }

@@ -159,6 +159,8 @@ def bounds_table(clf: CertifiedClassifier, found: Sequence[Posterior]) -> TextTa
         "you look: the smallest of several, chosen afterwards, is not covered (asking for several distances at once "
         "is, with delta divided)."
     )
+    if len(clf._distances) > 1:
+        notes.append(f"The certificate divides delta among {len(clf._distances)} distances; these bounds do not.")
     return TextTable(
         "Five bounds and two baselines",
         ("bound", "for the", "errs on at most", "validation errors"),
