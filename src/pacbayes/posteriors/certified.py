@@ -33,6 +33,8 @@ from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
 # The share of the tolerance that the search uses; the rest is for rounding.
 _SHARE = 0.75
+# Part of its inverse temperature up to which a cell may be narrow enough for a proof.
+_WIDE = 0.05
 # A factor exp(-_FAR) is below the tolerances that people ask for.
 _FAR = 20.0
 
@@ -127,12 +129,13 @@ class CertifiedSearch:
         in_risk, in_kl, _ = self.curve.errors(node.point)
         return self._value_below(node.point.risk - in_risk, node.point.kl - in_kl)
 
-    def _add(self, left: Node, right: Node, monotone: bool) -> None:
-        """Put a cell on the heap; `monotone` says what is known from a larger one."""
+    def _add(self, left: Node, right: Node, monotone: bool, lower: float | None = None) -> None:
+        """Put a cell on the heap; `monotone`, and `lower` if given, are what is known from a larger one."""
         if not monotone:
             threshold = self.function.threshold(right.point.kl)
             monotone = self.function.distance.ratio_is_monotone(left.point.risk, threshold)
-        lower = self._tangents(left.point, right.point) if monotone else self._corner(left.point, right.point)
+        if lower is None:
+            lower = self._tangents(left.point, right.point) if monotone else self._corner(left.point, right.point)
         heapq.heappush(self._cells, Cell(lower, self._n_cells, left, right, monotone))
         self._n_cells += 1
 
@@ -169,8 +172,10 @@ class CertifiedSearch:
             nodes.insert(0, a)
         if inner[-1] != high:
             nodes.append(b)
+        # A single cell that is still wide will be refined next, whatever its own lower bound: it keeps the larger one's.
+        wide = len(nodes) == 2 and inner[-1] - inner[0] > _WIDE * inner[-1]
         for left, right in pairwise(nodes):
-            self._add(left, right, cell.monotone)
+            self._add(left, right, cell.monotone, cell.lower if wide else None)
         return True
 
     def _range(self, a: CurvePoint, b: CurvePoint) -> tuple[float, float]:
