@@ -6,7 +6,7 @@ JOBS ?= auto
 # The tests run one process per core; linear algebra in each with its own threads would be in each other's way.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow lint format bench results clean
+.PHONY: demo test test-slow lint format bench results docs clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo
@@ -37,6 +37,10 @@ results: $(VENV)/installed-dev
 	$(BIN)/pacbayes reproduce --out results
 	cp results/claims.md docs/claims.md
 
+# The pages, in build/docs/index.html.  Every example runs but the one that takes minutes; a warning is an error.
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -a -b html -d build/doctrees docs build/docs
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "pacbayes needs Python 3.11 or later; try: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
@@ -49,5 +53,9 @@ $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/installed
 
+$(VENV)/installed-docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@ $(VENV)/installed
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo docs/generated

@@ -1,11 +1,11 @@
-"""The bound can have two minima: the paper's quasi-convexity conjecture is false.
+"""
+Two minima: the conjecture of quasi-convexity is false
+======================================================
 
-One classifier of risk a stands against H - 1 of risk b, under a uniform prior.  Then every Gibbs posterior is a
-mixture of the
-prior and that one classifier: the Gibbs curve is a straight line in the simplex, along which a quasi-convex function
-could have
-only one minimum.  Prints both minima and the hill between them for four distances, what the paper's iteration returns
-from three starts, and the certified optimum; with a file name it draws the curves.
+One classifier of risk a stands against H - 1 of risk b, under a uniform prior.  Then every Gibbs posterior is a mixture
+of the prior and that one classifier: the Gibbs curve is a straight line in the simplex, along which a quasi-convex
+function could have only one minimum.  Prints both minima and the hill between them for four distances, what the paper's
+iteration returns from three starts, and the certified optimum; with a file name it draws the curves::
 
     python examples/conjecture.py [FIGURE.svg]
 """

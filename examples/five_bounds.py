@@ -1,4 +1,9 @@
-"""Five bounds, their constants and optimal posteriors for a small example: four classifiers, 250 examples."""
+"""
+Five bounds from arrays alone
+=============================
+
+Five bounds, their constants and optimal posteriors for a small example: four classifiers, 250 examples.
+"""
 
 from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
 

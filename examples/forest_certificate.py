@@ -1,4 +1,9 @@
-"""A certificate for 200 random forests that were trained without pacbayes: five lines from the forests to the bound."""
+"""
+A certificate for forests trained elsewhere
+===========================================
+
+200 random forests that were trained without pacbayes: five lines from the forests to the bound.
+"""
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier

@@ -1,8 +1,11 @@
-"""How many rows should validate?  Bounds and test errors of StochasticSVC against validation_size, on two data sets.
+"""
+How many rows should validate?
+==============================
 
-More validation rows make the bound of given classifiers smaller; fewer training rows make the classifiers worse.  For
-each size the means over 20 divisions of the data: a fifth of the rows tests, `validation_size` divides the others.
-Prints a table; with a file name it draws it.
+Bounds and test errors of StochasticSVC against validation_size, on two data sets.  More validation rows make the bound
+of given classifiers smaller; fewer training rows make the classifiers worse.  For each size the means over 20 divisions
+of the data: a fifth of the rows tests, `validation_size` divides the others.  Prints a table, in some minutes; with a
+file name it draws it::
 
     python examples/validation_size.py [FIGURE.svg]
 """

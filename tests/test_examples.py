@@ -10,6 +10,64 @@ import pytest
 from pacbayes import DISTANCES, bound
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+QUICK = {"certified_svm", "five_bounds", "forest_certificate", "validation_size"}
+SLOW = {"conjecture", "own_classifiers", "pipeline_grid", "training_prior"}
+
+
+def run(name, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+
+
+def test_no_example_is_left_out():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == QUICK | SLOW
+
+
+def test_certified_svm(capsys, monkeypatch, tmp_path):
+    clf = run("certified_svm", monkeypatch, str(tmp_path / "figure.svg"))["clf"]
+    printed = capsys.readouterr().out
+    assert str(clf.certificates_["stochastic"]) in printed
+    for voting in clf.certificates_:
+        shown = float(re.search(rf"^{voting} +bound ([0-9.]+)", printed, flags=re.MULTILINE)[1])
+        assert clf.certificates_[voting].bound <= shown < clf.certificates_[voting].bound + 1e-4
+    assert (tmp_path / "figure.svg").read_text().count("<svg") == 1
+
+
+@pytest.mark.slow
+def test_conjecture(capsys, monkeypatch, tmp_path):
+    run("conjecture", monkeypatch, str(tmp_path / "figure.svg"))
+    printed = capsys.readouterr().out
+    # Four distances twice, each with two minima and a maximum between them.
+    assert [len(re.findall(rf"^  {kind} ", printed, flags=re.MULTILINE)) for kind in ("minimum", "maximum")] == [16, 8]
+
+
+@pytest.mark.slow
+def test_own_classifiers(capsys, monkeypatch):
+    names = run("own_classifiers", monkeypatch)
+    wrong = [int((model.predict(names["X_val"]) != names["y_val"]).sum()) for model in names["models"]]
+    assert names["fitted"].errors.tolist() == wrong
+    assert "the same risks: True" in capsys.readouterr().out
+    # A loss of at most the error's: the bound on it is no larger than the error's own.
+    assert (names["graded"].risks <= names["fitted"].risks).all()
+
+
+@pytest.mark.slow
+def test_pipeline_grid(capsys, monkeypatch):
+    clf = run("pipeline_grid", monkeypatch)["clf"]
+    assert len(clf.classifiers_) == 12
+    assert str(clf.certificates_["stochastic"]) in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_training_prior(capsys, monkeypatch):
+    run("training_prior", monkeypatch)
+    rows = re.findall(r"^(?:ionosphere|wdbc)((?: +[0-9.]+){6})$", capsys.readouterr().out, flags=re.MULTILINE)
+    values = [[float(cell) for cell in row.split()] for row in rows]
+    assert len(values) == 2
+    for k_uniform, k_prior, uniform, prior, _, hold_out in values:
+        # What the text says of the table.
+        assert k_prior < k_uniform
+        assert hold_out < prior < uniform
 
 
 def test_validation_size(capsys, monkeypatch, tmp_path):

@@ -1,11 +1,16 @@
 """What `import pacbayes` costs and offers."""
 
+import doctest
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
 import pacbayes
+
+# Those with public names; paper/ and cli/ have none.
+FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "datasets")
 
 
 def test_import_loads_nothing_heavy():
@@ -15,12 +20,23 @@ def test_import_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-def test_every_public_name_loads_and_is_documented():
+def test_every_public_name_loads():
     assert sorted(pacbayes.__all__) == sorted(pacbayes._HOMES)
-    for name in pacbayes.__all__:
-        value = getattr(pacbayes, name)
-        assert not callable(value) or ">>>" in value.__doc__
+    assert all(name in import_module(home).__all__ for name, home in pacbayes._HOMES.items())
+    assert all(getattr(pacbayes, name) is not None for name in pacbayes.__all__)
     assert set(pacbayes.__all__) <= set(dir(pacbayes))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_public_name_is_documented_with_an_example_that_is_run(folder):
+    module = import_module(f"pacbayes.{folder}")
+    for name in module.__all__:
+        value = getattr(module, name)
+        if callable(value):
+            # The tests run the examples of every module of the package: pytest's --doctest-modules on src/pacbayes.
+            assert value.__module__.startswith("pacbayes."), name
+            examples = doctest.DocTestParser().get_examples(value.__doc__ or "")
+            assert any(example.want for example in examples), f"{folder}: the docstring of {name} needs an example"
 
 
 def test_unknown_name():

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -105,7 +104,7 @@ def deadly(function, last):
 for last in range(1000):
     child = os.fork()
     if child == 0:
-        os.fsync, Path.replace = deadly(os.fsync, last), deadly(Path.replace, last)
+        os.fsync, os.replace = deadly(os.fsync, last), deadly(os.replace, last)
         long_run.grid(Path(sys.argv[1], str(last)), n_jobs=1, number=60, split="shared")
         os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -127,7 +126,7 @@ def test_killed_at_every_step_of_writing(tmp_path):
         assert bits(RUNS["grid"](directory, number=60, split="shared")) == expected
         after = {path.name for path in directory.iterdir()}
         assert after == {"lock", "manifest.json", "chunk-0000.pickle", "chunk-0001.pickle"}
-        assert all(re.fullmatch(r"(manifest\.json|chunk-000[01]\.pickle)\.\w+\.part", name) for name in before - after)
+        assert all(name in after or name.endswith(".part") for name in before)
 
 
 def test_lock_dies_with_its_process(tmp_path):

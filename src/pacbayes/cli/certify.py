@@ -79,7 +79,7 @@ def certify(
     ] = None,
     save: Annotated[Path | None, typer.Option(metavar="MODEL", help="Save the model for pacbayes predict.")] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="OUT.html", help="Write a page with tables and a picture.")
+        Path | None, typer.Option(metavar="OUT.html", help="Write a page for who relies on it and who checks it.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
@@ -131,9 +131,10 @@ def certify(
 
         note(f"Model saved in {save} (SHA-256 {save_model(model, save)}).")
     if report is not None:
-        from pacbayes.report.page import write_report
+        from pacbayes.report.html import write_report
 
-        write_report(model, report, title=f"Certificate for {rows.name}", notes=rows.notes, observed=observed)
+        title = f"Certificate for {rows.name}"
+        write_report(model, report, title=title, notes=rows.notes, test=tested, data=(rows.X, rows.y))
         note(f"Report written to {report}.")
 
 

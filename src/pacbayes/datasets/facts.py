@@ -5,7 +5,14 @@ from typing import NamedTuple
 
 
 class SplitSizes(NamedTuple):
-    """How many examples the paper trains on, validates on and tests on."""
+    """How many examples the paper trains on, validates on and tests on.
+
+    Examples
+    --------
+    >>> from pacbayes.datasets import SplitSizes
+    >>> sum(SplitSizes(training=138, validation=138, test=69))
+    345
+    """
 
     training: int
     validation: int
@@ -14,7 +21,15 @@ class SplitSizes(NamedTuple):
 
 @dataclass(frozen=True)
 class PaperRow:
-    """One row of the paper's table of data sets, as printed."""
+    """One row of the paper's table of data sets, as printed.
+
+    Examples
+    --------
+    >>> from pacbayes.datasets import DATASETS
+    >>> row = DATASETS["bupa"].paper
+    >>> row.rows, row.features, row.positive, row.negative
+    (345, 6, 176, 169)
+    """
 
     name: str
     features: int
@@ -48,6 +63,13 @@ class DatasetFacts:
         How the data differ from the file at UCI.
     paper : PaperRow or None
         What the paper's table prints; None where it has no such row.
+
+    Examples
+    --------
+    >>> from pacbayes.datasets import DATASETS
+    >>> facts = DATASETS["wdbc"]
+    >>> facts.rows, facts.features, facts.classes
+    (569, 30, {'malignant': 212, 'benign': 357})
     """
 
     name: str

@@ -41,19 +41,16 @@ def load_dataset(
     sklearn.utils.Bunch
         As from scikit-learn's own loaders:
 
-        data : ndarray of float64, shape (examples, features); a DataFrame with `as_frame`
-        target : ndarray of shape (examples,); a Series with `as_frame`
-            For the named data sets the class as a code, 0 or 1; for a file the labels as they stand there.
-        frame : DataFrame of `data` and `target` with `as_frame`, otherwise None
-        feature_names : list of str
-        target_names : ndarray of str
-            The names of the classes, in the order of ``numpy.unique(target)``.
-        split_sizes : SplitSizes (training, validation, test) or None
-            The paper's; None for a file and for ``transfusion``, which its table does not list.
-        DESCR : str
-            Size, what was changed, what the paper's table says, whom to cite, licence.
-        filename : str
-            The file read.
+        * data: ndarray of float64, shape (examples, features); a DataFrame with `as_frame`
+        * target: ndarray of shape (examples,), a Series with `as_frame`; for the named data sets the class as a code,
+          0 or 1, for a file the labels as they stand there
+        * frame: DataFrame of `data` and `target` with `as_frame`, otherwise None
+        * feature_names: list of str
+        * target_names: ndarray of str, the names of the classes in the order of ``numpy.unique(target)``
+        * split_sizes: SplitSizes (training, validation, test), the paper's; None for a file and for ``transfusion``,
+          which its table does not list
+        * DESCR: str, with size, what was changed, what the paper's table says, whom to cite, licence
+        * filename: str, the file read
 
     Notes
     -----

@@ -1,15 +1,16 @@
 """Results kept in files, so that a second run computes only what is missing."""
 
 import hashlib
+import io
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pacbayes.classifiers.file_write import write_file
 
 #: Part of every key: raise it when what is computed changes.
 VERSION = 1
@@ -45,20 +46,11 @@ class Cache:
             with np.load(path, allow_pickle=False) as kept:
                 return {name: kept[name] for name in kept.files}
         arrays = compute()
-        self._write(path, arrays)
-        return arrays
-
-    def _write(self, path: Path, arrays: Arrays) -> None:
-        """Write beside the file and rename: an interrupted run leaves nothing half done under the final name."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # the stub takes **kwargs for a flag
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        file = io.BytesIO()
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # the stub takes **kwargs for a flag
+        write_file(path, file.getvalue())
+        return arrays
 
 
 def digest(*arrays: NDArray[Any]) -> str:

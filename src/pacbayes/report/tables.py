@@ -23,7 +23,7 @@ class TextTable:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: Sequence[tuple[str, ...]]
     caption: str = ""
 
 

@@ -30,6 +30,13 @@ class Distance(ABC):
     `m`, and :math:`I(m)` at least the largest moment.  A subclass says what :math:`\phi`, the supremum of its moment
     and its inverse are; the rest follows.  Adding a distance is writing one subclass and registering an instance
     (`pacbayes.bounds.register_distance`).
+
+    Examples
+    --------
+    >>> from pacbayes.bounds import Distance, get_distance
+    >>> kl = get_distance("kl")
+    >>> isinstance(kl, Distance), round(float(kl.value(0.1, 0.2)), 6), round(kl.upper(0.1, 0.036690), 4)
+    (True, 0.03669, 0.2)
     """
 
     #: What users call it.

@@ -1,0 +1,88 @@
+"""What is guaranteed by whom: the bounds of all distances beside those of other methods, from the same data."""
+
+from dataclasses import dataclass
+
+from pacbayes.certificates.certificate import percent_up
+from pacbayes.report.subject import Subject
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One guarantee; None where the method has none."""
+
+    label: str
+    bound: float | None
+    empirical_risk: float | None
+    kl: float | None
+    note: str
+    #: Whether it is the certificate of the model as it predicts now.
+    own: bool = False
+
+    @property
+    def percent(self) -> str:
+        """The bound as a percentage, rounded up."""
+        assert self.bound is not None
+        return percent_up(min(self.bound, 1.0))
+
+
+def bars_of(subject: Subject) -> list[Bar]:
+    """Return the bound of each distance alone, the choice among several, the vote, the best one and the hold-out."""
+    certificates = subject.model.certificates_
+    single = len(subject.fixed_distances) == 1
+    bars = []
+    for distance in subject.distances:
+        own = single and distance == subject.posterior.distance
+        found = subject.best_posterior(distance, subject.level)
+        note = "stochastic classifier, with the posterior that is best for this distance"
+        label = f"stochastic classifier, {distance}"
+        mine = own and subject.voting == "stochastic"
+        bars.append(Bar(label, found.bound, found.empirical_risk, found.kl, note, mine))
+    if not single:
+        chosen = certificates["stochastic"]
+        number = len(subject.fixed_distances)
+        label = f"stochastic classifier, best of {number} distances"
+        mine = subject.voting == "stochastic"
+        note = f"the smallest of {number} bounds, each at δ/{number}: {chosen.distance}"
+        bars.append(Bar(label, chosen.bound, chosen.empirical_risk, chosen.kl, note, mine))
+    vote, best = certificates["majority"], certificates["best"]
+    bars.append(
+        Bar("majority vote", vote.bound, vote.empirical_risk, vote.kl, vote.theorem, subject.voting == "majority")
+    )
+    bars.append(
+        Bar(
+            "best single classifier (Occam)",
+            best.bound,
+            best.empirical_risk,
+            best.kl,
+            best.theorem,
+            subject.voting == "best",
+        )
+    )
+    hold_out = best.baselines["hold-out"]
+    bars.append(
+        Bar("hold-out, chosen by cross-validation", hold_out.bound, hold_out.empirical_risk, None, hold_out.note)
+    )
+    return bars
+
+
+def compared(subject: Subject) -> list[str]:
+    """Say how the certificate compares with what simpler methods guarantee, where they do better above all."""
+    own = subject.certificate
+    others = []
+    if subject.voting != "best":
+        best = subject.model.certificates_["best"]
+        others.append(("the best single classifier (Occam's bound)", best.bound))
+    hold_out = own.baselines["hold-out"]
+    if hold_out.bound is not None:
+        others.append(("one classifier chosen by cross-validation and then validated once (hold-out)", hold_out.bound))
+    return [
+        f"From the same rows and with the same probability, {name} errs on at most {percent_up(bound)}: "
+        f"{_than(bound, own.bound)} this certificate."
+        for name, bound in others
+    ]
+
+
+def _than(bound: float, own: float) -> str:
+    if percent_up(bound) == percent_up(own):
+        return "about the same as"
+    return "less than" if bound < own else "more than"

@@ -1,0 +1,73 @@
+"""Fitted models that reports are written about."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from sklearn.dummy import DummyClassifier
+from tests.estimators.models import LAMBDAS, two_classes
+
+from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC
+from pacbayes.report import report_html
+
+SCRIPT = "<script>alert(1)</script>"
+IMAGE = "\"'><img src=x onerror=alert(1)>"
+
+
+@cache
+def breast_cancer():
+    """Return a model fitted with 455 rows, those rows, and 114 test rows."""
+    X, y = two_classes()
+    order = np.random.default_rng(0).permutation(len(X))
+    data, test = order[:455], order[455:]
+    clf = StochasticSVC(LAMBDAS, validation_size=150, cv=3, random_state=0).fit(X[data], y[data])
+    return clf, (X[data], y[data]), (X[test], y[test])
+
+
+@cache
+def breast_cancer_page():
+    clf, data, test = breast_cancer()
+    return report_html(clf, title="Breast cancer", test=test, data=data, notes=["wdbc.csv"])
+
+
+@cache
+def hostile():
+    """Return a model whose classes and columns are named to break the page."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 3)), columns=[IMAGE, "Größe in µm", "x" * 300])
+    y = np.where(X.iloc[:, 0] > 0, SCRIPT, "</style></script>&amp;日本語")
+    return StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), (X, y)
+
+
+@cache
+def hostile_page():
+    clf, data = hostile()
+    return report_html(clf, title=f"{SCRIPT} {IMAGE} " + "long" * 60, data=data, notes=[IMAGE, SCRIPT])
+
+
+@cache
+def several_distances():
+    return report_html(
+        StochasticSVC([0.01, 0.1, 50.0], distance=list(DISTANCES), cv=None, random_state=0).fit(*two_classes())
+    )
+
+
+@cache
+def long_parameters():
+    """Return the page of a vacuous certificate for two classifiers with an endless name, in independent splits."""
+    grid = [DummyClassifier(strategy="constant", constant="y" * size) for size in (180, 200)]
+    y = ["y" * 180, "y" * 200] * 4
+    clf = StochasticClassifier(None, grid, split="independent", distance="squared", random_state=0)
+    return report_html(clf.fit(np.arange(8.0)[:, None], y))
+
+
+@cache
+def one_classifier():
+    return report_html(constant_grid(classes=2, n=400, number=1, voting="best"))
+
+
+def constant_grid(n=40, classes=2, number=None, **params):
+    """Return a model of classifiers that each always say one class, on labels that are evenly mixed."""
+    grid = [DummyClassifier(strategy="constant", constant=k) for k in range(number or classes)]
+    y = np.arange(n) % classes
+    return StochasticClassifier(None, grid, random_state=0, **params).fit(np.arange(n)[:, None] * 1.0, y)

@@ -1,0 +1,55 @@
+"""A report as a tree, read by a parser that accepts valid HTML only."""
+
+import json
+from xml.etree import ElementTree
+
+import html5lib
+
+HTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
+
+
+class Page:
+    def __init__(self, source):
+        self.source = source
+        self.root = html5lib.HTMLParser(html5lib.getTreeBuilder("etree"), strict=True).parse(source)
+        self.ids = {}
+        for element in self.root.iter():
+            if "id" in element.attrib:
+                assert element.get("id") not in self.ids
+                self.ids[element.get("id")] = element
+
+    def text(self, ident):
+        return " ".join("".join(self.ids[ident].itertext()).split())
+
+    def json(self, ident):
+        return json.loads(self.ids[ident].text)
+
+    def table(self, caption):
+        """Return head and rows of the table with that caption's id."""
+        found = [one for one in self.root.iter(f"{HTML}table") if one.get("aria-labelledby") == caption]
+        rows = [["".join(cell.itertext()) for cell in row] for row in found[0].iter(f"{HTML}tr")]
+        assert len({len(row) for row in rows}) == 1
+        return rows[0], rows[1:]
+
+    def column(self, caption, name):
+        head, rows = self.table(caption)
+        return [row[head.index(name)] for row in rows]
+
+    def drawing(self, ident):
+        """Return the wide or narrow drawing, e.g. "risks-wide"."""
+        return next(one for one in self.root.iter(f"{SVG}svg") if one.get("aria-labelledby").startswith(f"{ident}-"))
+
+    def __str__(self):
+        return ElementTree.tostring(self.root, encoding="unicode")
+
+
+def points_of(drawing, kind):
+    """Return the corners of the line of that class."""
+    line = next(one for one in drawing.iter(f"{SVG}polyline") if kind in one.get("class").split())
+    return [tuple(float(number) for number in point.split(",")) for point in line.get("points").split()]
+
+
+def scale_of(drawing, labels, coordinate):
+    """Return the two outermost ticks that carry percentages, as (share, pixel), below a title."""
+    marks = [(float(one.text.removesuffix(" %")) / 100, float(one.get(coordinate))) for one in labels]
+    return min(marks), max(marks)

@@ -1,0 +1,69 @@
+"""The documentation names everything that is public, and builds without a warning."""
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import pacbayes
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "datasets")
+NEEDED = ("sphinx", "myst_parser", "sphinx_gallery", "numpydoc", "furo", "sphinx_copybutton", "sphinx-mathjax-offline")
+
+
+def documented() -> dict[str, set[str]]:
+    """Return the names that the API pages describe, by module."""
+    found: dict[str, set[str]] = {}
+    for page in sorted((DOCS / "api").glob("*.rst")):
+        module = ""
+        for kind, name in re.findall(r"^\.\. (currentmodule|auto\w+|py:data):: (\S+)", page.read_text(), re.MULTILINE):
+            if kind == "currentmodule":
+                module = name
+            else:
+                found.setdefault(module, set()).add(name)
+    return found
+
+
+def test_every_public_name_has_its_place_in_the_reference():
+    assert documented()["pacbayes"] == set(pacbayes.__all__)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_public_name_of_a_folder_has_its_place_in_the_reference(folder):
+    names = set(import_module(f"pacbayes.{folder}").__all__)
+    found = documented()
+    assert names <= found["pacbayes"] | found.get(f"pacbayes.{folder}", set())
+    assert found.get(f"pacbayes.{folder}", set()) <= names
+
+
+def test_every_page_is_reached_from_the_index():
+    listed = {name for page in ("index.md", "api/index.md") for name in _toctree(DOCS / page)}
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in (*DOCS.glob("*.md"), *DOCS.glob("api/*.*"))}
+    # The claims are a page of the results, made from the same text.
+    assert pages - {"index", "claims"} == {name for name in listed if not name.startswith("generated/")}
+
+
+def _toctree(page: Path) -> list[str]:
+    blocks = re.findall(r"^```\{toctree\}\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    names = [line for block in blocks for line in block.split("\n") if line and not line.startswith(":")]
+    return [str((page.parent / name).relative_to(DOCS)) for name in names]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    any(find_spec(name) is None for name in NEEDED), reason="needs Sphinx: pip install 'pacbayes[docs]'"
+)
+def test_builds_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", str(tmp_path / "trees")]
+    done = subprocess.run([*command, str(DOCS), str(tmp_path / "out")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "index.html").exists()
+    # Nothing on a page is loaded from elsewhere.
+    for page in (tmp_path / "out").rglob("*.html"):
+        assert not re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=\"(?:https?:)?//", page.read_text()), page

@@ -1,0 +1,71 @@
+"""No relative link in a Markdown file of the repository is dead, neither its file nor its heading."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PLACES = (ROOT, ROOT / "docs", ROOT / "docs" / "api", ROOT / "results", ROOT / "src" / "pacbayes" / "datasets")
+PAGES = sorted(page for place in PLACES for page in place.glob("*.md"))
+LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+REFERENCE = re.compile(r"^\[[^\]]+\]:\s*(\S+)", flags=re.MULTILINE)
+
+
+def prose(text: str) -> str:
+    """Return a text without its code, in which brackets mean other things."""
+    text = re.sub(r"^(```+|~~~+|:::+).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "`code`", text)
+
+
+def links(text: str) -> list[str]:
+    """Return the targets of all links and images that stay in the repository."""
+    found = LINK.findall(prose(text)) + REFERENCE.findall(prose(text))
+    return [target for target in found if not re.match(r"[a-z][a-z0-9+.-]*:", target)]
+
+
+def slugs(text: str) -> set[str]:
+    """Return the anchors that headings get: lower case, punctuation dropped, spaces as hyphens."""
+    headings = re.findall(r"^#+\s+(.*?)\s*$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), flags=re.M)
+    plain = [re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()) for heading in headings]
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+def dead(page: Path, text: str) -> list[str]:
+    """Return the links of a page that lead nowhere."""
+    wrong = []
+    for target in links(text):
+        name, _, anchor = unquote(target).partition("#")
+        file = (page.parent / name).resolve() if name else page
+        inside = file.is_relative_to(ROOT)
+        known = slugs(file.read_text()) if anchor and inside and file.suffix == ".md" and file.exists() else {anchor}
+        if not (inside and file.exists() and (not anchor or anchor in known)):
+            wrong.append(target)
+    return wrong
+
+
+def test_pages_are_found():
+    names = {str(page.relative_to(ROOT)) for page in PAGES}
+    assert {"README.md", "CONTRIBUTING.md", "docs/index.md", "docs/mathematics.md", "results/README.md"} <= names
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[here](docs/mathematics.md)", []),
+        ("[here](docs/mathematics.md#the-constants)", []),
+        ("[here](docs/mathematics.md#no-such-heading)", ["docs/mathematics.md#no-such-heading"]),
+        ("![picture](docs/images/none.svg)", ["docs/images/none.svg"]),
+        ("[out](../elsewhere.md) [web](https://example.org/x)", ["../elsewhere.md"]),
+        ("[ref][1]\n\n[1]: missing.md", ["missing.md"]),
+        ("`[code](missing.md)`\n\n```\n[code](missing.md)\n```\n", []),
+    ],
+)
+def test_a_planted_dead_link_is_found(text, expected):
+    assert dead(ROOT / "PLANTED.md", text) == expected
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_link_is_dead(page):
+    assert dead(page, page.read_text()) == []
