@@ -29,12 +29,12 @@ OPTIONAL = {"posteriors": {"casadi", "cvxpy"}}
 
 
 def modules() -> dict[str, Path]:
-    """Return every module of the package but its root, by dotted name."""
+    """Return every module in a folder of the package, by dotted name: all but the root and `python -m pacbayes`."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if name != "pacbayes":
+        if name not in ("pacbayes", "pacbayes.__main__"):
             found[name] = path
     return found
 

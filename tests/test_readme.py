@@ -1,4 +1,4 @@
-"""The commands in the README run, and print what it says they print."""
+"""The commands in the README and on the page about the command line run, and print what is said there."""
 
 import re
 import shlex
@@ -8,25 +8,25 @@ import pytest
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
 
-README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```console\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+ROOT = Path(__file__).parents[1]
 
 
-def commands():
+def commands(page):
     """Every command with the lines below it; a line of dots stands for any other lines."""
-    for block in BLOCKS:
+    for block in re.findall(r"```console\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *lines = part.splitlines()
             yield command, [line for line in lines if line != "..."]
 
 
-def test_commands_of_the_readme(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
+def test_documented_commands(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     frame = good(200).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
     frame[:20].to_csv("new.csv", index=False)
     Path("risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
-    ran = list(commands())
+    ran = list(commands(page))
     assert len(ran) >= 6
     for command, lines in ran:
         name, *words = shlex.split(command)
