@@ -172,7 +172,7 @@ class CertifiedSearch:
             nodes.insert(0, a)
         if inner[-1] != high:
             nodes.append(b)
-        # A single cell that is still wide will be refined next whatever is proved of it: it keeps the larger one's bound.
+        # A single cell that is still wide will be refined next, whatever is proved of it: it keeps its parent's bound.
         wide = len(nodes) == 2 and inner[-1] - inner[0] > _WIDE * inner[-1]
         for left, right in pairwise(nodes):
             self._add(left, right, cell.monotone, cell.lower if wide else None)
