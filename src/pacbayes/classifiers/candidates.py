@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,21 @@ class Candidates:
 
     def __getitem__(self, i: int) -> Any:
         """Return a new, unfitted estimator; its random states that were None are numbers drawn for this place."""
+        params = self.params[i]
         if self.estimator is None:
-            one = clone(self.params[i]["estimator"])
-        else:
-            # Values may be estimators themselves (a step of a pipeline): each classifier needs its own.
-            settings = {name: clone(value, safe=False) for name, value in self.params[i].items()}
-            one = clone(self.estimator).set_params(**settings)
-        return _seeded(one, self.seed, i)
+            return _seeded(clone(params["estimator"]), self.seed, i)
+        if all(_is_plain(value) and _is_plain(self._values.get(name)) for name, value in params.items()):
+            # No part is exchanged, so the random states are known, and all is set at once: for a small classifier
+            # asking it for its parameters takes as long as a tenth of its training.
+            return clone(self.estimator).set_params(**params | _drawn_states(self._values | params, self.seed, i))
+        # Values may be estimators themselves (a step of a pipeline): each classifier needs its own.
+        settings = {name: clone(value, safe=False) for name, value in params.items()}
+        return _seeded(clone(self.estimator).set_params(**settings), self.seed, i)
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        """The parameters of the estimator as it was given."""
+        return dict(self.estimator.get_params(deep=True))
 
     def described(self) -> list[str]:
         """Return what says whether two lists of candidates are the same."""
@@ -137,10 +146,20 @@ def _settings(param_grid: Any, n_iter: int | None, seed: int) -> list[dict[str, 
 
 def _seeded(estimator: Any, seed: int, i: int) -> Any:
     """Give every random state that is None, at any depth, a number; others are the user's choice."""
-    values = estimator.get_params(deep=True)
+    states = _drawn_states(estimator.get_params(deep=True), seed, i)
+    return estimator.set_params(**states) if states else estimator
+
+
+def _drawn_states(values: dict[str, Any], seed: int, i: int) -> dict[str, int]:
+    """Return numbers for the random states that are None among the parameters of the i-th classifier."""
     names = sorted(name for name in values if name == "random_state" or name.endswith("__random_state"))
     empty = [name for name in names if values[name] is None]
     if not empty:
-        return estimator
+        return {}
     numbers = generator(seed, FITTING, i).integers(2**31 - 1, size=len(empty))
-    return estimator.set_params(**dict(zip(empty, numbers.tolist(), strict=True)))
+    return dict(zip(empty, numbers.tolist(), strict=True))
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a parameter's value is a number, a word or nothing: neither an estimator nor a list of some."""
+    return value is None or isinstance(value, str | int | float | np.number)
