@@ -2,7 +2,7 @@
 
 Run with `python benchmarks/bench_solvers.py [--full] [--sizes H ...] [--limit SECONDS]`.  Prints a Markdown table per
 profile with the time of each method as a multiple of certified's.  Times are medians of five in one run (of short
-solves, five batches of 0.05 s), or of one where that takes longer than two seconds.  By default three profiles;
+solves, five batches of 0.3 s), or of one where that takes longer than two seconds.  By default three profiles;
 `--full` takes all nine, keeps each row in a file of JSON lines and skips rows found there, so that an interrupted run
 goes on.
 """
@@ -29,7 +29,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "ccp, paper": {"method": "ccp", "formulation": "paper"},
 }
 # Solves of less than this many seconds are timed in batches of about this length.
-BATCH = 0.05
+BATCH = 0.3
 # The paper's own size for its convex-concave procedure.
 CCP_SIZE = 50
 
