@@ -32,12 +32,19 @@ def slugs(text: str) -> set[str]:
     return {heading.replace(" ", "-") for heading in plain}
 
 
+def source(file: Path) -> Path:
+    """Return the file a page of the gallery is made from when the documentation is built; any other as it is."""
+    if file.parent != ROOT / "docs" / "generated" / "gallery":
+        return file
+    return ROOT / "examples" / ("GALLERY_HEADER.rst" if file.stem == "index" else f"{file.stem}.py")
+
+
 def dead(page: Path, text: str) -> list[str]:
     """Return the links of a page that lead nowhere."""
     wrong = []
     for target in links(text):
         name, _, anchor = unquote(target).partition("#")
-        file = (page.parent / name).resolve() if name else page
+        file = source((page.parent / name).resolve()) if name else page
         inside = file.is_relative_to(ROOT)
         known = slugs(file.read_text()) if anchor and inside and file.suffix == ".md" and file.exists() else {anchor}
         if not (inside and file.exists() and (not anchor or anchor in known)):
@@ -58,6 +65,10 @@ def test_pages_are_found():
         ("[here](docs/mathematics.md#no-such-heading)", ["docs/mathematics.md#no-such-heading"]),
         ("![picture](docs/images/none.svg)", ["docs/images/none.svg"]),
         ("[out](../elsewhere.md) [web](https://example.org/x)", ["../elsewhere.md"]),
+        (
+            "[gallery](docs/generated/gallery/none.rst) [all](docs/generated/gallery/index.rst)",
+            ["docs/generated/gallery/none.rst"],
+        ),
         ("[ref][1]\n\n[1]: missing.md", ["missing.md"]),
         ("`[code](missing.md)`\n\n```\n[code](missing.md)\n```\n", []),
     ],
