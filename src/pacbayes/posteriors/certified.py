@@ -33,6 +33,8 @@ from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
 # The share of the tolerance that the search uses; the rest is for rounding.
 _SHARE = 0.75
+# A cell whose ends move to less than this part of it is not split.
+_GAIN = 0.7
 # Part of its inverse temperature up to which a cell may be narrow enough for a proof.
 _WIDE = 0.05
 # A factor exp(-_FAR) is below the tolerances that people ask for.
@@ -129,13 +131,12 @@ class CertifiedSearch:
         in_risk, in_kl, _ = self.curve.errors(node.point)
         return self._value_below(node.point.risk - in_risk, node.point.kl - in_kl)
 
-    def _add(self, left: Node, right: Node, monotone: bool, lower: float | None = None) -> None:
-        """Put a cell on the heap; `monotone`, and `lower` if given, are what is known from a larger one."""
+    def _add(self, left: Node, right: Node, monotone: bool) -> None:
+        """Put a cell on the heap; `monotone` says what is known from a larger one."""
         if not monotone:
             threshold = self.function.threshold(right.point.kl)
             monotone = self.function.distance.ratio_is_monotone(left.point.risk, threshold)
-        if lower is None:
-            lower = self._tangents(left.point, right.point) if monotone else self._corner(left.point, right.point)
+        lower = self._tangents(left.point, right.point) if monotone else self._corner(left.point, right.point)
         heapq.heappush(self._cells, Cell(lower, self._n_cells, left, right, monotone))
         self._n_cells += 1
 
@@ -155,7 +156,7 @@ class CertifiedSearch:
 
     def _refine(self, cell: Cell) -> bool:
         """Replace a cell by smaller ones, or by none if B provably falls or rises in it; False if it is too small."""
-        a, b = cell.left, cell.right
+        a, b = self._shrink(cell.left, cell.right) if cell.monotone else (cell.left, cell.right)
         beta_a, beta_b = a.point.beta, b.point.beta
         g_low, g_high = (a.g, b.g) if cell.monotone else self._range(a.point, b.point)
         # B falls where beta < g and rises where beta > g: only what lies between can hold a minimum.
@@ -172,11 +173,22 @@ class CertifiedSearch:
             nodes.insert(0, a)
         if inner[-1] != high:
             nodes.append(b)
-        # A single cell that is still wide will be refined next, whatever is proved of it: it keeps its parent's bound.
-        wide = len(nodes) == 2 and inner[-1] - inner[0] > _WIDE * inner[-1]
         for left, right in pairwise(nodes):
-            self._add(left, right, cell.monotone, cell.lower if wide else None)
+            self._add(left, right, cell.monotone)
         return True
+
+    def _shrink(self, a: Node, b: Node) -> tuple[Node, Node]:
+        """Move both ends of a cell in which g never falls past where B falls or rises, while that gains much.
+
+        It ends where the cell may be narrow enough for a proof; before, a lower bound would be computed in vain.
+        """
+        while True:
+            beta_a, beta_b = a.point.beta, b.point.beta
+            low, high = a.g * (1.0 - self._margin), b.g * (1.0 + self._margin)
+            gains = beta_a < low < high < beta_b and high - low < _GAIN * (beta_b - beta_a)
+            if not gains or high - low < _WIDE * high:
+                return a, b
+            a, b = self._node(low), self._node(high)
 
     def _range(self, a: CurvePoint, b: CurvePoint) -> tuple[float, float]:
         """Return bounds of g between two points from the box they span."""
@@ -189,7 +201,7 @@ class CertifiedSearch:
         beta_a, beta_b = a.point.beta, b.point.beta
         if high == math.inf:
             return [low, max(self._far, 4.0 * low)]
-        if high - low < 0.7 * (beta_b - beta_a):
+        if high - low < _GAIN * (beta_b - beta_a):
             return [low, high]
         # Little is gained at the ends: split where g crosses beta if it does, else in the middle of the scale.
         left, right = a.g - beta_a, beta_b - b.g
