@@ -298,8 +298,9 @@ def test_cells_end_where_g_is_certain():
     search = CertifiedSearch(curve, get_distance("pinsker").bound_function(60, 0.05))
     start, end = search._node(0.0), search._node(math.inf)
     search._add(start, end, False)
+    before = search.evaluations
     assert search._refine(search._cells.pop())
-    ((low, high),) = [(cell.left, cell.right) for cell in search._cells]
+    low, high = search._nodes[before : before + 2]
     assert start.g * (1 - 1e-11) < low.point.beta < start.g * (1 - 1e-13)
     assert end.g * (1 + 1e-13) < high.point.beta < end.g * (1 + 1e-11)
 
