@@ -83,6 +83,21 @@ def show(name: str, rows: list[dict[str, Any]]) -> None:
         )
 
 
+def summarise(rows: list[dict[str, Any]]) -> None:
+    """Print how lifted Ipopt compares at each size, over all profiles together and from the least to the most."""
+    times = {(row["profile"], row["H"], row["method"]): row["seconds"] for row in rows}
+    print()
+    for H in sorted({row["H"] for row in rows}):
+        pairs = [(times[name, H, "ipopt, lifted"], times[name, H, "certified"]) for name in PROFILES
+                 if (name, H, "certified") in times]  # fmt: skip
+        ratios = sorted(theirs / ours for theirs, ours in pairs)
+        total = sum(theirs for theirs, _ in pairs) / sum(ours for _, ours in pairs)
+        print(
+            f"H = {H}: lifted Ipopt takes {total:.0f} times as long as certified over {len(pairs)} profiles together, "
+            f"{ratios[0]:.0f} to {ratios[-1]:.0f} times on single ones (median {statistics.median(ratios):.0f})"
+        )
+
+
 def read(path: Path | None) -> list[dict[str, Any]]:
     """Return the rows an earlier run left."""
     if path is None or not path.exists():
@@ -103,6 +118,7 @@ def main() -> None:
     done = read(path)
     optimal_posterior([0.1, 0.2], 100, method="ipopt")  # loads the solvers before the clock runs
     optimal_posterior([0.1, 0.2], 100, method="ccp")
+    shown = []
     for name in PROFILES if arguments.full else DEFAULT:
         rows = []
         for H in arguments.sizes:
@@ -115,6 +131,8 @@ def main() -> None:
                         file.write("".join(json.dumps(row) + "\n" for row in found))
             rows += found
         show(name, rows)
+        shown += rows
+    summarise(shown)
 
 
 if __name__ == "__main__":
