@@ -1,5 +1,6 @@
 """Certificates for a posterior over a set of classifiers, one for each way of predicting with it."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,9 +11,11 @@ from pacbayes.bounds.rounding import round_down, round_up
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.choice import share_of
 from pacbayes.classifiers.classifier_set import Errors
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.posteriors.posterior import Posterior
+from pacbayes.posteriors.problem import Problem
 
 VOTINGS = ("stochastic", "majority", "best")
 
@@ -47,6 +50,7 @@ def certify(
     the majority vote 0.4224
     the best single classifier 0.1581
     """
+    _check_posterior(posterior, errors, delta, prior, n_distances)
     best = best_single(errors, posterior.m, delta, prior)
     baselines = {
         "Occam": Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows"),
@@ -75,6 +79,31 @@ def certify(
             {"hold-out": hold_out},
         ),
     }
+
+
+def _check_posterior(
+    posterior: Posterior, errors: Errors, delta: float, prior: FloatArray | None, n_distances: int
+) -> None:
+    """Raise unless the posterior's bound is one at this level, or a smaller one, for these errors and this prior."""
+    level = share_of(delta, n_distances)
+    if posterior.delta > level * (1.0 + 1e-12):
+        raise ValueError(f"posterior must have been computed at delta = {level:g} or less, got {posterior.delta:g}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
+        problem = Problem.checked(
+            risks_of_errors(errors, posterior.m),
+            posterior.m,
+            posterior.distance,
+            posterior.delta,
+            prior,
+            posterior.constant,
+        )
+    bound = problem.evaluate(posterior.weights).bound
+    if posterior.bound < bound * (1.0 - 1e-9):
+        raise ValueError(
+            f"posterior must belong to these errors and this prior, for which its bound is {bound:.6g}; it says "
+            f"{posterior.bound:.6g}"
+        )
 
 
 def _stochastic(
@@ -155,6 +184,6 @@ def best_single(errors: Errors, m: int, delta: float, prior: FloatArray | None) 
     # Rounded down: a smaller level makes a larger limit.
     levels = np.maximum(round_down(delta * shares, 64.0), 0.0)
     bounds = binomial_upper(errors, m, levels)
-    best = int(np.argmin(bounds))
+    best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
     kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
     return SingleBest(best, float(bounds[best]), float(risks_of_errors(errors[best : best + 1], m)[0]), kl)

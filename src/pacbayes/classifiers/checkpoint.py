@@ -142,6 +142,12 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
         yield Checkpoint(path, codec, manifest)
 
 
+def begun_seed(directory: Any) -> int | None:
+    """Return the seed of the run that a directory holds; None for None, or where no run was begun."""
+    manifest = {} if directory is None else _read_manifest(Path(directory) / MANIFEST)
+    return int(manifest["run"]["random_state"]) if manifest else None
+
+
 def _read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest, or nothing where there is none; raise if it is of something else."""
     try:

@@ -110,6 +110,8 @@ def certify(
         checkpoint,
     )
     wanted.check()
+    if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
+        raise ValueError(f"--test must hold other examples than the data, got {str(test)!r} for both")
     rows = read_data(data, dataset, choices)
     check_outputs({"--save": save, "--report": report}, (data, test, grid))
     tested = None if test is None else read_test(test, rows, choices)
@@ -125,17 +127,21 @@ def certify(
     with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
         model = _fitted(make_model(wanted, rows.columns), rows)
         observed = None if tested is None else observe(model, *tested)
-    _print(model, rows, observed, wanted, json, note)
+    # Files first: the reader of a pipe may go away in the middle of the tables.
+    written = []
     if save is not None:
         from pacbayes.estimators.saving import save as save_model
 
-        note(f"Model saved in {save} (SHA-256 {save_model(model, save)}).")
+        written.append(f"Model saved in {save} (SHA-256 {save_model(model, save)}).")
     if report is not None:
         from pacbayes.report.html import write_report
 
         title = f"Certificate for {rows.name}"
         write_report(model, report, title=title, notes=rows.notes, test=tested, data=(rows.X, rows.y))
-        note(f"Report written to {report}.")
+        written.append(f"Report written to {report}.")
+    _print(model, rows, observed, wanted, json, note)
+    for line in written:
+        note(line)
 
 
 def _fitted(model: Any, rows: "Data") -> Any:

@@ -62,7 +62,7 @@ def _read_named(name: str) -> Data:
 
 
 def _read_path(path: Path, choices: Choices) -> Data:
-    frame = _without(read_frame(path, choices.missing), choices, path)
+    frame = _without(read_frame(path, choices.missing, choices.categorical), choices, path)
     target = str(frame.columns[-1]) if choices.target is None else choices.target
     features, y = divide_columns(frame, choices.target, path)
     check_classes(y, target)
@@ -86,7 +86,7 @@ def _without(frame: "pd.DataFrame", choices: Choices, path: Path) -> "pd.DataFra
 
 def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Return the rows and labels of a test file with the columns of the data that are certified."""
-    frame = read_frame(path, choices.missing)
+    frame = read_frame(path, choices.missing, data.columns.categorical)
     if data.target not in frame.columns:
         raise ValueError(f"the test file {str(path)!r} must have the class in a column {data.target!r}")
     features, labels = divide_columns(frame, data.target, path)
@@ -103,7 +103,8 @@ def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, 
 
 def read_new(path: Path, model: Any, missing: tuple[str, ...]) -> "tuple[pd.DataFrame, list[str]]":
     """Return the rows of a file in the form a fitted model takes, and what a person should know about them."""
-    frame = read_frame(path, missing)
+    known = _columns_of(model, [str(name) for name in getattr(model, "feature_names_in_", ())])
+    frame = read_frame(path, missing, () if known is None else known.categorical)
     wanted = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
     expected = getattr(model, "n_features_in_", len(wanted))
     if len(wanted) != expected:

@@ -28,6 +28,7 @@ MOST_CLASSES = 100
 #: One-hot columns of a category at most; rarer values share the last.
 ONE_HOT = 64
 _NOTHING = "every feature is the same in all examples: there is nothing to tell the classes apart by"
+_WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")
 
 
@@ -291,6 +292,8 @@ def _is_nan(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     """Return a category as text; 3.0 and 3 are the same one, whichever way a file with missing values gave it."""
+    if isinstance(value, str):
+        return value.partition(".")[0] if _WHOLE.fullmatch(value) else value
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | Decimal):
         return str(value)
     number = float(value)

@@ -38,10 +38,11 @@ def read_file(path: Path, target: str | None) -> Table:
     return Table(data, labels, list(features.columns), names, _target(frame, target, path), str(path))
 
 
-def read_frame(path: Path, missing: Sequence[str] = ()) -> "pd.DataFrame":
+def read_frame(path: Path, missing: Sequence[str] = (), as_text: Sequence[str] = ()) -> "pd.DataFrame":
     """Return a CSV, TSV or Parquet file as a data frame with at least one row and distinct names.
 
-    `missing` are further texts that stand for a missing value in a CSV or TSV file.
+    `missing` are further texts that stand for a missing value in a CSV or TSV file.  Columns in `as_text` are read as
+    written: otherwise what a value becomes depends on the others in its file ("TRUE" or True, 01 or 1).
     """
     if not path.exists():
         raise FileNotFoundError(f"no such file: {str(path)!r}")
@@ -51,9 +52,9 @@ def read_frame(path: Path, missing: Sequence[str] = ()) -> "pd.DataFrame":
     if name.endswith(_PARQUET_ENDINGS):
         frame = _read_parquet(path)
     elif name.endswith(_CSV_ENDINGS):
-        frame = _read_csv(path, ",", missing)
+        frame = _read_csv(path, ",", missing, as_text)
     elif name.endswith(_TSV_ENDINGS):
-        frame = _read_csv(path, "\t", missing)
+        frame = _read_csv(path, "\t", missing, as_text)
     else:
         raise ValueError(
             f"cannot tell the format of {str(path)!r}: the name must end in one of .csv, .tsv (these also with .gz, "
@@ -89,7 +90,7 @@ def _target(frame: "pd.DataFrame", target: str | None, path: Path) -> str:
     return chosen
 
 
-def _read_csv(path: Path, separator: str, missing: Sequence[str]) -> "pd.DataFrame":
+def _read_csv(path: Path, separator: str, missing: Sequence[str], as_text: Sequence[str]) -> "pd.DataFrame":
     import pandas as pd
 
     kind = "CSV" if separator == "," else "TSV"
@@ -109,6 +110,7 @@ def _read_csv(path: Path, separator: str, missing: Sequence[str]) -> "pd.DataFra
                 path,
                 sep=separator,
                 na_values=list(missing),
+                dtype=dict.fromkeys(as_text, str),
                 skipinitialspace=True,
                 low_memory=False,
                 index_col=False,

@@ -14,7 +14,9 @@ from pacbayes.bounds.validation import FloatArray, check_choice, check_level
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.choice import BITS, Counts, check_distances, choose_posterior, whole_parts
+from pacbayes.classifiers.checkpoint import begun_seed
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.seeds import seed_of
 from pacbayes.classifiers.splits import SPLITS
 from pacbayes.estimators.draws import KEY, draw_classifiers
 from pacbayes.estimators.prior import check_prior_kind, describe_prior, resolve_prior
@@ -55,6 +57,19 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.cv is not None and self.cv < 2:
             raise ValueError(f"cv must be at least 2 folds, or None, got {self.cv}")
 
+    def _forget(self) -> None:
+        """Drop what an earlier fit left: if this one fails, no old certificate must stand beside new labels."""
+        for name in ("certificates_", "classifiers_", "posterior_", "classes_"):
+            self.__dict__.pop(name, None)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "certificates_")
+
+    def _seed(self) -> int:
+        """Return the seed of a fit: that of the run which a checkpoint holds where `random_state` is None."""
+        begun = begun_seed(self.checkpoint) if self.random_state is None else None
+        return seed_of(self.random_state) if begun is None else begun
+
     def _settle(
         self,
         classifiers: ClassifierSet,
@@ -91,8 +106,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _certificates(self) -> dict[str, Certificate]:
         """Return the certificates that follow from what is stored."""
-        errors = self.classifiers_.errors
+        errors, splits = self.classifiers_.errors, self.classifiers_.splits
         assert errors is not None
+        if splits is None or not splits.m == self.classifiers_.m == self.posterior_.m:
+            raise ValueError("the classifiers and the posterior must have the validation size of the division")
         prior = None if self._uniform else self.prior_
         return certify(
             self.posterior_,

@@ -17,7 +17,7 @@ from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_o
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
 from pacbayes.classifiers.grid_set import grid_set
 from pacbayes.classifiers.samples import check_rows, own
-from pacbayes.classifiers.seeds import generator, seed_of
+from pacbayes.classifiers.seeds import generator
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import check_values, draw_key
 from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
@@ -135,6 +135,7 @@ class StochasticClassifier(CertifiedClassifier):
         self
         """
         self._check_choices()
+        self._forget()
         X = _as_rows(X)
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
@@ -142,7 +143,7 @@ class StochasticClassifier(CertifiedClassifier):
             raise ValueError("X must hold at least two rows, got 1 sample")
         check_values(rows)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        seed = seed_of(self.random_state)
+        seed = self._seed()
         classifiers = grid_set(
             self.estimator,
             self.param_grid,

@@ -15,7 +15,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.preparing import check_prepare
 from pacbayes.classifiers.samples import check_rows, own
-from pacbayes.classifiers.seeds import generator, seed_of
+from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.svm_set import svm_set
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
@@ -158,9 +158,10 @@ class StochasticSVC(CertifiedClassifier):
         self
         """
         self._check_choices()
+        self._forget()
         rows, labels = self._checked(X, y)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        seed = seed_of(self.random_state)
+        seed = self._seed()
         classifiers = svm_set(
             rows,
             labels,

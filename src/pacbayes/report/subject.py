@@ -163,11 +163,10 @@ def _check_data(model: CertifiedClassifier, data: Any) -> tuple[Any, NDArray[Any
 
 def _tested(model: CertifiedClassifier, X: Any, labels: NDArray[Any]) -> Tested:
     of_model = errors_of(model, X, labels, "model.predict(X_test)")
-    rows = model._validated(X)
     errors = np.zeros(len(model.classifiers_), dtype=np.int64)
     step = max(1, _LABELS // errors.size)
     for start in range(0, labels.size, step):
         part = np.arange(start, min(start + step, labels.size))
-        predicted = model.classifiers_.predict(_safe_indexing(rows, part))
+        predicted = model.classifiers_.predict(_safe_indexing(X, part))
         errors += np.count_nonzero(predicted != labels[part], axis=1)
     return Tested(labels.size, of_model, errors)
