@@ -33,6 +33,7 @@ CHOICES = np.geomspace(0.1, 19.99, 60)
 
 
 def waveform(n, rng):
+    """Return fresh rows of the generator: `load_dataset("waveform")` has no 100 000 of them to predict."""
     x = np.arange(1, 22)
     peaks = [np.maximum(6 - np.abs(x - centre), 0) for centre in (7, 15, 11)]
     y = rng.integers(0, 2, n)

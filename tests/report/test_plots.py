@@ -40,7 +40,7 @@ def test_risks(ax):
 
 def test_risks_of_a_grid(ax):
     plot_risks(fitted("grid", three_classes), ax)
-    assert ax.get_xlabel() == "number of the classifier"
+    assert ax.get_xlabel() == "rank by validation risk"
     assert all(not one.get_label().startswith("test") for one in ax.lines)
 
 

@@ -85,6 +85,7 @@ class Checkpoint:
             warnings.warn(f"{path} was damaged ({damage}); its classifiers are trained again", stacklevel=5)
             return None
         # Only now: decoding may unpickle, and what this run wrote can be trusted more than what somebody altered.
+        # A pickle calls code of other libraries, which may raise anything.
         try:
             return self.codec.decode(data)
         except Exception as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # `hold_lock` says that there is no lock without it
 
 _held: set[int] = set()
 

@@ -63,7 +63,7 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
             )
     except MemoryError:  # says something about this machine, not about this classifier
         raise
-    except Exception as error:
+    except Exception as error:  # other people's classifiers raise what they like; the caller stops or drops them
         return Failed(f"{type(error).__name__}: {error}", fitted, traceback.format_exc())
 
 

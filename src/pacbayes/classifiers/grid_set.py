@@ -141,7 +141,7 @@ def _check_fits(candidates: Candidates, weighted: bool, stored: bool) -> None:
     if stored:
         try:
             pickle.dumps((candidates.estimator, candidates.params))
-        except Exception as error:
+        except Exception as error:  # pickle passes on whatever an object's own methods raise
             raise TypeError(f"checkpoint must be None for estimators that cannot be pickled: {error}") from error
 
 

@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(str(error) or type(error).__name__, error)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(_ENDED_BY_USER)
-    except Exception as error:
+    except Exception as error:  # a fault of ours: one line for the user, the traceback on request
         message = (
             f"this should not happen: {type(error).__name__}: {error}. Please report it, with what it says when "
             "PACBAYES_DEBUG=1 is in the environment"

@@ -12,11 +12,11 @@ EXAMPLES = (
 
 
 def bound(
+    m: Annotated[int, typer.Option("--m", help="The number of validation examples behind each risk.")],
     weights: Annotated[
         Path | None,
         typer.Argument(help="A file with the columns risk and weight, and prior where it is not uniform."),
     ] = None,
-    m: Annotated[int, typer.Option("--m", help="The number of validation examples behind each risk.")] = ...,  # type: ignore[assignment]
     risk: Annotated[
         float | None, typer.Option(help="Without a file: the average empirical risk of the posterior.")
     ] = None,

@@ -1,5 +1,6 @@
 """What all estimators share: from a trained set to posterior and certificates, and from these to predictions."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ from pacbayes.estimators.voters import Voters, majority, number_of_rows
 FOLDS = KEY + 1
 
 
-class CertifiedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """A posterior over a set of classifiers as one classifier; subclasses train the set and validate rows."""
 
     classes_: NDArray[Any]
@@ -35,12 +36,13 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- what subclasses provide -------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _validated(self, X: Any) -> Any:
         """Return new rows in the form the classifiers are asked with, or raise."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _voters(self) -> Voters:
-        raise NotImplementedError
+        """Return the classifiers as what is asked for votes."""
 
     # -- fitting -----------------------------------------------------------------------------------------------------
 
@@ -190,7 +192,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chosen = np.flatnonzero(parts)
         return np.ldexp(self._voters().votes(rows, chosen, parts[chosen]), -BITS)
 
-    @available_if(lambda self: self.voting == "majority")  # type: ignore[untyped-decorator]
+    @available_if(lambda self: self.voting == "majority")  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> FloatArray:
         """Return `vote_share`, for ``voting="majority"`` only: there the largest share decides what `predict` says.
 

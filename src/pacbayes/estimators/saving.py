@@ -170,7 +170,7 @@ def _dumped(state: dict[str, Any]) -> bytes:
 
     try:
         contents: bytes = dumps(state)
-    except Exception as error:
+    except Exception as error:  # skops raises many kinds for what it does not know
         raise ValueError(f"model holds something that skops cannot save: {error}") from error
     return contents
 
@@ -180,7 +180,7 @@ def _loaded(path: Any, contents: bytes, trusted: list[str]) -> Any:
 
     try:
         found = sorted(get_untrusted_types(data=contents))
-    except Exception as error:
+    except Exception as error:  # any bytes may be in a file, and skops fails on them in many ways
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
     prefixes = tuple(name for name in trusted if name.endswith("."))
     known = [name for name in found if name in HARMLESS or name in trusted or name.startswith(prefixes)]
@@ -192,7 +192,7 @@ def _loaded(path: Any, contents: bytes, trusted: list[str]) -> Any:
         )
     try:
         return loads(contents, trusted=known)
-    except Exception as error:
+    except Exception as error:  # as above
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
 
 

@@ -1,5 +1,6 @@
 """kl, 50 classifiers: the convex-concave procedure from many starts, as printed and with one of its inequalities."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def _all_ends(space: Workspace, run: Run, starts: int) -> dict[str, tuple[FloatA
         }  # fmt: skip
         label = f"ccp-{run.dataset}-{formulation}-{starts}"
         space.say(f"{run.dataset}: convex-concave procedure, {formulation}, {starts} starts")
-        kept = space.cache.get(label, key, lambda form=formulation: _ends(run, form, starts))  # type: ignore[misc]
+        kept = space.cache.get(label, key, partial(_ends, run, formulation, starts))
         ends[formulation] = (kept["bounds"], kept["errors"])
     return ends
 

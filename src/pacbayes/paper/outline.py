@@ -1,6 +1,7 @@
 """The paper's first table, an outline of its results, each cell with our verdict and the number behind it."""
 
 import math
+from typing import Any
 
 from pacbayes.bounds import log_constant
 from pacbayes.paper.constants import BEST_LINEAR, power
@@ -43,11 +44,11 @@ def two_minima(distance: str) -> str:
     """Return what two starts of the fixed-point iteration and the certificate find where there are two minima."""
     H, m, a, b = _TWO_MINIMA[distance]
     risks = [a] + [b] * (H - 1)
-    settings = {"distance": distance, "delta": DELTA, "constant": "paper"}
-    best = optimal_posterior(risks, m, **settings)  # type: ignore[arg-type]
+    settings: dict[str, Any] = {"distance": distance, "delta": DELTA, "constant": "paper"}
+    best = optimal_posterior(risks, m, **settings)
     one = [1.0 - 1e-9] + [1e-9 / (H - 1)] * (H - 1)
-    from_prior = optimal_posterior(risks, m, method="fixed-point", start="prior", **settings)  # type: ignore[arg-type]
-    from_one = optimal_posterior(risks, m, method="fixed-point", start=one, **settings)  # type: ignore[arg-type]
+    from_prior = optimal_posterior(risks, m, method="fixed-point", start="prior", **settings)
+    from_one = optimal_posterior(risks, m, method="fixed-point", start=one, **settings)
     return (
         f"H = {H:.0e}, m = {m}, a = {a:g}, b = {b:g}: from the prior {from_prior.bound:.6f}, from the one "
         f"{from_one.bound:.6f}, certified {best.bound:.6f}"

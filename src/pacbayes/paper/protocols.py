@@ -97,11 +97,11 @@ def _evidence_row(space: Workspace, dataset: str, split: str) -> Row:
 def paper_fifty(dataset: str) -> Row:
     """Return the paper's numbers for the first 50 classifiers."""
     least, random, test = (cell("ccp", name, dataset=dataset) for name in ("fp_bound", "ccp_mean", "ccp_test_mean"))
-    both = random is not None and least is not None and test is not None
+    known = None if random is None or least is None or test is None else (random - least, random - test)
     return {
         "paper_least": least, "paper_random": random, "paper_random_test": test,
-        "paper_scatter": random - least if both else None,  # type: ignore[operator]  # `both` says neither is None
-        "paper_flattery": random - test if both else None,  # type: ignore[operator]
+        "paper_scatter": None if known is None else known[0],
+        "paper_flattery": None if known is None else known[1],
     }  # fmt: skip
 
 

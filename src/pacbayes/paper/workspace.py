@@ -3,6 +3,7 @@
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,9 +54,9 @@ class Workspace:
     protocols: dict[str, Protocol] = field(default_factory=lambda: dict(PROTOCOLS))
 
     @classmethod
-    def at(cls, folder: Path, **settings: object) -> "Workspace":
+    def at(cls, folder: Path, **settings: Any) -> "Workspace":
         """Return a workspace with its cache in a folder."""
-        return cls(Cache(folder), **settings)  # type: ignore[arg-type]  # checked by the dataclass's own types
+        return cls(Cache(folder), **settings)
 
     @property
     def datasets(self) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.registry import DISTANCES
 from pacbayes.bounds.rounding import format_up
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import confidence
 from pacbayes.certificates.choice import share_of
 from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.posteriors.problem import Problem
+from pacbayes.report.subject import Subject
 from pacbayes.report.tables import five_bounds
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _RISK, _TEST, _POSTERIOR = "#1f4e79", "#7fa8d1", "#d9822b"
 def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
     """Draw the validation risk, test error and posterior weight of every classifier.
 
-    Against the regularisation parameter for `StochasticSVC`, against the number of the classifier otherwise.  Posterior
+    Against the regularisation parameter for `StochasticSVC`, against the rank by validation risk otherwise.  Posterior
     weights are drawn on a scale of their own, on the right.
 
     Parameters
@@ -52,11 +52,12 @@ def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any 
     """
     axes = _axes(clf, ax)
     classifiers = clf.classifiers_
-    places, label, logarithmic = _places(clf)
+    subject = Subject.checked(clf, test, None)
+    places = subject.places
     order = np.argsort(places, kind="stable")
     m = classifiers.m
     axes.plot(places[order], classifiers.risks[order], color=_RISK, label=f"validation risk (m = {m})")
-    tested = _test_risks(clf, test)
+    tested = classifiers.test_risks if subject.tested is None else subject.tested.risks
     if tested is not None:
         axes.plot(places[order], tested[order], color=_TEST, label="test error")
     certificate = clf.certificates_["stochastic"]
@@ -65,10 +66,10 @@ def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any 
     right.fill_between(places[order], clf.posterior_.weights[order], color=_POSTERIOR, alpha=0.35, linewidth=0)
     right.set_ylim(0.0, 1.6 * float(clf.posterior_.weights.max()))
     right.set_ylabel("posterior weight", color=_POSTERIOR)
-    if logarithmic:
+    if subject.is_path:
         axes.set_xscale("log")
     axes.set_ylim(bottom=0.0)
-    axes.set_xlabel(label)
+    axes.set_xlabel("λ" if subject.is_path else "rank by validation risk")
     axes.set_ylabel("share of errors")
     axes.legend(loc="best", frameon=False)
     # The lines above the filled area.
@@ -183,19 +184,3 @@ def _axes(clf: CertifiedClassifier, ax: "Axes | None") -> "Axes":
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'pacbayes[report]'") from error
     return pyplot.subplots(layout="constrained")[1]
-
-
-def _places(clf: CertifiedClassifier) -> tuple[FloatArray, str, bool]:
-    """Return where classifiers stand on the axis, its label, and whether it is logarithmic."""
-    params = clf.classifiers_.params
-    if all("lambda" in setting for setting in params):
-        return np.array([setting["lambda"] for setting in params]), "λ", True
-    return np.arange(len(params), dtype=np.float64), "number of the classifier", False
-
-
-def _test_risks(clf: CertifiedClassifier, test: Any) -> FloatArray | None:
-    if test is None:
-        return clf.classifiers_.test_risks
-    X, y = test
-    labels = np.asarray(y)
-    return np.array([np.mean(row != labels) for row in clf.classifiers_.predict(X)])

@@ -9,9 +9,9 @@ import numpy as np
 from pacbayes.bounds.distances.registry import DISTANCES
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import confidence, percent_up
-from pacbayes.certificates.choice import choose_posterior
 from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.posteriors.posterior import Posterior
+from pacbayes.report.subject import Subject
 
 #: Rows of the table of classifiers that carry the weight.
 MOST_ROWS = 8
@@ -70,17 +70,8 @@ def five_bounds(clf: CertifiedClassifier) -> list[Posterior]:
 
     Each bound holds alone; choosing the smallest after looking is not covered.
     """
-    return [
-        choose_posterior(
-            clf.classifiers_.risks,
-            clf.classifiers_.m,
-            distance=distance,
-            delta=clf._level,
-            prior=None if clf._uniform else clf.prior_,
-            constant=clf.posterior_.constant,
-        )
-        for distance in DISTANCES
-    ]
+    subject = Subject.checked(clf, None, None)
+    return [subject.best_posterior(distance, subject.level) for distance in DISTANCES]
 
 
 def carriers(clf: CertifiedClassifier) -> list[Carrier]:
