@@ -11,6 +11,7 @@ from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.machines import train_machines
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.shared import SharedMembers
 
 Rows = NDArray[np.int64]
@@ -58,11 +59,13 @@ def choose(
     candidates = candidates_of(number)
     fold = folds_of(codes, min(folds, codes.size), rng)
     errors = np.zeros(candidates.size, dtype=np.int64)
-    for k in range(int(fold.max()) + 1):
+    number_of_folds = int(fold.max()) + 1
+    for k in range(number_of_folds):
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         # With a single class there is nothing to train, and nothing to tell the candidates apart.
         if np.unique(codes[train]).size > 1:
-            errors += errors_in_fold(candidates, train, test)
+            with progress(f"cross-validation, fold {k + 1} of {number_of_folds}", candidates.size):
+                errors += errors_in_fold(candidates, train, test)
     return int(candidates[np.argmin(errors)])
 
 
@@ -78,8 +81,10 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, R
             return members.kernel.between(rows, new[block])
 
         counts = np.zeros(candidates.size, dtype=np.int64)
-        for block, predicted in machines.predict(kernel_block, len(new), len(rows)):
-            counts += np.count_nonzero(predicted != codes[test][block], axis=1)
+        with progress("counting errors", len(new)) as advance:
+            for block, predicted in machines.predict(kernel_block, len(new), len(rows)):
+                counts += np.count_nonzero(predicted != codes[test][block], axis=1)
+                advance(predicted.shape[1])
         return counts
 
     return errors

@@ -1,5 +1,6 @@
 """`pacbayes certify`: train, choose, certify."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,6 +92,7 @@ def certify(
     learnt, encoding and imputation included, sees the examples that count errors.
     """
     from pacbayes.cli.data import Choices, read_data, read_test
+    from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.model import Wanted, check_outputs, make_model
     from pacbayes.cli.show import Note, warnings_as_notes
 
@@ -123,6 +125,10 @@ def certify(
     from pacbayes.classifiers.quiet import quiet as silence
     from pacbayes.report.tables import observe
 
+    if checkpoint is not None:
+        from pacbayes.classifiers.checkpoint import kept_in
+
+        keeps(partial(kept_in, checkpoint, ", the same command goes on from there"))
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
     with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
         model = _fitted(make_model(wanted, rows.columns), rows)
@@ -133,12 +139,14 @@ def certify(
         from pacbayes.estimators.saving import save as save_model
 
         written.append(f"Model saved in {save} (SHA-256 {save_model(model, save)}).")
+        keeps(lambda: f"the model is saved in {str(save)!r}")
     if report is not None:
         from pacbayes.report.html import write_report
 
         title = f"Certificate for {rows.name}"
         write_report(model, report, title=title, notes=rows.notes, test=tested, data=(rows.X, rows.y))
         written.append(f"Report written to {report}.")
+        keeps(lambda: f"the report is in {str(report)!r}")
     _print(model, rows, observed, wanted, json, note)
     for line in written:
         note(line)
