@@ -108,14 +108,13 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     def _certificates(self) -> dict[str, Certificate]:
         """Return the certificates that follow from what is stored."""
-        errors, splits = self.classifiers_.errors, self.classifiers_.splits
-        assert errors is not None
+        splits = self.classifiers_.splits
         if splits is None or not splits.m == self.classifiers_.m == self.posterior_.m:
             raise ValueError("the classifiers and the posterior must have the validation size of the division")
         prior = None if self._uniform else self.prior_
         return certify(
             self.posterior_,
-            errors,
+            self.classifiers_,
             delta=self._level,
             prior=prior,
             n_distances=len(self._distances),
