@@ -145,7 +145,7 @@ def _model(path: Any, state: Any) -> CertifiedClassifier:
     try:
         kind = ESTIMATORS[state["class"]]
         model = kind(**decode(state["params"]))
-        model.__dict__.update(check_names(kind, decode(state["fitted"])))
+        model.__dict__.update({"vote_errors_": None} | check_names(kind, decode(state["fitted"])))
         stored, computed = model.certificates_, model._certificates()
         follow = set(stored) == set(computed) and all(_agree(stored[name], computed[name]) for name in computed)
     except (AttributeError, AssertionError, IndexError, KeyError, TypeError, ValueError) as error:
