@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes.bounds.validation import FloatArray, check_numbers
 from pacbayes.classifiers.classifier_set import check_same_kind
+from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import Splits
 
 Labels = NDArray[Any]
@@ -87,6 +88,7 @@ def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
         raise ValueError(f"{name}y must not be empty")
     assert_all_finite(labels, input_name=f"{name}y")
     check_classification_targets(labels)
+    X = csr_rows(X)
     if isinstance(X, str) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
         raise TypeError(f"{name}X must be rows: an array, a sparse matrix, a data frame or a list, got {X!r}")
     if _num_samples(X) != labels.size:

@@ -173,17 +173,19 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         Returns
         -------
         ndarray of shape (n,)
+            As the classifiers say.  A label that is not in `classes_` (of a classifier that marks outliers, for one) is
+            passed on: it counted as an error on the validation rows, and has votes like any other.
         """
         check_is_fitted(self)
         voting = check_choice("voting", self.voting, VOTINGS)
-        rows = self._validated(X)
+        rows, voters = self._validated(X), self._voters()
         if voting == "majority":
-            codes = majority(self._voters(), rows, self._parts(), self.classes_.size)
+            codes = majority(voters, rows, self._parts(), self.classes_.size)
         elif voting == "stochastic":
-            codes = self._voters().drawn(rows, draw_classifiers(rows, self._parts(), self._key))
+            codes = voters.drawn(rows, draw_classifiers(rows, self._parts(), self._key))
         else:
-            codes = self._voters().drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
-        return self.classes_[codes]
+            codes = voters.drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
+        return voters.labels[codes]
 
     def vote_share(self, X: Any) -> FloatArray:
         """Return for every row and class the posterior weight of the classifiers that vote for it.
@@ -197,16 +199,20 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         Returns
         -------
         ndarray of shape (n, classes)
-            Rows sum to one; columns in the order of `classes_`.
+            Columns in the order of `classes_`.  Rows sum to one, less the weight of classifiers that answer with a
+            label which is none of them.
         """
         check_is_fitted(self)
         rows, parts = self._validated(X), self._parts()
         chosen = np.flatnonzero(parts)
-        return np.ldexp(self._voters().votes(rows, chosen, parts[chosen]), -BITS)
+        votes = self._voters().votes(rows, chosen, parts[chosen])
+        return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
     @available_if(lambda self: self.voting == "majority")  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> FloatArray:
         """Return `vote_share`, for ``voting="majority"`` only: there the largest share decides what `predict` says.
+
+        But for rows where a label that is not in `classes_` has more votes still.
 
         Parameters
         ----------

@@ -18,6 +18,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
 from pacbayes.classifiers.grid_set import grid_set
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator
+from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import check_values, draw_key
 from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
@@ -199,8 +200,10 @@ class StochasticClassifier(CertifiedClassifier):
 
 
 def _as_rows(X: Any) -> Any:
-    """Return X, as an array where that is all it can be turned into."""
-    return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "__len__") and not sp.issparse(X) else X
+    """Return X so that rows can be picked: an array where that is all it can be turned into, sparse rows as CSR."""
+    rows = csr_rows(X)
+    lone = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
+    return np.asarray(rows) if lone else rows
 
 
 def grid_errors_in_fold(
