@@ -169,6 +169,7 @@ class StochasticClassifier(CertifiedClassifier):
             None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
             draw_key(seed),
             baseline,
+            codes,
         )
 
     def _baseline(self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, seed: int) -> Baseline:

@@ -188,6 +188,7 @@ class StochasticSVC(CertifiedClassifier):
             None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
             draw_key(seed),
             baseline,
+            codes,
         )
 
     def _baseline(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Baseline:
