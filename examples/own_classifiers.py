@@ -60,7 +60,7 @@ print(f"bound on the graded loss: {format_up(optimal_posterior(graded.risks, gra
 no_hold_out = Baseline(None, None, "no classifier was chosen before the validation rows were seen")
 digit, errors = most_frequent(y_train, y_val)
 always = constant_baseline(digit, errors, fitted.m, delta=0.05)
-found = certify(posterior, fitted.errors, delta=0.05, prior=None, hold_out=no_hold_out, constant=always)
+found = certify(posterior, fitted, delta=0.05, prior=None, hold_out=no_hold_out, constant=always)
 for certificate in found.values():
     print(certificate)
 print("Compare", always)

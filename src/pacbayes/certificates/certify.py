@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,17 +12,22 @@ from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.choice import share_of
-from pacbayes.classifiers.classifier_set import Errors
+from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
 VOTINGS = ("stochastic", "majority", "best")
+# Why certificates from a stratified set are none.
+STRATIFIED = (
+    "the rows were divided by their labels (stratify=True), so that the training rows tell the class counts of the "
+    "validation rows"
+)
 
 
 def certify(
     posterior: Posterior,
-    errors: Errors,
+    classifiers: ClassifierSet | Errors,
     *,
     delta: float,
     prior: FloatArray | None,
@@ -38,6 +43,9 @@ def certify(
       that it errs at most twice as often as the stochastic classifier.
     * best: for each classifier the exact binomial limit at level :math:`\delta p_i`; all hold at once at
       :math:`\delta`, hence the smallest does, whichever it is.
+
+    `classifiers` is a set, or the validation errors of one.  From a set whose rows were divided by their labels come
+    certificates that say that they are not valid; of bare errors that is not known.
 
     `hold_out` and `constant` are what a classifier chosen within the training rows guarantees, and always answering the
     most frequent class; they stand beside each certificate.
@@ -55,6 +63,7 @@ def certify(
     the majority vote 0.4224
     the best single classifier 0.1581
     """
+    errors = _errors(classifiers, posterior.m)
     _check_posterior(posterior, errors, delta, prior, n_distances)
     best = best_single(errors, posterior.m, delta, prior)
     others = {"hold-out": hold_out, CONSTANT: constant}
@@ -66,7 +75,7 @@ def certify(
     )
     shared = (*assumptions, alone)
     stochastic = _stochastic(posterior, delta, n_distances, shared, baselines)
-    return {
+    found = {
         "stochastic": stochastic,
         "majority": _majority(stochastic, shared, baselines),
         "best": Certificate(
@@ -83,6 +92,19 @@ def certify(
             others,
         ),
     }
+    if not (isinstance(classifiers, ClassifierSet) and classifiers.stratified):
+        return found
+    return {voting: replace(certificate, not_valid=STRATIFIED) for voting, certificate in found.items()}
+
+
+def _errors(classifiers: ClassifierSet | Errors, m: int) -> Errors:
+    if not isinstance(classifiers, ClassifierSet):
+        return classifiers
+    if classifiers.errors is None:
+        raise ValueError("classifiers must have counted errors; this set was made from losses")
+    if classifiers.m != m:
+        raise ValueError(f"posterior must be one for {classifiers.m} validation examples, as the set, got {m}")
+    return classifiers.errors
 
 
 def _check_posterior(

@@ -45,7 +45,8 @@ class EstimatorMembers:
 class ClassifierSet:
     r"""Classifiers :math:`h_1, \dots, h_H` with their errors on `m` validation examples each.
 
-    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
+    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on; in a
+    set that is `stratified` each does.
     Made by `svm_set` and `grid_set`, or from classifiers trained elsewhere by `from_fitted`, `from_predictions` and
     `from_losses`.
 
@@ -176,6 +177,11 @@ class ClassifierSet:
         if not -len(self) <= i < len(self):
             raise IndexError(f"the set has {len(self)} classifiers, got number {i}")
         return self._classifiers()[int(i) % len(self)]
+
+    @property
+    def stratified(self) -> bool:
+        """Whether the rows were divided by their labels: then no bound or certificate that rests on them is valid."""
+        return self.splits is not None and self.splits.stratified
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""

@@ -39,7 +39,7 @@ def svm_set(
     split: str = "shared",
     validation_size: float | int = 0.5,
     test: float | int | tuple[ArrayLike, ArrayLike] | None = None,
-    stratify: bool = True,
+    stratify: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -75,7 +75,8 @@ def svm_set(
     stratify : bool
         Keep the class proportions in the test sample and in a shared split where every class has two rows.  The
         training sample then tells the class counts of the validation sample, so that the two are not independent, as
-        the bounds assume; with False they are.
+        the bounds assume: they can fail far more often than with probability `delta`.  The set is `stratified`, and its
+        certificates say that they are not valid.
     n_jobs : int, optional
         Threads; None for all cores.  For independent splits `joblib.parallel_config` may set other workers.  The result
         is the same for any number, to the last bit.

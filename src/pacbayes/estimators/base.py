@@ -22,7 +22,7 @@ from pacbayes.classifiers.seeds import seed_of
 from pacbayes.classifiers.splits import SPLITS
 from pacbayes.estimators.draws import KEY, draw_classifiers
 from pacbayes.estimators.prior import check_prior_kind, describe_prior, resolve_prior
-from pacbayes.estimators.voters import Voters, majority, number_of_rows
+from pacbayes.estimators.voters import Codes, Voters, majority, number_of_rows
 
 # The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
 FOLDS = KEY + 1
@@ -34,6 +34,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
     classes_: NDArray[Any]
     classifiers_: ClassifierSet
     certificates_: dict[str, Certificate]
+    vote_errors_: int | None
 
     # -- what subclasses provide -------------------------------------------------------------------------------------
 
@@ -78,6 +79,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         classifiers: ClassifierSet,
         params: list[dict[str, Any]],
         training_rows: Callable[[], tuple[Any, Any]] | None,
+        validation_rows: Callable[[], tuple[Any, Codes]] | None,
         key: bytes,
         hold_out: Baseline,
         codes: NDArray[np.int64],
@@ -85,7 +87,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         """Turn a trained set into posterior and certificates.
 
         `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
-        where there are none to give; `codes` are the class numbers of all rows.
+        where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
+        `_validated` would, and their class numbers; None where there are no such rows.  `codes` are the class numbers
+        of all rows.
         """
         prior = resolve_prior(self.prior, params, training_rows)
         self.classifiers_ = classifiers
@@ -106,21 +110,30 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         self._level, self._distances = check_level(self.delta), check_distances(self.distance)
         assert classifiers.errors is not None
         self.best_index_ = best_single(classifiers.errors, classifiers.m, self._level, prior).index
+        self.vote_errors_ = None if validation_rows is None else self._count_vote_errors(*validation_rows())
         self.certificates_ = self._certificates()
         if self.verbose:
             print(self.certificate_)
         return self
 
+    def _count_vote_errors(self, rows: Any, codes: Codes) -> int:
+        """Return the errors of the majority vote: only to be shown, for the posterior was chosen on the same rows."""
+        voted = majority(self._voters(), rows, self._parts(), self.classes_.size)
+        return int(np.count_nonzero(voted != codes))
+
     def _certificates(self) -> dict[str, Certificate]:
         """Return the certificates that follow from what is stored."""
-        errors, splits = self.classifiers_.errors, self.classifiers_.splits
-        assert errors is not None
+        splits = self.classifiers_.splits
         if splits is None or not splits.m == self.classifiers_.m == self.posterior_.m:
             raise ValueError("the classifiers and the posterior must have the validation size of the division")
+        # Where the vote errs, classifiers of at least half the weight err; the risk was rounded up.
+        most = 2.0 * self.posterior_.empirical_risk * splits.m
+        if self.vote_errors_ is not None and not 0 <= self.vote_errors_ <= most:
+            raise ValueError(f"the vote can have erred at most {most:g} times, got {self.vote_errors_}")
         prior = None if self._uniform else self.prior_
         return certify(
             self.posterior_,
-            errors,
+            self.classifiers_,
             delta=self._level,
             prior=prior,
             n_distances=len(self._distances),

@@ -145,7 +145,7 @@ def _model(path: Any, state: Any) -> CertifiedClassifier:
     try:
         kind = ESTIMATORS[state["class"]]
         model = kind(**decode(state["params"]))
-        model.__dict__.update(check_names(kind, decode(state["fitted"])))
+        model.__dict__.update({"vote_errors_": None} | check_names(kind, decode(state["fitted"])))
         stored, computed = model.certificates_, model._certificates()
         follow = set(stored) == set(computed) and all(_agree(stored[name], computed[name]) for name in computed)
     except (AttributeError, AssertionError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -156,8 +156,8 @@ def _model(path: Any, state: Any) -> CertifiedClassifier:
 
 
 def _agree(stored: Certificate, computed: Certificate) -> bool:
-    """Return whether two certificates have the same numbers, up to what another version of SciPy may round."""
-    return all(
+    """Return whether two certificates are equally valid and have the same numbers, but for what SciPy may round."""
+    return stored.not_valid == computed.not_valid and all(
         left == right or (left is not None and right is not None and math.isclose(left, right, rel_tol=1e-9))
         for name in ("bound", "lower", "delta", "m", "empirical_risk", "kl")
         for left, right in [(getattr(stored, name), getattr(computed, name))]
@@ -211,16 +211,16 @@ def _write(path: Path, files: dict[str, bytes]) -> None:
 
 
 def _read(path: Any) -> tuple[dict[str, Any], bytes]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.getinfo(MANIFEST).file_size > _LARGEST_MANIFEST:
-                raise ValueError("its manifest is too long")
-            manifest = json.loads(archive.read(MANIFEST))
-            contents = archive.read(MODEL)
-    except OSError:
-        raise
-    except Exception as error:  # zipfile, zlib and json have many ways to say it
-        raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
+    # A file that cannot be opened is no damaged one; one that is open, and leads nowhere, is.
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                if archive.getinfo(MANIFEST).file_size > _LARGEST_MANIFEST:
+                    raise ValueError("its manifest is too long")
+                manifest = json.loads(archive.read(MANIFEST))
+                contents = archive.read(MODEL)
+        except Exception as error:  # zipfile, zlib and json have many ways to say it
+            raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
     if not isinstance(manifest, dict):
         raise ValueError(f"{path} is not a model saved by pacbayes: its manifest is {type(manifest).__name__}")
     return manifest, contents
