@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import check_level
+from pacbayes.bounds.validation import check_level, narrow_labels
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
@@ -136,7 +136,7 @@ class StochasticClassifier(CertifiedClassifier):
         """
         self._check_choices()
         self._forget()
-        X = _as_rows(X)
+        X, y = _as_rows(X), narrow_labels(y)
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
         if labels.size < 2:

@@ -26,6 +26,7 @@ from pacbayes.estimators.svc import StochasticSVC
 FORMAT = 1
 MANIFEST, MODEL = "manifest.json", "model.skops"
 _LARGEST_MANIFEST = 10_000
+_DATE = (1980, 1, 1, 0, 0, 0)
 # Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
 # and our own machines, which may stand at the end of a pipeline, are arrays.
 HARMLESS = (
@@ -204,9 +205,12 @@ def _digest(manifest: dict[str, Any], contents: bytes) -> str:
 def _write(path: Path, files: dict[str, bytes]) -> None:
     """Write an archive; no reader ever sees half of it."""
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
+    with zipfile.ZipFile(archive, "w") as out:
         for name, contents in files.items():
-            out.writestr(name, contents)
+            # The date is the same whatever the clock says: an archive knows none before 1980.
+            member = zipfile.ZipInfo(name, date_time=_DATE)
+            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            out.writestr(member, contents)
     write_file(path, archive.getvalue())
 
 
