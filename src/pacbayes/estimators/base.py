@@ -15,6 +15,7 @@ from pacbayes.bounds.validation import FloatArray, check_choice, check_level
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.choice import BITS, Counts, check_distances, choose_posterior, whole_parts
+from pacbayes.certificates.constant import constant_baseline, most_frequent
 from pacbayes.classifiers.checkpoint import begun_seed
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.seeds import seed_of
@@ -81,17 +82,22 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         validation_rows: Callable[[], tuple[Any, Codes]] | None,
         key: bytes,
         hold_out: Baseline,
+        codes: NDArray[np.int64],
     ) -> Self:
         """Turn a trained set into posterior and certificates.
 
         `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
         where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
-        `_validated` would, and their class numbers; None where there are no such rows.
+        `_validated` would, and their class numbers; None where there are no such rows.  `codes` are the class numbers
+        of all rows.
         """
         prior = resolve_prior(self.prior, params, training_rows)
         self.classifiers_ = classifiers
         self.prior_ = np.full(len(classifiers), 1.0 / len(classifiers)) if prior is None else prior
         self._uniform, self._key, self._hold_out = prior is None, key, hold_out
+        assert classifiers.splits is not None
+        # With independent splits no part trains all classifiers; that of the first is as good as another.
+        self._constant = most_frequent(*(codes[rows] for rows in classifiers.splits(0)))
         self.posterior_ = choose_posterior(
             classifiers.risks,
             classifiers.m,
@@ -132,8 +138,17 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             prior=prior,
             n_distances=len(self._distances),
             hold_out=self._hold_out,
+            constant=self._constant_baseline(),
             assumptions=self._assumptions,
         )
+
+    def _constant_baseline(self) -> Baseline:
+        """Return what always answering the most frequent class errs on, from its stored errors."""
+        code, errors = self._constant
+        splits = self.classifiers_.splits
+        assert splits is not None
+        whose = "the training rows" if splits.kind == "shared" else "the training rows of the first classifier"
+        return constant_baseline(self.classes_[code], errors, splits.m, self._level, whose)
 
     def _roles(self) -> tuple[str, ...]:
         """Say which rows did what, and what must hold outside."""
@@ -162,6 +177,12 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         """The certificate of the chosen way of predicting."""
         check_is_fitted(self)
         return self.certificates_[check_choice("voting", self.voting, VOTINGS)]
+
+    @property
+    def constant_label_(self) -> Any:
+        """The class most frequent among the training rows, which every certificate is compared with."""
+        check_is_fitted(self)
+        return self.classes_[self._constant[0]]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted labels, shape (n,), in the way `voting` says now.

@@ -171,6 +171,7 @@ class StochasticClassifier(CertifiedClassifier):
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
             baseline,
+            codes,
         )
 
     def _baseline(self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, seed: int) -> Baseline:

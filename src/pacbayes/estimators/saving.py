@@ -215,16 +215,16 @@ def _write(path: Path, files: dict[str, bytes]) -> None:
 
 
 def _read(path: Any) -> tuple[dict[str, Any], bytes]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.getinfo(MANIFEST).file_size > _LARGEST_MANIFEST:
-                raise ValueError("its manifest is too long")
-            manifest = json.loads(archive.read(MANIFEST))
-            contents = archive.read(MODEL)
-    except OSError:
-        raise
-    except Exception as error:  # zipfile, zlib and json have many ways to say it
-        raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
+    # A file that cannot be opened is no damaged one; one that is open, and leads nowhere, is.
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                if archive.getinfo(MANIFEST).file_size > _LARGEST_MANIFEST:
+                    raise ValueError("its manifest is too long")
+                manifest = json.loads(archive.read(MANIFEST))
+                contents = archive.read(MODEL)
+        except Exception as error:  # zipfile, zlib and json have many ways to say it
+            raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
     if not isinstance(manifest, dict):
         raise ValueError(f"{path} is not a model saved by pacbayes: its manifest is {type(manifest).__name__}")
     return manifest, contents

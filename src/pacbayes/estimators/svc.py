@@ -193,6 +193,7 @@ class StochasticSVC(CertifiedClassifier):
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
             draw_key(seed),
             baseline,
+            codes,
         )
 
     def _baseline(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Baseline:
