@@ -15,6 +15,7 @@ from pacbayes.classifiers.kernels import fit_kernel, fit_scaling, shared_matrix
 from pacbayes.classifiers.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.problem import WIDTH, Problem
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm_path import warn_unconverged
@@ -48,10 +49,12 @@ class IndependentMembers:
         new = check_array(X, dtype=np.float64)
         if new.shape[1] != self.problem.X.shape[1]:
             raise ValueError(f"X must have {self.problem.X.shape[1]} features, got {new.shape[1]}")
-        with one_thread():
-            labels = Parallel(n_jobs=self.problem.jobs, require="sharedmem")(
-                delayed(_predict)(one, self.problem.X, new) for one in self.trained
-            )
+        labels = []
+        with one_thread(), progress("predictions", len(self)) as advance:
+            workers = Parallel(n_jobs=self.problem.jobs, require="sharedmem", return_as="generator")
+            for one in workers(delayed(_predict)(one, self.problem.X, new) for one in self.trained):
+                labels.append(one)
+                advance(1)
         predicted: NDArray[Any] = self.problem.classes[np.stack(labels)]
         return predicted
 
