@@ -96,7 +96,7 @@ class OneMachine:
     kernel_sizes: FloatArray
 
     def decisions(self, K: FloatArray) -> FloatArray:
-        """Return decisions of shape (n, pairs) for support rows by new rows: positive for the second class, ties zero."""
+        """Return decisions of shape (n, pairs) for support rows by new rows: above zero the second class."""
         ties = tie_widths(self.intercepts, sizes_of(self.coefs), self.kernel_sizes)
         decisions = np.empty((K.shape[1], len(self.pairs)))
         for p, (coef, intercept) in enumerate(zip(self.coefs, self.intercepts, strict=True)):
