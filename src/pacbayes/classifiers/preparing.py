@@ -44,7 +44,14 @@ def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows) -> tuple[Any, FloatAr
     array([0., 1., 3.])
     """
     fitted = clone(prepare).fit(own(_safe_indexing(X, train)), y[train])
-    return fitted, apply_prepare(fitted, X)
+    # Training rows apart from the others: what a transformer makes of a row might depend on those beside it.
+    others = np.setdiff1d(np.arange(_num_samples(X)), train)
+    rows = apply_prepare(fitted, _safe_indexing(X, train))
+    prepared = np.empty((_num_samples(X), rows.shape[1]))
+    prepared[train] = rows
+    if others.size:
+        prepared[others] = apply_prepare(fitted, _safe_indexing(X, others))
+    return fitted, prepared
 
 
 def apply_prepare(fitted: Any, X: Any) -> FloatArray:
