@@ -52,6 +52,7 @@ def svm_set(
     Parameters
     ----------
     X : array_like of shape (N, d)
+        Numbers beyond 1e100 in size count as 1e100.
     y : array_like of shape (N,)
         Two or more classes.  More than two are told apart by one-vs-one machines with the same :math:`\lambda` and
         scikit-learn's `SVC` vote.
@@ -65,7 +66,8 @@ def svm_set(
         is constant in the training sample.
     prepare : scikit-learn transformer, optional
         For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
-        training sample; X is then handed to it as it is.
+        training sample; X is then handed to it as it is.  What it makes of a row must not depend on other rows: a
+        certificate is for the machines with this transformer before them.
     split : {"shared", "independent"}
         One training and validation sample for all classifiers, or for each its own.
     validation_size : float or int
