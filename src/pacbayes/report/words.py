@@ -43,18 +43,6 @@ def guarantee(subject: Subject) -> Guarantee:
     )
 
 
-def failure(delta: float) -> str:
-    """Return delta as a percentage, rounded up to at most four decimals.
-
-    Examples
-    --------
-    >>> failure(0.05), failure(1 / 3)
-    ('5 %', '33.3334 %')
-    """
-    percent = 100 - Decimal(confidence(delta).removesuffix(" %"))
-    return f"{percent.normalize():f} %"
-
-
 def _is_useless(certificate: Certificate) -> bool:
     return percent_up(certificate.bound) == percent_up(1.0)
 
