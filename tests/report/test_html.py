@@ -56,8 +56,8 @@ def test_what_is_guaranteed(clf, page):
 
 
 def test_comparison_names_what_is_smaller(clf, page):
-    occam, hold_out = (clf.certificate_.baselines[name].bound for name in ("Occam", "hold-out"))
-    for line, other in zip(page.ids["compared"], (occam, hold_out), strict=True):
+    others = [clf.certificate_.baselines[name].bound for name in ("Occam", "hold-out", "most frequent class")]
+    for line, other in zip(page.ids["compared"], others, strict=True):
         said, than = line.text.split(" errs on at most ")[1].split(": ")
         assert is_rounded_up(said, other)
         own = page.text("headline").removeprefix("At most ").removesuffix(" errors")
@@ -97,7 +97,27 @@ def test_bounds_and_baselines(clf, page):
     hold_out = bounds.pop("hold-out, chosen by cross-validation")
     k = round(clf.certificate_.baselines["hold-out"].empirical_risk * m)
     assert float(hold_out) == pytest.approx(beta_distribution.ppf(0.95, k + 1, m - k), abs=1.1e-5)
+    labels = breast_cancer()[1][1]
+    train, validation = clf.classifiers_.splits(0)
+    k = int(np.count_nonzero(labels[validation] != np.bincount(labels[train]).argmax()))
+    constant = bounds.pop("always the most frequent class")
+    assert float(constant) == pytest.approx(beta_distribution.ppf(0.95, k + 1, m - k), abs=1.1e-5)
     assert not bounds
+
+
+def test_the_bar_of_the_vote_shows_its_own_errors(clf, page):
+    """Counted once more from the shares of the votes, on the rows that validated."""
+    X, y = (values[clf.classifiers_.splits(0)[1]] for values in breast_cancer()[1])
+    errors = int(np.count_nonzero(clf.classes_[clf.vote_share(X).argmax(axis=1)] != y))
+    assert clf.vote_errors_ == errors != round(clf.certificate_.empirical_risk * len(y))
+    names, risks = (page.column("table-bounds", name) for name in ("guarantee", "validation risk"))
+    place = names.index("majority vote")
+    assert is_rounded_up(risks[place], errors / len(y))
+    inner = [one for one in page.ids["figure-bounds"].iter(f"{SVG}rect") if one.get("class") == "bar-risk"]
+    width = float(inner[place].get("width")) / float(inner[names.index("stochastic classifier, kl")].get("width"))
+    assert width == pytest.approx(errors / len(y) / clf.certificate_.empirical_risk, rel=0.02)
+    assert "is not computed from them" in page.column("table-bounds", "what it is")[place]
+    assert "the share of the vote's own errors" in page.text("figure-bounds")
 
 
 def test_bound_along_the_curve(clf, page):

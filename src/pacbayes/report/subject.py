@@ -113,6 +113,12 @@ class Subject:
         )
 
     @property
+    def vote_risk(self) -> float | None:
+        """The majority vote's own share of validation errors, which its bound is not computed from."""
+        errors = self.model.vote_errors_
+        return None if errors is None else float(risks_of_errors(np.array([errors]), self.classifiers.m)[0])
+
+    @property
     def prior(self) -> FloatArray | None:
         """The prior; None for the uniform one."""
         return None if self.model._uniform else self.model.prior_
