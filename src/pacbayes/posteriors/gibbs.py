@@ -115,7 +115,8 @@ class GibbsCurve:
         drop = beta * above
         size = 16.0 + point.kl + self._sum_error + drop + abs(point.log_normaliser)
         in_normaliser = 2 * EPS * size + self.mass_error
-        largest = 2 * EPS * (16.0 + self._sum_error + min(beta * self.spread, _VANISHED) - self.least_log_mass) + self.mass_error
+        exponent = min(beta * self.spread, _VANISHED) - self.least_log_mass
+        largest = 2 * EPS * (16.0 + self._sum_error + exponent) + self.mass_error
         in_above = 2.0 * min(in_normaliser * self.spread, largest * above)
         in_kl = beta * in_above + in_normaliser + 4 * EPS * (drop + abs(point.log_normaliser))
         return in_above + 4 * EPS * point.risk, in_kl, in_normaliser
