@@ -164,7 +164,8 @@ def _problem(
     )
     check_training_classes(splits, codes, classes, lambdas.size)
     if choices["prepare"] is not None:
-        choices["prepare"], X = fit_prepare(choices["prepare"], X, labels, splits(0)[0])
+        train, validation = splits(0)
+        choices["prepare"], X = fit_prepare(choices["prepare"], X, labels, train, (validation, splits.test))
     fitted = choices["prepare"]
     test_rows, test_codes = _test_sample(test, X, classes, fitted) if given else (X[splits.test], codes[splits.test])
     return Problem(
