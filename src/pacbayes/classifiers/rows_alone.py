@@ -15,24 +15,24 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 Rows = NDArray[np.int64]
-# Rows to ask about together, the first, the middle and the last of them also alone.  Asking takes as long as some fits
-# do: it is done for one classifier of so many of a kind.
-ASKED = 5
+# Rows to ask about together, three of them also alone.  Asking takes as long as some fits do: it is done for one
+# classifier of so many of a kind.
+TOGETHER = 100
 ONE_OF = 50
 # What rounding may do to a sum of products, in units of the largest number's last place.
 _ROUNDING = 1000.0
 
 
 def few_rows(y: NDArray[Any]) -> Rows:
-    """Return the numbers of a few rows, of as many classes as can be among so few.
+    """Return the numbers of a few rows of all classes, in the order of these.
 
     Examples
     --------
-    >>> few_rows(np.array([0, 1, 0, 0, 2, 0, 0, 0, 0])).tolist()
-    [0, 3, 6, 8, 4]
+    >>> few_rows(np.array([0, 1, 2, 1, 0])).tolist()
+    [0, 4, 1, 3, 2]
     """
     order = np.argsort(y, kind="stable")
-    return order[np.unique(np.linspace(0, y.size - 1, min(ASKED, y.size)).round().astype(np.int64))]
+    return order[np.unique(np.linspace(0, y.size - 1, min(TOGETHER, y.size)).round().astype(np.int64))]
 
 
 def warn_of_batches(
@@ -67,7 +67,7 @@ def _kind(estimator: Any) -> Any:
 
 
 def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | None:
-    """Return the name of the class that answers for one of the rows otherwise alone than among them, or None.
+    """Return the name of the class that answers for some row otherwise alone than among the rows of X, or None.
 
     In a pipeline each step is asked in its turn; of a classifier, labels are compared.
 
@@ -90,17 +90,29 @@ def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | N
             if ask is None:
                 continue
             try:
-                number = int(_num_samples(rows))
-                together = ask(_picked(rows, range(number)))
-                some = sorted({0, number // 2, number - 1})
-                alone = np.concatenate([_table(ask(_picked(rows, [j]))) for j in some])
-                same = _same(_table(together)[some], alone)
+                together = ask(_picked(rows, range(_num_samples(rows))))
+                said = _table(together)
+                some = _three(said)
+                same = _same(said[some], np.concatenate([_table(ask(_picked(rows, [j]))) for j in some]))
             except Exception:  # other people's classifiers raise what they like; these rows they have been trained on
                 same = False
             if not same:
                 return type(step).__name__
             rows = together
     return None
+
+
+def _three(said: NDArray[Any]) -> list[int]:
+    """Return up to three rows that got different answers: who looks at the batch often says one thing of any lone row.
+
+    Examples
+    --------
+    >>> _three(np.array([1, 0, 0, 1, 2]))
+    [1, 0, 4]
+    """
+    # As texts labels of any kind have an order.
+    order = np.argsort(said.astype(str), kind="stable") if said.ndim == 1 else np.arange(len(said))
+    return [int(order[place]) for place in sorted({0, len(said) // 2, len(said) - 1})]
 
 
 def _picked(X: Any, which: Sequence[int]) -> Any:
