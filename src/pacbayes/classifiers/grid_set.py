@@ -51,7 +51,8 @@ def grid_set(
     ----------
     estimator : scikit-learn classifier or None
         Cloned, never fitted itself.  A `Pipeline` keeps what is fitted before the classifier (scaling, vocabulary)
-        inside the training sample.  None where `param_grid` is a list of estimators.
+        inside the training sample.  None where `param_grid` is a list of estimators.  A warning names an estimator that
+        answers otherwise for a training row alone than among others: no certificate would hold.
     param_grid : dict, list of dicts, or list of estimators
         Values to combine by parameter, as for `GridSearchCV`; with `n_iter` also distributions, as for
         `RandomizedSearchCV`.  Or the classifiers themselves, of one kind or of several.

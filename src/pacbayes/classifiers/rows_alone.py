@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 Rows = NDArray[np.int64]
-# Rows to ask about together, three of them also alone.  Asking takes as long as some fits do: it is done for one
+# Rows to ask about together, two of them also alone.  Asking takes as long as some fits do: it is done for one
 # classifier of so many of a kind.
 TOGETHER = 100
 ONE_OF = 50
@@ -92,7 +92,7 @@ def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | N
             try:
                 together = ask(_picked(rows, range(_num_samples(rows))))
                 said = _table(together)
-                some = _three(said)
+                some = _two(said)
                 same = _same(said[some], np.concatenate([_table(ask(_picked(rows, [j]))) for j in some]))
             except Exception:  # other people's classifiers raise what they like; these rows they have been trained on
                 same = False
@@ -102,17 +102,19 @@ def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | N
     return None
 
 
-def _three(said: NDArray[Any]) -> list[int]:
-    """Return up to three rows that got different answers: who looks at the batch often says one thing of any lone row.
+def _two(said: NDArray[Any]) -> list[int]:
+    """Return two rows, with different answers where there are any: who looks at the batch may say one of all lone rows.
 
     Examples
     --------
-    >>> _three(np.array([1, 0, 0, 1, 2]))
-    [1, 0, 4]
+    >>> _two(np.array([1, 0, 0, 1, 2]))
+    [1, 4]
     """
+    if said.ndim > 1:
+        return [0, len(said) - 1]
     # As texts labels of any kind have an order.
-    order = np.argsort(said.astype(str), kind="stable") if said.ndim == 1 else np.arange(len(said))
-    return [int(order[place]) for place in sorted({0, len(said) // 2, len(said) - 1})]
+    order = np.argsort(said if said.dtype.kind in "biufU" else said.astype(str), kind="stable")
+    return [int(order[0]), int(order[-1])]
 
 
 def _picked(X: Any, which: Sequence[int]) -> Any:
