@@ -73,6 +73,12 @@ class Certificate:
         """Whether the bound says nothing: it is 1."""
         return self.bound >= 1.0
 
+    @property
+    def main_assumption(self) -> str:
+        """What fails first in practice, in a sentence: that the rows are independent; empty where nothing is said."""
+        said = next((one for one in self.assumptions if "independent draws" in one), "")
+        return said and f"This assumes that {said[0].lower()}{said[1:]}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
         return asdict(self) | {"assumptions": list(self.assumptions), "vacuous": self.vacuous}

@@ -28,6 +28,10 @@ def predict(
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
     ] = None,
+    sep: Annotated[
+        str | None,
+        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+    ] = None,
     trust: Annotated[
         bool,
         typer.Option(
@@ -60,7 +64,7 @@ def predict(
         ) from None
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows, notes = read_new(data, loaded, tuple(missing or ()))
+    rows, notes = read_new(data, loaded, tuple(missing or ()), sep)
     with warnings_as_notes(note):
         text = _predicted(loaded, rows, shares)
     if out is None:

@@ -9,7 +9,22 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pacbayes.certificates.certificate import Certificate
     from pacbayes.report.tables import TextTable
+
+
+def print_guarantee(certificate: "Certificate") -> None:
+    """Print what is guaranteed and what is assumed above all, each a line, then an empty one: to stdout, always."""
+    lines = [str(certificate), certificate.main_assumption, ""]
+    if not sys.stdout.isatty():
+        print("\n".join(_cell(line) for line in lines))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for line, style in zip(lines, ("bold", "", ""), strict=True):
+        console.print(Text(line, style=style))
 
 
 def print_tables(tables: "Iterable[TextTable]", note: "Note") -> None:
