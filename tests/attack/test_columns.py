@@ -1,4 +1,4 @@
-"""Attacked: the reader of columns, with names and values that are to break hints, messages and the search for numbers."""
+"""Attacked: the reader of columns, by names and values made to break hints, messages and the search for identifiers."""
 
 import numpy as np
 import pandas as pd

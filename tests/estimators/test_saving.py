@@ -5,6 +5,7 @@ import json
 import os
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -127,6 +128,14 @@ def test_a_better_certificate_than_the_errors_allow_is_refused(tmp_path):
     rewrite(path, change=lambda contents: dumps(state))
     with pytest.raises(ValueError, match="certificates do not follow from its errors"):
         load(path)
+
+
+def test_a_division_by_labels_is_not_hidden_by_a_certificate_that_does_not_say_so(tmp_path):
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
+    clf.classifiers_.splits = replace(clf.classifiers_.splits, stratified=True)
+    save(clf, tmp_path / "model")
+    with pytest.raises(ValueError, match="its certificates do not follow from its errors"):
+        load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("errors", [-1, 10_000])

@@ -4,6 +4,9 @@ from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+# The baseline that every certificate is compared with in words.
+CONSTANT = "most frequent class"
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -12,9 +15,9 @@ class Baseline:
     Examples
     --------
     >>> print(Baseline(0.1074, 0.0704, "one classifier, chosen by cross-validation"))
-    at most 10.8 % (one classifier, chosen by cross-validation)
+    at most 10.8 % (7.0 % of the validation rows): one classifier, chosen by cross-validation
     >>> print(Baseline(None, None, "every row validates some classifier"))
-    not available (every row validates some classifier)
+    not available: every row validates some classifier
     """
 
     #: Its upper bound, rounded up; None where the method is not available.
@@ -25,8 +28,13 @@ class Baseline:
     note: str
 
     def __str__(self) -> str:
-        said = "not available" if self.bound is None else f"at most {percent_up(self.bound)}"
-        return f"{said} ({self.note})"
+        said = "not available" if self.bound is None else f"at most {percent_up(self.bound)}{self.seen}"
+        return f"{said}: {self.note}"
+
+    @property
+    def seen(self) -> str:
+        """The share of validation errors in brackets, as it stands behind the bound."""
+        return "" if self.empirical_risk is None else f" ({share_written(self.empirical_risk)} of the validation rows)"
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class Certificate:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> certificate = Certificate(
     ...     bound=0.0866, lower=0.012, delta=0.05, m=284, distance="kl", empirical_risk=0.0401, kl=0.8,
     ...     holds_for="the stochastic classifier", theorem="PAC-Bayes-kl",
@@ -43,6 +52,15 @@ class Certificate:
     With probability at least 95 % over the sample, the stochastic classifier errs on at most 8.7 % of new examples.
     >>> certificate.vacuous
     False
+    >>> print(replace(certificate, not_valid="the rows were divided by their labels"))  # doctest: +ELLIPSIS
+    Not valid, because the rows were divided by their labels. It would say: "With probability at least 95 % ...
+
+    Where always answering the most frequent class has a bound as small, a second sentence says so:
+
+    >>> always = {"most frequent class": Baseline(0.0118, 0.006, "always answering 'no'")}
+    >>> noise = Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "it", "PAC-Bayes-kl", baselines=always)
+    >>> print(str(noise).partition(" of new examples. ")[2])
+    That is no better than always answering 'no', which errs on at most 1.2 % (0.6 % of the validation rows).
     """
 
     #: The share of errors on new examples is at most this; rounded up, at most 1.
@@ -67,6 +85,8 @@ class Certificate:
     assumptions: tuple[str, ...] = ()
     #: What other methods guarantee from the same data, by name.
     baselines: dict[str, Baseline] = field(default_factory=dict)
+    #: Why nothing is guaranteed, whatever the numbers say; None where nothing is known against the certificate.
+    not_valid: str | None = None
 
     @property
     def vacuous(self) -> bool:
@@ -79,15 +99,37 @@ class Certificate:
         said = next((one for one in self.assumptions if "independent draws" in one), "")
         return said and f"This assumes that {said[0].lower()}{said[1:]}"
 
+    @property
+    def beats_constant(self) -> bool | None:
+        """Whether the bound is below that of always answering the most frequent class; None where this is not known.
+
+        Both bounds hold at the same level and rest on equally many validation rows.
+        """
+        constant = self.baselines.get(CONSTANT)
+        return None if constant is None or constant.bound is None else self.bound < constant.bound
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
-        return asdict(self) | {"assumptions": list(self.assumptions), "vacuous": self.vacuous}
+        properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant}
+        return asdict(self) | {"assumptions": list(self.assumptions)} | properties
 
     def __str__(self) -> str:
+        claim = self._claim()
+        return claim if self.not_valid is None else f'Not valid, because {self.not_valid}. It would say: "{claim}"'
+
+    def _claim(self) -> str:
         sure = f"With probability at least {confidence(self.delta)} over the sample, {self.holds_for}"
         if self.vacuous:
-            return f"{sure} errs on at most 100 % of new examples: this certificate says nothing."
-        return f"{sure} errs on at most {percent_up(self.bound)} of new examples."
+            said = f"{sure} errs on at most 100 % of new examples: this certificate says nothing."
+        else:
+            said = f"{sure} errs on at most {percent_up(self.bound)} of new examples."
+        return said if self.beats_constant is not False else f"{said} {self._not_beaten()}"
+
+    def _not_beaten(self) -> str:
+        constant = self.baselines[CONSTANT]
+        assert constant.bound is not None
+        limit = f"{percent_up(constant.bound)}{constant.seen}"
+        return f"That is no better than {constant.note}, which errs on at most {limit}."
 
     def explain(self) -> str:
         """Return the certificate with where it comes from, its assumptions and its baselines, one to a line.
@@ -127,6 +169,17 @@ def percent_down(share: float) -> str:
     '8.6 %'
     """
     return _percent(share, ROUND_FLOOR)
+
+
+def share_written(share: float) -> str:
+    """Return an observed share as a percentage with one decimal, rounded to the nearest.
+
+    Examples
+    --------
+    >>> share_written(0.0866), share_written(0.006)
+    ('8.7 %', '0.6 %')
+    """
+    return f"{100.0 * share:.1f} %"
 
 
 def _percent(share: float, rounding: str) -> str:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,24 +10,30 @@ from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.bounds.rounding import round_down, round_up
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.binomial import binomial_upper
-from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.choice import share_of
-from pacbayes.classifiers.classifier_set import Errors
+from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
 VOTINGS = ("stochastic", "majority", "best")
+# Why certificates from a stratified set are none.
+STRATIFIED = (
+    "the rows were divided by their labels (stratify=True), so that the training rows tell the class counts of the "
+    "validation rows"
+)
 
 
 def certify(
     posterior: Posterior,
-    errors: Errors,
+    classifiers: ClassifierSet | Errors,
     *,
     delta: float,
     prior: FloatArray | None,
     n_distances: int = 1,
     hold_out: Baseline,
+    constant: Baseline,
     assumptions: Sequence[str] = (),
 ) -> dict[str, Certificate]:
     r"""Return the certificates of a posterior by way of predicting; each holds alone at level `delta`.
@@ -38,31 +44,38 @@ def certify(
     * best: for each classifier the exact binomial limit at level :math:`\delta p_i`; all hold at once at
       :math:`\delta`, hence the smallest does, whichever it is.
 
+    `classifiers` is a set, or the validation errors of one.  From a set whose rows were divided by their labels come
+    certificates that say that they are not valid; of bare errors that is not known.
+
+    `hold_out` and `constant` are what a classifier chosen within the training rows guarantees, and always answering the
+    most frequent class; they stand beside each certificate.
+
     Examples
     --------
     >>> from pacbayes import optimal_posterior
     >>> errors = np.array([8, 9, 30])
     >>> posterior = optimal_posterior(errors / 100, 100)
     >>> absent = Baseline(None, None, "not asked for")
-    >>> for certificate in certify(posterior, errors, delta=0.05, prior=None, hold_out=absent).values():
+    >>> found = certify(posterior, errors, delta=0.05, prior=None, hold_out=absent, constant=absent)
+    >>> for certificate in found.values():
     ...     print(certificate.holds_for, f"{certificate.bound:.4f}")
     the stochastic classifier 0.2112
     the majority vote 0.4224
     the best single classifier 0.1581
     """
+    errors = _errors(classifiers, posterior.m)
     _check_posterior(posterior, errors, delta, prior, n_distances)
     best = best_single(errors, posterior.m, delta, prior)
-    baselines = {
-        "Occam": Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows"),
-        "hold-out": hold_out,
-    }
+    others = {"hold-out": hold_out, CONSTANT: constant}
+    occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
+    baselines = {"Occam": occam, **others}
     alone = (
         "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
         "delta and way of predicting were fixed before their results were seen."
     )
     shared = (*assumptions, alone)
     stochastic = _stochastic(posterior, delta, n_distances, shared, baselines)
-    return {
+    found = {
         "stochastic": stochastic,
         "majority": _majority(stochastic, shared, baselines),
         "best": Certificate(
@@ -76,9 +89,22 @@ def certify(
             "the best single classifier",
             f"Occam's bound: the exact binomial limit at delta times the prior weight of classifier {best.index}.",
             shared,
-            {"hold-out": hold_out},
+            others,
         ),
     }
+    if not (isinstance(classifiers, ClassifierSet) and classifiers.stratified):
+        return found
+    return {voting: replace(certificate, not_valid=STRATIFIED) for voting, certificate in found.items()}
+
+
+def _errors(classifiers: ClassifierSet | Errors, m: int) -> Errors:
+    if not isinstance(classifiers, ClassifierSet):
+        return classifiers
+    if classifiers.errors is None:
+        raise ValueError("classifiers must have counted errors; this set was made from losses")
+    if classifiers.m != m:
+        raise ValueError(f"posterior must be one for {classifiers.m} validation examples, as the set, got {m}")
+    return classifiers.errors
 
 
 def _check_posterior(

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.bounds.validation import FloatArray, check_between
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
+from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import Splits
 
 Errors = NDArray[np.int64]
@@ -39,13 +40,15 @@ class EstimatorMembers:
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels every classifier gives the rows of X, shape (H, n)."""
-        return np.stack([np.asarray(estimator.predict(X)) for estimator in self._estimators])
+        rows = csr_rows(X)
+        return np.stack([np.asarray(estimator.predict(rows)) for estimator in self._estimators])
 
 
 class ClassifierSet:
     r"""Classifiers :math:`h_1, \dots, h_H` with their errors on `m` validation examples each.
 
-    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
+    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on; in a
+    set that is `stratified` each does.
     Made by `svm_set` and `grid_set`, or from classifiers trained elsewhere by `from_fitted`, `from_predictions` and
     `from_losses`.
 
@@ -126,10 +129,10 @@ class ClassifierSet:
         fitted = list(estimators)
         if not fitted:
             raise ValueError("estimators must hold at least one fitted classifier, got none")
-        labels = _check_labels(y_val)
+        labels, rows = _check_labels(y_val), csr_rows(X_val)
         errors = np.empty(len(fitted), dtype=np.int64)
         for i, estimator in enumerate(fitted):
-            errors[i] = errors_of(estimator, X_val, labels, f"estimators[{i}].predict(X_val)")
+            errors[i] = errors_of(estimator, rows, labels, f"estimators[{i}].predict(X_val)")
         params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
         return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
 
@@ -176,6 +179,11 @@ class ClassifierSet:
         if not -len(self) <= i < len(self):
             raise IndexError(f"the set has {len(self)} classifiers, got number {i}")
         return self._classifiers()[int(i) % len(self)]
+
+    @property
+    def stratified(self) -> bool:
+        """Whether the rows were divided by their labels: then no bound or certificate that rests on them is valid."""
+        return self.splits is not None and self.splits.stratified
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""

@@ -33,7 +33,7 @@ def grid_set(
     split: str = "shared",
     validation_size: float | int = 0.5,
     test: float | int | tuple[Any, ArrayLike] | None = None,
-    stratify: bool = True,
+    stratify: bool = False,
     sample_weight: ArrayLike | None = None,
     error_score: str = "raise",
     n_jobs: int | None = None,
@@ -67,7 +67,7 @@ def grid_set(
     test : float, int, pair (X_test, y_test) or None
         Fraction (rounded up) or number of examples to put aside first, or other examples, for `test_risks`.
     stratify : bool
-        As for `svm_set`.
+        As for `svm_set`: with True no certificate of the set is valid.
     sample_weight : array_like of shape (N,), optional
         Weights of the examples in training, for the last step of a pipeline.
     error_score : {"raise", "drop"}

@@ -28,6 +28,9 @@ class Splits:
         Sizes of each classifier's training and validation sample.
     test : ndarray
         Rows put aside first, sorted; no classifier sees them.
+    stratified : bool
+        Whether rows were divided by their labels.  Then one part tells the class counts of the other, the two are not
+        independent, and no certificate that rests on them is valid.
     """
 
     kind: str
@@ -37,6 +40,7 @@ class Splits:
     rest: Rows
     seed: int
     shared: tuple[Rows, Rows] | None
+    stratified: bool
 
     def __call__(self, i: int) -> tuple[Rows, Rows]:
         """Return the i-th classifier's training rows and validation rows, sorted."""
@@ -60,8 +64,8 @@ def plan_splits(codes: Rows, *, kind: str, validation_size: Any, test_size: Any,
     >>> splits.test.size, splits.n_train, splits.m
     (4, 8, 8)
     >>> train, validation = splits(0)
-    >>> int(codes[train].sum()), int(codes[validation].sum())
-    (4, 4)
+    >>> int(codes[train].sum()), int(codes[validation].sum()), splits.stratified
+    (4, 4, True)
     """
     check_choice("split", kind, SPLITS)
     n = codes.size
@@ -75,9 +79,12 @@ def plan_splits(codes: Rows, *, kind: str, validation_size: Any, test_size: Any,
             f"validation_size must leave at least two training and two validation examples, got {validation_size!r} "
             f"of {n - n_test} rows: {max(n_train, 0)} and {m}"
         )
-    rest, test = _divide(np.arange(n), codes, n_test, stratify, generator(seed, TEST))
-    shared = _divide(rest, codes, m, stratify, generator(seed, SHARED)) if kind == "shared" else None
-    return Splits(kind, n_train, m, test, rest, seed, shared)
+    (rest, test), by_label = _divide(np.arange(n), codes, n_test, stratify, generator(seed, TEST))
+    shared = None
+    if kind == "shared":
+        shared, again = _divide(rest, codes, m, stratify, generator(seed, SHARED))
+        by_label |= again
+    return Splits(kind, n_train, m, test, rest, seed, shared, by_label)
 
 
 def part_size(name: str, size: Any, n: int, rounding: Any) -> int:
@@ -102,20 +109,26 @@ def part_size(name: str, size: Any, n: int, rounding: Any) -> int:
     raise TypeError(f"{name} must be a fraction or a number of rows, got {size!r}")
 
 
-def _divide(rows: Rows, codes: Rows, n_second: int, stratify: bool, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Divide rows into two sorted parts, the second of `n_second` rows; stratified where that is possible."""
+def _divide(
+    rows: Rows, codes: Rows, n_second: int, stratify: bool, rng: np.random.Generator
+) -> tuple[tuple[Rows, Rows], bool]:
+    """Divide rows into two sorted parts, the second of `n_second` rows, and say whether that was done by label.
+
+    It is done so where `stratify` asks for it and it is possible.
+    """
     if n_second == 0:
-        return rows, rows[:0]
+        return (rows, rows[:0]), False
     counts = np.bincount(codes[rows])
     counts = counts[counts > 0]
-    if stratify and counts.min() >= 2 and min(n_second, rows.size - n_second) >= counts.size:
+    by_label = bool(stratify and counts.min() >= 2 and min(n_second, rows.size - n_second) >= counts.size)
+    if by_label:
         # scikit-learn takes no Generator: a number drawn from it seeds its own.
         splitter = StratifiedShuffleSplit(1, test_size=n_second, random_state=int(rng.integers(2**32)))
         first, second = next(splitter.split(np.empty((rows.size, 0)), codes[rows]))
     else:
         order = rng.permutation(rows.size)
         second, first = order[:n_second], order[n_second:]
-    return np.sort(rows[first]), np.sort(rows[second])
+    return (np.sort(rows[first]), np.sort(rows[second])), by_label
 
 
 def check_training_classes(splits: Splits, codes: Rows, classes: NDArray[np.generic], number: int) -> None:

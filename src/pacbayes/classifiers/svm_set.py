@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
-from pacbayes.bounds.validation import FloatArray, check_choice
+from pacbayes.bounds.validation import FloatArray, check_choice, narrow_labels
 from pacbayes.classifiers.checkpoint import open_checkpoint
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.independent import train_independent
@@ -39,7 +39,7 @@ def svm_set(
     split: str = "shared",
     validation_size: float | int = 0.5,
     test: float | int | tuple[ArrayLike, ArrayLike] | None = None,
-    stratify: bool = True,
+    stratify: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -75,7 +75,8 @@ def svm_set(
     stratify : bool
         Keep the class proportions in the test sample and in a shared split where every class has two rows.  The
         training sample then tells the class counts of the validation sample, so that the two are not independent, as
-        the bounds assume; with False they are.
+        the bounds assume: they can fail far more often than with probability `delta`.  The set is `stratified`, and its
+        certificates say that they are not valid.
     n_jobs : int, optional
         Threads; None for all cores.  For independent splits `joblib.parallel_config` may set other workers.  The result
         is the same for any number, to the last bit.
@@ -109,7 +110,7 @@ def svm_set(
         raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
     check_prepare(prepare, split)
     choices: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
-    features, labels = check_X_y(X, y, dtype=np.float64) if prepare is None else check_rows(X, y)
+    features, labels = check_X_y(X, narrow_labels(y), dtype=np.float64) if prepare is None else check_rows(X, y)
     with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
         problem = _problem(
@@ -193,7 +194,7 @@ def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any], prepare: Any) 
             f"test must be a fraction, a number of rows or a pair (X_test, y_test), got {len(test)} entries"
         )
     given = test if prepare is None else (apply_prepare(prepare, test[0]), test[1])
-    rows, labels = check_X_y(*given, dtype=np.float64)
+    rows, labels = check_X_y(given[0], narrow_labels(given[1]), dtype=np.float64)
     if rows.shape[1] != X.shape[1]:
         raise ValueError(f"test must have {X.shape[1]} features as X has, got {rows.shape[1]}")
     places = np.minimum(np.searchsorted(classes, labels), classes.size - 1)

@@ -15,16 +15,14 @@ if TYPE_CHECKING:
 
 def print_guarantee(certificate: "Certificate") -> None:
     """Print what is guaranteed and what is assumed above all, each a line, then an empty one: to stdout, always."""
-    lines = [str(certificate), certificate.main_assumption, ""]
+    lines = [line for line in (str(certificate), certificate.main_assumption) if line]
     if not sys.stdout.isatty():
-        print("\n".join(_cell(line) for line in lines))
+        print("\n".join(lines), end="\n\n")
         return
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
-    for line, style in zip(lines, ("bold", "", ""), strict=True):
-        console.print(Text(line, style=style))
+    Console(highlight=False).print(Text("\n".join(lines)), end="\n\n")
 
 
 def print_tables(tables: "Iterable[TextTable]", note: "Note") -> None:
