@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from pacbayes.cli.interrupted import keeps
 
 if TYPE_CHECKING:
     from pacbayes.cli.data import Choices, Data
@@ -144,6 +147,10 @@ def certify(
     from pacbayes.classifiers.quiet import quiet as silence
     from pacbayes.report.tables import observe
 
+    if checkpoint is not None:
+        from pacbayes.classifiers.checkpoint import kept_in
+
+        keeps(partial(kept_in, checkpoint, ", the same command goes on from there"))
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
     with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
         model = _fitted(make_model(wanted, rows.columns), rows)
@@ -188,6 +195,7 @@ class Files:
 
         assert self.save is not None
         self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")
+        keeps(lambda: f"the model is saved in {str(self.save)!r}")
 
     def _write_report(self, model: Any, rows: "Data", tested: Any) -> None:
         from pacbayes.report.grid_ends import grid_remarks
@@ -198,6 +206,7 @@ class Files:
         notes = [*rows.notes, *grid_remarks(model)]
         write_report(model, self.report, title=title, notes=notes, test=tested, data=(rows.X, rows.y))
         self.written.append(f"Report written to {self.report}.")
+        keeps(lambda: f"the report is in {str(self.report)!r}")
 
 
 def _fitted(model: Any, rows: "Data") -> Any:

@@ -58,6 +58,7 @@ def predict(
     from pacbayes.bounds.validation import check_choice
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.data import read_new
+    from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.model import check_outputs
     from pacbayes.cli.show import Note, print_guarantee, warnings_as_notes
     from pacbayes.estimators.saving import UntrustedTypesError, load
@@ -83,6 +84,7 @@ def predict(
         from pacbayes.classifiers.file_write import write_file
 
         write_file(out, text.encode())
+        keeps(lambda: f"the predictions are in {str(out)!r}")
         notes.append(f"{len(rows)} predictions written to {out}.")
     for line in notes:
         note(line)
