@@ -15,6 +15,7 @@ from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_o
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.preparing import check_prepare
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.shared import SharedMembers
@@ -155,6 +156,7 @@ class StochasticSVC(CertifiedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @progress("fitting", None)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the machines, find the posterior and its certificates.
 
