@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.checkpoint import Checkpoint
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.kernels import fit_kernel, fit_scaling, shared_matrix
+from pacbayes.classifiers.kernels import fit_kernel, fit_scaling, shared_matrix, within_range
 from pacbayes.classifiers.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.problem import WIDTH, Problem
@@ -61,8 +61,10 @@ class IndependentMembers:
 
 def train_independent(problem: Problem, checkpoint: Checkpoint | None) -> ClassifierSet:
     """Train every classifier on its own sample and count its errors on its own validation examples."""
-    # Scaling differs from sample to sample; without it, all share their distances.
-    everything = shared_matrix(problem.X[problem.splits.rest], problem.kernel) if problem.scale is False else None
+    # Scaling differs from sample to sample.  Without it all share their distances, which are those of every pair by
+    # itself: no row has a part in the training of a machine that it validates.
+    rest = problem.splits.rest
+    everything = shared_matrix(within_range(problem.X[rest]), problem.kernel) if problem.scale is False else None
     trained = run_units(
         _train_one,
         (problem, everything),
@@ -103,19 +105,19 @@ def _train_one(shared: tuple[Problem, FloatArray | None], i: int) -> Trained:
 def _trained(problem: Problem, everything: FloatArray | None, i: int) -> Trained:
     train, validation = problem.splits(i)
     codes, lambdas = problem.codes[train], problem.lambdas[i : i + 1]
-    scaling = fit_scaling(problem.X[train], problem.scale, problem.kernel)
+    scaling = fit_scaling(problem.X[train], problem.scale)
     rows = scaling(problem.X[train])
     kernel = fit_kernel(rows, problem.kernel, problem.gamma, generator(problem.seed, WIDTH, i))
     if everything is None:
         machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
         machine = machines.one(0)
-        K = kernel.between(scaling(problem.X[validation]), rows[machine.support])
+        K = kernel.between(rows[machine.support], scaling(problem.X[validation]))
     else:
         places = np.searchsorted(problem.splits.rest, train)
         machines = train_machines(lambda part: kernel.of_shared(everything, places[part], places[part]), codes, lambdas)
         machine = machines.one(0)
         new = np.searchsorted(problem.splits.rest, validation)
-        K = kernel.of_shared(everything, new, places[machine.support])
+        K = kernel.of_shared(everything, places[machine.support], new)
     errors = int(np.count_nonzero(machine.predict(machine.decisions(K)) != problem.codes[validation]))
     one = Trained(machine, train[machine.support], scaling, kernel, errors, 0, *_convergence(machines))
     if len(problem.test_codes) == 0:
@@ -134,6 +136,6 @@ def _predict(one: Trained, X: FloatArray, new: FloatArray) -> NDArray[np.intp]:
     support_vectors = one.scaling(X[one.support])
     codes = np.empty(len(new), dtype=np.intp)
     for block in blocks(len(new), one.support.size + new.shape[1] + 4 * len(one.machine.pairs)):
-        K = one.kernel.between(one.scaling(new[block]), support_vectors)
+        K = one.kernel.between(support_vectors, one.scaling(new[block]))
         codes[block] = one.machine.predict(one.machine.decisions(K))
     return codes

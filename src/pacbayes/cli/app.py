@@ -16,6 +16,8 @@ from pacbayes.cli.reproduce import reproduce
 # typer brings its own click, under a name that changed with its versions; in all of them this is what BadParameter is.
 ClickException: Any = typer.BadParameter.__mro__[2]
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
+# What people write who want no tracebacks.
+_OFF = ("", "0", "false", "no", "off")
 _WRONG, _OTHER = 2, 1
 
 app = typer.Typer(
@@ -102,7 +104,7 @@ def _set_encodings() -> None:
 
 
 def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:
-    if os.environ.get("PACBAYES_DEBUG"):
+    if os.environ.get("PACBAYES_DEBUG", "").strip().lower() not in _OFF:
         raise error
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in message).split())
     print(f"pacbayes: {line}", file=sys.stderr)
