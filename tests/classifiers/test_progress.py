@@ -164,12 +164,15 @@ def test_every_stage_of_a_fit_has_the_line(monkeypatch):
     assert list(dict.fromkeys(said)) == [
         "fitting",
         "support vector machines",
+        "support vector machines: kernel matrix",
         "counting errors",
         "cross-validation, fold 1 of 2",
         "cross-validation, fold 1 of 2: support vector machines",
+        "cross-validation, fold 1 of 2: kernel matrix",
         "cross-validation, fold 1 of 2: counting errors",
         "cross-validation, fold 2 of 2",
         "cross-validation, fold 2 of 2: support vector machines",
+        "cross-validation, fold 2 of 2: kernel matrix",
         "cross-validation, fold 2 of 2: counting errors",
         "predictions",
     ]

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from pacbayes.bounds.validation import FloatArray, check_choice
 from pacbayes.classifiers.compiled import compile_notice
+from pacbayes.classifiers.progress import progress, sign_of_life
 from pacbayes.classifiers.sigest import sigest
 
 KERNELS = ("rbf", "linear")
+# Terms of sums computed between two signs of life, when an interrupt is heard: about a tenth of a second.
+_TERMS_PER_CALL = 2**27
 # Numbers beyond this size count as this size: no square, product or sum of them overflows.
 LARGEST = 1e100
 
@@ -133,7 +136,13 @@ class Kernel:
             return shared[np.ix_(rows, columns)]
         gaussian = _compiled_gaussian()
         values: FloatArray = np.empty((rows.size, columns.size))
-        gaussian.gaussian_of_distances(shared, rows, columns, self.gamma, values, *gaussian.buffer(columns.size))
+        height = max(1, _TERMS_PER_CALL // (16 * max(1, columns.size)))
+        for top in range(0, rows.size, height):
+            some = slice(top, top + height)
+            gaussian.gaussian_of_distances(
+                shared, rows[some], columns, self.gamma, values[some], *gaussian.buffer(columns.size)
+            )
+            sign_of_life()
         return values
 
 
@@ -161,12 +170,38 @@ def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | Non
     row_pairs, gaussian = _compiled_pairs(), _compiled_gaussian()
     down, across = np.ascontiguousarray(A), np.ascontiguousarray((A if B is None else B).T)
     values: FloatArray = np.empty((len(down), across.shape[1]))
-    fill = row_pairs.pairs_within if B is None else row_pairs.pairs_between
-    fill(
-        *(down, across, row_pairs.KINDS[kind], 0.0 if gamma is None else gamma, values),
-        *gaussian.buffer(row_pairs.TILE),
-    )
+    arguments = (down, across, row_pairs.KINDS[kind], 0.0 if gamma is None else gamma, values)
+    buffer, tile = gaussian.buffer(row_pairs.TILE), row_pairs.TILE
+    if B is not None:
+        for place in _places(values.shape, A.shape[1], tile, triangle=False):
+            row_pairs.pairs_between(*arguments, *buffer, *place)
+            sign_of_life()
+        return values
+    places = _places(values.shape, A.shape[1], tile, triangle=True)
+    with progress("kernel matrix", len(places)) as advance:
+        for place in places:
+            row_pairs.pairs_within(*arguments, *buffer, *place)
+            advance(1)
     return values
+
+
+def _places(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) -> list[tuple[int, int, int]]:
+    """Divide values of pairs into calls that are short: where a tile of columns begins, and some rows of it.
+
+    Examples
+    --------
+    >>> _places((300, 300), 2, 256, triangle=True)
+    [(0, 0, 256), (256, 0, 300)]
+    >>> _places((600, 200), 10**6, 256, triangle=False)
+    [(0, 0, 256), (0, 256, 512), (0, 512, 600)]
+    """
+    # An exponential costs as much as some columns.
+    height = max(1, _TERMS_PER_CALL // (tile * tile * (n_columns + 16))) * tile
+    places = []
+    for start in range(0, shape[1], tile):
+        bottom = min(start + tile, shape[0]) if triangle else shape[0]
+        places += [(start, top, min(top + height, bottom)) for top in range(0, bottom, height)]
+    return places
 
 
 @cache

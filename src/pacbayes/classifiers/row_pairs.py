@@ -79,35 +79,34 @@ def _fill(row, columns, start, kind, gamma, out, power, bits):
 
 
 @compiled()
-def pairs_between(A, columns, kind, gamma, out, power, bits):
-    """Set out[i, j] to the value of the i-th row of A and the j-th of `columns`."""
-    for start in range(0, out.shape[1], TILE):
-        stop = min(start + TILE, out.shape[1])
-        for i in range(out.shape[0]):
-            _fill(A[i], columns, start, kind, gamma, out[i, start:stop], power, bits)
+def pairs_between(A, columns, kind, gamma, out, power, bits, start, top, bottom):
+    """Set out[i, j] to the value of the i-th row of A and the j-th of `columns`: a tile of columns, some rows."""
+    stop = min(start + TILE, out.shape[1])
+    for i in range(top, bottom):
+        _fill(A[i], columns, start, kind, gamma, out[i, start:stop], power, bits)
 
 
 @compiled()
-def pairs_within(A, columns, kind, gamma, out, power, bits):
-    """Set out[i, j] to the value of the i-th and the j-th row of A; `columns` is A transposed.
+def pairs_within(A, columns, kind, gamma, out, power, bits, start, top, bottom):
+    """Set out[i, j] and out[j, i] to the value of the i-th and the j-th row of A; `columns` is A transposed.
 
-    One triangle is computed: the terms of (a, b) and (b, a) are equal, and so are their sums.
+    For a tile of columns and some rows up to its end, from a multiple of the tile on: one triangle is computed, since
+    the terms of (a, b) and (b, a) are equal, and so are their sums.
     """
-    n = out.shape[0]
-    for start in range(0, n, TILE):
-        stop = min(start + TILE, n)
-        for i in range(stop):
-            _fill(A[i], columns, start, kind, gamma, out[i, start:stop], power, bits)
-        for top in range(0, start, _CORNER):
-            for left in range(start, stop, _CORNER):
-                for j in range(left, min(left + _CORNER, stop)):
-                    for i in range(top, top + _CORNER):
-                        out[j, i] = out[i, j]
+    stop = min(start + TILE, out.shape[1])
+    for i in range(top, bottom):
+        _fill(A[i], columns, start, kind, gamma, out[i, start:stop], power, bits)
+    for upper in range(top, min(bottom, start), _CORNER):
+        for left in range(start, stop, _CORNER):
+            for j in range(left, min(left + _CORNER, stop)):
+                for i in range(upper, upper + _CORNER):
+                    out[j, i] = out[i, j]
 
 
 def compile_all() -> None:
     """Compile both functions, or load them from the cache."""
     matrix, vector, integers = types.float64[:, ::1], types.float64[::1], types.int64[::1]
-    arguments = (matrix, matrix, types.int64, types.float64, matrix, vector, integers)
+    place = (types.int64, types.int64, types.int64)
+    arguments = (matrix, matrix, types.int64, types.float64, matrix, vector, integers, *place)
     pairs_between.compile(arguments)
     pairs_within.compile(arguments)
