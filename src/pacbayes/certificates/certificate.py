@@ -4,6 +4,15 @@ from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+#: What a certificate says the share of errors is of, by unit.
+OF_NEW = {
+    "example": "new examples",
+    "distinct example": "new examples, each counted once however often it is copied",
+    "group": "the rows of a new group, on average over groups",
+}
+#: The unit in few words, for tables.
+PLURAL = {"example": "rows", "distinct example": "distinct rows", "group": "groups"}
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -51,9 +60,9 @@ class Certificate:
     lower: float | None
     #: The guarantee fails with at most this probability over the sample.
     delta: float
-    #: Validation examples behind each classifier's empirical risk.
+    #: Validation examples, or groups (see `unit`), behind each classifier's empirical risk.
     m: int
-    #: The distance of the PAC-Bayesian bound, or "binomial".
+    #: The distance of the PAC-Bayesian bound; "binomial" for the exact limit, "chernoff" for that of groups.
     distance: str
     #: L, the share of validation errors the bound was computed from.
     empirical_risk: float
@@ -67,6 +76,10 @@ class Certificate:
     assumptions: tuple[str, ...] = ()
     #: What other methods guarantee from the same data, by name.
     baselines: dict[str, Baseline] = field(default_factory=dict)
+    #: What was drawn, and what the shares are of: "example", "distinct example" (copies count once) or "group".
+    unit: str = "example"
+    #: Validation rows that equal a training row in features and class, None where that is not known.
+    copies: int | None = None
 
     @property
     def vacuous(self) -> bool:
@@ -80,8 +93,8 @@ class Certificate:
     def __str__(self) -> str:
         sure = f"With probability at least {confidence(self.delta)} over the sample, {self.holds_for}"
         if self.vacuous:
-            return f"{sure} errs on at most 100 % of new examples: this certificate says nothing."
-        return f"{sure} errs on at most {percent_up(self.bound)} of new examples."
+            return f"{sure} errs on at most 100 % of {OF_NEW[self.unit]}: this certificate says nothing."
+        return f"{sure} errs on at most {percent_up(self.bound)} of {OF_NEW[self.unit]}."
 
     def explain(self) -> str:
         """Return the certificate with where it comes from, its assumptions and its baselines, one to a line.
@@ -96,6 +109,8 @@ class Certificate:
         lines = [str(self), self.theorem]
         if self.lower is not None:
             lines.append(f"At once with that, it errs on at least {percent_down(self.lower)}.")
+        if self.copies is not None:
+            lines.append(f"Validation rows that equal a training row in features and class: {self.copies}.")
         lines += [f"Assumed: {assumption}" for assumption in self.assumptions]
         lines += [f"Compare {name}: {baseline}" for name, baseline in self.baselines.items()]
         return "\n".join(lines)

@@ -2,18 +2,19 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.bounds.rounding import round_down, round_up
 from pacbayes.bounds.validation import FloatArray
-from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.choice import share_of
+from pacbayes.certificates.limits import risks_of, upper_limits
 from pacbayes.classifiers.classifier_set import Errors
-from pacbayes.classifiers.risks import risks_of_errors
+from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.classifiers.splits import EXAMPLE
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
@@ -22,21 +23,25 @@ VOTINGS = ("stochastic", "majority", "best")
 
 def certify(
     posterior: Posterior,
-    errors: Errors,
+    errors: Errors | GroupErrors,
     *,
     delta: float,
     prior: FloatArray | None,
     n_distances: int = 1,
     hold_out: Baseline,
     assumptions: Sequence[str] = (),
+    unit: str = EXAMPLE,
+    copies: int | None = None,
 ) -> dict[str, Certificate]:
     r"""Return the certificates of a posterior by way of predicting; each holds alone at level `delta`.
 
     * stochastic: the PAC-Bayesian bound `B` of the posterior, and the lower root where the theorem has two sides.
     * majority: `2 B`.  Where the weighted vote errs, ties included, classifiers of at least half the weight err, so
       that it errs at most twice as often as the stochastic classifier.
-    * best: for each classifier the exact binomial limit at level :math:`\delta p_i`; all hold at once at
-      :math:`\delta`, hence the smallest does, whichever it is.
+    * best: for each classifier the exact binomial limit (for groups, Chernoff's) at level :math:`\delta p_i`; all hold
+      at once at :math:`\delta`, hence the smallest does, whichever it is.
+
+    `unit` is what the errors were counted of, `copies` the number of validation rows with an equal training row.
 
     Examples
     --------
@@ -62,7 +67,9 @@ def certify(
     )
     shared = (*assumptions, alone)
     stochastic = _stochastic(posterior, delta, n_distances, shared, baselines)
-    return {
+    grouped = isinstance(errors, GroupErrors)
+    limit = "Chernoff's limit (the kl inverse)" if grouped else "the exact binomial limit"
+    found = {
         "stochastic": stochastic,
         "majority": _majority(stochastic, shared, baselines),
         "best": Certificate(
@@ -70,19 +77,20 @@ def certify(
             None,
             delta,
             posterior.m,
-            "binomial",
+            "chernoff" if grouped else "binomial",
             best.empirical_risk,
             best.kl,
             "the best single classifier",
-            f"Occam's bound: the exact binomial limit at delta times the prior weight of classifier {best.index}.",
+            f"Occam's bound: {limit} at delta times the prior weight of classifier {best.index}.",
             shared,
             {"hold-out": hold_out},
         ),
     }
+    return {voting: replace(one, unit=unit, copies=copies) for voting, one in found.items()}
 
 
 def _check_posterior(
-    posterior: Posterior, errors: Errors, delta: float, prior: FloatArray | None, n_distances: int
+    posterior: Posterior, errors: Errors | GroupErrors, delta: float, prior: FloatArray | None, n_distances: int
 ) -> None:
     """Raise unless the posterior's bound is one at this level, or a smaller one, for these errors and this prior."""
     level = share_of(delta, n_distances)
@@ -91,7 +99,7 @@ def _check_posterior(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
         problem = Problem.checked(
-            risks_of_errors(errors, posterior.m),
+            risks_of(errors, posterior.m),
             posterior.m,
             posterior.distance,
             posterior.delta,
@@ -171,7 +179,7 @@ class SingleBest:
     kl: float
 
 
-def best_single(errors: Errors, m: int, delta: float, prior: FloatArray | None) -> SingleBest:
+def best_single(errors: Errors | GroupErrors, m: int, delta: float, prior: FloatArray | None) -> SingleBest:
     """Return the classifier with the smallest Occam bound, the first of several.
 
     Examples
@@ -180,10 +188,10 @@ def best_single(errors: Errors, m: int, delta: float, prior: FloatArray | None) 
     >>> best.index, round(best.bound, 4), round(best.kl, 4)
     (0, 0.1506, 0.1054)
     """
-    shares = np.full(errors.size, 1.0 / errors.size) if prior is None else prior / prior.sum()
+    shares = np.full(len(errors), 1.0 / len(errors)) if prior is None else prior / prior.sum()
     # Rounded down: a smaller level makes a larger limit.
     levels = np.maximum(round_down(delta * shares, 64.0), 0.0)
-    bounds = binomial_upper(errors, m, levels)
+    bounds = upper_limits(errors, m, levels)
     best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
     kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
-    return SingleBest(best, float(bounds[best]), float(risks_of_errors(errors[best : best + 1], m)[0]), kl)
+    return SingleBest(best, float(bounds[best]), float(risks_of(errors[best : best + 1], m)[0]), kl)

@@ -32,6 +32,9 @@ def certified_as_dict(
             "numeric": list(data.columns.numeric),
             "categorical": list(data.columns.categorical),
             "missing": data.columns.missing,
+            "group": data.group,
+            "groups": None if data.groups is None else len(set(data.groups.tolist())),
+            "copies": model.classifiers_.copies,
         },
         "settings": {
             "estimator": wanted.estimator,
@@ -40,6 +43,8 @@ def certified_as_dict(
             "grid": None if wanted.grid is None else str(wanted.grid),
             "classifiers": len(model.classifiers_),
             "split": wanted.split,
+            "unit": model.classifiers_.unit,
+            "duplicates": wanted.duplicates,
             "validation_examples": model.classifiers_.m,
             "distance": list(model._distances),
             "delta": model._level,

@@ -39,6 +39,16 @@ def certify(
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Examples with equal entries here (one patient) stay together and count as one; no feature.",
+        ),
+    ] = None,
+    duplicates: Annotated[
+        str, typer.Option(help="keep: equal examples are draws; together: copies of one, counted once.")
+    ] = "keep",
     test: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Other examples: their errors are put beside the certificate.")
     ] = None,
@@ -70,7 +80,7 @@ def certify(
         str, typer.Option(help="shared: one training and validation part; independent: for each classifier its own.")
     ] = "shared",
     validation_size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Fraction or number of examples that only count errors.")
+        str, typer.Option(metavar="SIZE", help="Fraction or number of examples (or groups) that only count errors.")
     ] = "0.5",
     seed: Annotated[int, typer.Option(help="Seed of all random choices; fix it before you look.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
@@ -95,7 +105,7 @@ def certify(
     from pacbayes.cli.show import Note, warnings_as_notes
 
     note = Note(quiet)
-    choices = Choices(target, tuple(drop or ()), tuple(categorical or ()), tuple(missing or ()))
+    choices = Choices(target, tuple(drop or ()), tuple(categorical or ()), tuple(missing or ()), group)
     wanted = Wanted(
         estimator,
         lambdas,
@@ -108,6 +118,8 @@ def certify(
         seed,
         jobs,
         checkpoint,
+        duplicates,
+        group is not None,
     )
     wanted.check()
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
@@ -146,7 +158,7 @@ def certify(
 
 def _fitted(model: Any, rows: "Data") -> Any:
     try:
-        return model.fit(rows.X, rows.y)
+        return model.fit(rows.X, rows.y, groups=rows.groups)
     except MemoryError as error:
         raise MemoryError(
             f"{str(error).partition('. ')[0]}; train on fewer examples with a larger --validation-size, or use "
@@ -175,7 +187,10 @@ def _print(model: Any, rows: "Data", observed: "Observed | None", wanted: Any, j
 def _role(model: Any) -> str:
     number, posterior, tried = len(model.classifiers_), model.posterior_, len(model._distances)
     how = f"distance {posterior.distance}" if tried == 1 else f"the best of {tried} distances, {posterior.distance}"
-    how += f", delta {model._level:g}; {model.classifiers_.m} validation examples"
+    counted = {"example": "examples", "distinct example": "distinct examples", "group": "groups"}[
+        model.classifiers_.unit
+    ]
+    how += f", delta {model._level:g}; {model.classifiers_.m} validation {counted}"
     if number == 1:
         return f"There is a single classifier ({how})."
     return f"Of {number} classifiers one is drawn for every new example, with the posterior weights below ({how})."

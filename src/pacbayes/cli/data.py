@@ -23,6 +23,7 @@ class Choices:
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class Data:
     columns: Columns
     target: str
     notes: list[str]
+    #: The column that says which rows belong together, and its entries.
+    group: str | None = None
+    groups: NDArray[Any] | None = None
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
@@ -44,8 +48,8 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
         if dataset is not None:
             raise ValueError(f"give a file or --dataset, not both: got {str(path)!r} and {dataset!r}")
         return _read_path(path, choices)
-    if choices.target is not None or choices.drop or choices.categorical or choices.missing:
-        raise ValueError("--target, --drop, --categorical and --missing are for a file: certify data.csv ...")
+    if choices != Choices(None):
+        raise ValueError("--target, --drop, --categorical, --missing and --group are for a file: certify data.csv ...")
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
 
@@ -62,7 +66,9 @@ def _read_named(name: str) -> Data:
 
 
 def _read_path(path: Path, choices: Choices) -> Data:
-    frame = _without(read_frame(path, choices.missing, choices.categorical), choices, path)
+    as_text = choices.categorical if choices.group is None else (*choices.categorical, choices.group)
+    frame = _without(read_frame(path, choices.missing, as_text), choices, path)
+    frame, groups = _take_groups(frame, choices, path)
     target = str(frame.columns[-1]) if choices.target is None else choices.target
     features, y = divide_columns(frame, choices.target, path)
     check_classes(y, target)
@@ -72,7 +78,27 @@ def _read_path(path: Path, choices: Choices) -> Data:
     if choices.target is None:
         notes.append(f"The class is the last column, {target!r} (--target names another).")
     notes += _describe(columns)
-    return Data(str(path), X, y, names, columns, target, notes)
+    if groups is not None:
+        notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is no feature.")
+    return Data(str(path), X, y, names, columns, target, notes, choices.group, groups)
+
+
+def _take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
+    """Return the other columns, and the one that names the groups."""
+    name = choices.group
+    if name is None:
+        return frame, None
+    if name not in frame.columns:
+        raise ValueError(f"--group must name a column of {str(path)!r}, got {name!r}")
+    if name == choices.target:
+        raise ValueError(f"--group must not name the target, got {name!r}")
+    column = frame[name]
+    if column.isna().any():
+        raise ValueError(
+            f"column {name!r} of {str(path)!r} lacks a value in example {int(column.isna().to_numpy().argmax()) + 1}: "
+            "every example must have a group"
+        )
+    return frame.drop(columns=name), column.to_numpy()
 
 
 def _without(frame: "pd.DataFrame", choices: Choices, path: Path) -> "pd.DataFrame":

@@ -12,19 +12,34 @@ from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.bounds.validation import FloatArray, check_choice, check_level
-from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.certificate import PLURAL, Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.choice import BITS, Counts, check_distances, choose_posterior, whole_parts
 from pacbayes.classifiers.checkpoint import begun_seed
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.seeds import seed_of
-from pacbayes.classifiers.splits import SPLITS
+from pacbayes.classifiers.splits import DISTINCT, EXAMPLE, GROUP, SPLITS
 from pacbayes.estimators.draws import KEY, draw_classifiers
 from pacbayes.estimators.prior import check_prior_kind, describe_prior, resolve_prior
 from pacbayes.estimators.voters import Voters, majority, number_of_rows
 
 # The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
 FOLDS = KEY + 1
+# What must hold of what was drawn.
+_DRAWN = {
+    EXAMPLE: ("The rows are independent draws from the distribution that new examples come from.",),
+    DISTINCT: (
+        "Rows equal in features and class are one example that was copied after sampling. The distinct rows are "
+        "independent draws from the distribution that new originals come from, and how often one was copied was not "
+        "decided by looking at others.",
+    ),
+    GROUP: (
+        "The groups are independent draws from the distribution that new groups come from; rows of one group may "
+        "depend on each other in any way.",
+        "Bounded is the mean over new groups of the share of errors among a group's rows. Every group counts once, "
+        "whatever its size: it is not the share of errors among all rows.",
+    ),
+}
 
 
 class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -99,8 +114,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         )
         self._assumptions = (*self._roles(), describe_prior(self.prior, self.split == "shared"))
         self._level, self._distances = check_level(self.delta), check_distances(self.distance)
-        assert classifiers.errors is not None
-        self.best_index_ = best_single(classifiers.errors, classifiers.m, self._level, prior).index
+        self.best_index_ = best_single(classifiers.counted, classifiers.m, self._level, prior).index
         self.certificates_ = self._certificates()
         if self.verbose:
             print(self.certificate_)
@@ -108,37 +122,43 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     def _certificates(self) -> dict[str, Certificate]:
         """Return the certificates that follow from what is stored."""
-        errors, splits = self.classifiers_.errors, self.classifiers_.splits
-        assert errors is not None
+        splits = self.classifiers_.splits
         if splits is None or not splits.m == self.classifiers_.m == self.posterior_.m:
             raise ValueError("the classifiers and the posterior must have the validation size of the division")
         prior = None if self._uniform else self.prior_
         return certify(
             self.posterior_,
-            errors,
+            self.classifiers_.counted,
             delta=self._level,
             prior=prior,
             n_distances=len(self._distances),
             hold_out=self._hold_out,
             assumptions=self._assumptions,
+            unit=self.classifiers_.unit,
+            copies=self.classifiers_.copies,
         )
 
     def _roles(self) -> tuple[str, ...]:
         """Say which rows did what, and what must hold outside."""
-        m = self.classifiers_.m
         splits = self.classifiers_.splits
         assert splits is not None
-        trained = "trained all classifiers, with everything fitted inside them (scaling, kernel width)"
+        m, all_units, what = splits.m, splits.n_train + splits.m, PLURAL[splits.unit]
+        others = f"the other {m} only counted"
+        if splits.unit == GROUP:
+            others = f"the rows of the other {m} only counted"
+        elif splits.unit == DISTINCT:
+            others = f"the other {m}, each taken once, only counted"
         if self.split == "shared":
-            rows = f"{splits.n_train} of {splits.n_train + m} rows {trained}; the other {m} only counted their errors."
+            trained = "trained all classifiers, with everything fitted inside them (scaling, kernel width)"
+            rows = f"{splits.n_train} of {all_units} {what} {trained}; {others} their errors."
         else:
             rows = (
-                f"For each classifier {splits.n_train} rows of {splits.n_train + m}, drawn for it alone, trained it, "
-                f"with everything fitted inside it (scaling, kernel width); the other {m} only counted its errors."
+                f"For each classifier {splits.n_train} {what} of {all_units}, drawn for it alone, trained it, "
+                f"with everything fitted inside it (scaling, kernel width); {others} its errors."
             )
         return (
-            rows + " The rows were divided at random without looking at the labels.",
-            "The rows are independent draws from the distribution that new examples come from.",
+            f"{rows} The {what} were divided at random without looking at the labels.",
+            *_DRAWN[splits.unit],
             "Nothing outside this estimator has seen the validation rows: not a scaler fitted before it in a Pipeline, "
             "not a GridSearchCV around it. What is fitted belongs inside: StochasticClassifier(pipeline, grid).",
         )

@@ -7,6 +7,7 @@ import numpy as np
 
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.independent import IndependentMembers
 from pacbayes.classifiers.kernels import Kernel, Scaling
 from pacbayes.classifiers.machines import Machines, OneMachine, Pair
@@ -22,6 +23,7 @@ _TYPES: tuple[type, ...] = (
     Certificate,
     ClassifierSet,
     EstimatorMembers,
+    GroupErrors,
     IndependentMembers,
     Kernel,
     Machines,

@@ -23,7 +23,7 @@ from pacbayes.estimators.encoding import check_names, decode, encode
 from pacbayes.estimators.svc import StochasticSVC
 
 # What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
-FORMAT = 1
+FORMAT = 2
 MANIFEST, MODEL = "manifest.json", "model.skops"
 _LARGEST_MANIFEST = 10_000
 # Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
@@ -157,7 +157,8 @@ def _model(path: Any, state: Any) -> CertifiedClassifier:
 
 def _agree(stored: Certificate, computed: Certificate) -> bool:
     """Return whether two certificates have the same numbers, up to what another version of SciPy may round."""
-    return all(
+    same = stored.unit == computed.unit and stored.copies == computed.copies
+    return same and all(
         left == right or (left is not None and right is not None and math.isclose(left, right, rel_tol=1e-9))
         for name in ("bound", "lower", "delta", "m", "empirical_risk", "kl")
         for left, right in [(getattr(stored, name), getattr(computed, name))]

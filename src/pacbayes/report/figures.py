@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.certificates.certificate import PLURAL
 from pacbayes.certificates.choice import share_of
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.comparison import Bar, bars_of
@@ -83,7 +84,8 @@ def risks_figure(subject: Subject) -> Figure:
         if shown.size == weights.size
         else (f" Of {weights.size} classifiers {shown.size} are drawn: the heaviest, and others evenly spread.")
     )
-    legend = [("weight", "posterior weight"), ("risk", f"errors on {subject.classifiers.m} validation rows")]
+    counted = PLURAL[subject.classifiers.unit]
+    legend = [("weight", "posterior weight"), ("risk", f"errors on {subject.classifiers.m} validation {counted}")]
     if tested is not None:
         rows = subject.tested.rows if subject.tested is not None else subject.classifiers.m_test
         legend.append(("test", f"errors on {rows} test rows"))

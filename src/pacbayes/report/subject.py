@@ -153,7 +153,7 @@ def _check_data(model: CertifiedClassifier, data: Any) -> tuple[Any, NDArray[Any
     X, labels = _pair("data", data)
     splits = model.classifiers_.splits
     assert splits is not None
-    expected = splits.n_train + splits.m + splits.test.size
+    expected = splits.n_rows
     if labels.size != expected:
         raise ValueError(f"data must be the {expected} rows the model was fitted with, got {labels.size}")
     if not np.array_equal(np.unique(labels), model.classes_):

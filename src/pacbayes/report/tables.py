@@ -9,6 +9,7 @@ import numpy as np
 from pacbayes.bounds.distances.registry import DISTANCES
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import confidence, percent_up
+from pacbayes.classifiers.splits import GROUP
 from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.report.subject import Subject
@@ -128,6 +129,8 @@ def certificate_table(clf: CertifiedClassifier, observed: Observed | None = None
     )
     if observed is not None:
         caption += " Test errors had no part in the bounds."
+        if clf.classifiers_.unit == GROUP:
+            caption += " They are shares of rows, the bounds are on the mean over groups."
     return TextTable("Certificates", tuple(columns), tuple(rows), caption)
 
 

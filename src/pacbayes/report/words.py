@@ -3,9 +3,19 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from pacbayes.certificates.certificate import Certificate, confidence, percent_down, percent_up
+from pacbayes.certificates.certificate import OF_NEW, Certificate, confidence, percent_down, percent_up
 from pacbayes.report.comparison import compared
 from pacbayes.report.subject import Subject
+
+# What the share of errors is, by what was counted.
+_LONG_RUN = {
+    "example": "The share in the long run. Among a few new examples it may be more or less by chance.",
+    "distinct example": "The share in the long run among examples before any copying: equal rows were taken as copies "
+    "of one and counted once. Among a few new examples it may be more or less by chance.",
+    "group": "For every new group take the share of its rows that are answered wrong: the mean of these shares in the "
+    "long run. A group counts once, whatever its size, so that this is not the share of errors among all rows. In one "
+    "group it may be far more.",
+}
 
 
 @dataclass(frozen=True)
@@ -97,8 +107,8 @@ def _meaning(subject: Subject) -> list[tuple[str, str]]:
             ),
         ]
     share = (
-        f"At most {percent_up(certificate.bound)} of new examples",
-        "The share in the long run. Among a few new examples it may be more or less by chance.",
+        f"At most {percent_up(certificate.bound)} of {OF_NEW[certificate.unit]}",
+        _LONG_RUN[certificate.unit],
     )
     if certificate.lower is None:
         return [sure, share]
