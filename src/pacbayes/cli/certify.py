@@ -185,11 +185,11 @@ def _print(model: Any, rows: "Data", observed: "Observed | None", wanted: Any, j
 
 
 def _role(model: Any) -> str:
+    from pacbayes.certificates.certificate import PLURAL
+
     number, posterior, tried = len(model.classifiers_), model.posterior_, len(model._distances)
     how = f"distance {posterior.distance}" if tried == 1 else f"the best of {tried} distances, {posterior.distance}"
-    counted = {"example": "examples", "distinct example": "distinct examples", "group": "groups"}[
-        model.classifiers_.unit
-    ]
+    counted = PLURAL[model.classifiers_.unit].replace("rows", "examples")
     how += f", delta {model._level:g}; {model.classifiers_.m} validation {counted}"
     if number == 1:
         return f"There is a single classifier ({how})."
