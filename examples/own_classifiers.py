@@ -58,5 +58,5 @@ print(f"bound on the graded loss: {format_up(optimal_posterior(graded.risks, gra
 # Certificates in words, for the three ways of predicting.
 
 no_hold_out = Baseline(None, None, "no classifier was chosen before the validation rows were seen")
-for certificate in certify(posterior, fitted.errors, delta=0.05, prior=None, hold_out=no_hold_out).values():
+for certificate in certify(posterior, fitted, delta=0.05, prior=None, hold_out=no_hold_out).values():
     print(certificate)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from pacbayes import DISTANCES, Baseline, bound, kl_roots, log_constant, optimal_posterior
+from pacbayes import DISTANCES, Baseline, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
 from pacbayes.certificates import Certificate, best_single, binomial_upper, certify, choose_posterior
 from pacbayes.certificates.certificate import confidence
 from pacbayes.certificates.choice import BITS, share_of, weights_of, whole_parts
@@ -135,3 +135,16 @@ def test_to_dict_is_json():
         assert again["baselines"]["hold-out"]["bound"] is None
     assert any("holds alone" in assumption for assumption in found["best"].assumptions)
     assert "price" in found["majority"].theorem
+
+
+def test_a_set_is_as_good_as_its_errors():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=100)
+    classifiers = ClassifierSet.from_predictions(np.where(rng.random((3, 100)) < 0.2, 1 - truth, truth), truth)
+    posterior = optimal_posterior(classifiers.risks, 100)
+    choices = {"delta": 0.05, "prior": None, "hold_out": ABSENT}
+    assert certify(posterior, classifiers, **choices) == certify(posterior, classifiers.errors, **choices)
+    with pytest.raises(ValueError, match="posterior must be one for 50 validation examples, as the set, got 100"):
+        certify(posterior, ClassifierSet.from_predictions(np.ones((3, 50)), np.ones(50)), **choices)
+    with pytest.raises(ValueError, match="classifiers must have counted errors; this set was made from losses"):
+        certify(posterior, ClassifierSet.from_losses(np.ones((3, 100))), **choices)

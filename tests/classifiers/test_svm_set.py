@@ -145,23 +145,44 @@ def test_sizes():
     assert svm_set(X, y, [1.0], random_state=0).test_risks is None
 
 
-def test_shared_split_is_stratified_and_can_be_left_alone():
+def test_rows_are_divided_by_label_only_where_asked_for():
     X, y = WDBC
     kept = []
     for seed in range(5):
-        train, validation = svm_set(X, y, [1.0], random_state=seed).splits(0)
+        asked = svm_set(X, y, [1.0], random_state=seed, stratify=True)
+        train, validation = asked.splits(0)
         assert abs(y[train].mean() - y[validation].mean()) < 0.004
-        train, validation = svm_set(X, y, [1.0], random_state=seed, stratify=False).splits(0)
+        assert asked.stratified
+        assert asked.splits.stratified
+        plain = svm_set(X, y, [1.0], random_state=seed)
+        train, validation = plain.splits(0)
         kept.append(abs(y[train].mean() - y[validation].mean()))
+        assert not plain.stratified
     assert max(kept) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stratified"),
+    [
+        ({"split": "independent"}, False),
+        # What is left beside a test sample that was divided by label is not an independent sample either.
+        ({"split": "independent", "test": 0.2}, True),
+        ({"split": "shared", "test": 0.2}, True),
+    ],
+)
+def test_a_set_knows_whether_its_rows_were_divided_by_label(arguments, stratified):
+    X, y = WDBC
+    assert svm_set(X, y, [1.0], stratify=True, random_state=0, **arguments).stratified == stratified
+    assert not svm_set(X, y, [1.0], random_state=0, **arguments).stratified
 
 
 def test_class_with_one_row_is_not_stratified():
     X, y = load_iris(return_X_y=True)
     y = y.copy()
     y[0] = 7
-    classifiers = svm_set(X, y, [1.0], random_state=0)
+    classifiers = svm_set(X, y, [1.0], stratify=True, random_state=0)
     assert classifiers.m == 75
+    assert not classifiers.stratified
 
 
 def test_given_test_sample():

@@ -57,6 +57,18 @@ def test_majority_is_the_weighted_vote(kind, data, split):
 
 
 @pytest.mark.parametrize(("kind", "data", "split"), MODELS)
+def test_errors_of_the_vote_are_counted_on_the_validation_rows(kind, data, split):
+    clf, (X, y) = fitted(kind, data, split), data()
+    if split == "independent":  # no row validated all classifiers
+        assert clf.vote_errors_ is None
+        return
+    rows = clf.classifiers_.splits(0)[1]
+    everyone, weights = clf.classifiers_.predict(X[rows]), clf.posterior_.weights
+    shares = np.stack([weights @ (everyone == label) for label in clf.classes_], axis=1)
+    assert clf.vote_errors_ == np.count_nonzero(clf.classes_[shares.argmax(axis=1)] != y[rows])
+
+
+@pytest.mark.parametrize(("kind", "data", "split"), MODELS)
 def test_best_is_the_classifier_of_the_best_single_certificate(kind, data, split):
     clf, X = fitted(kind, data, split), data()[0]
     assert clf.classifiers_.errors[clf.best_index_] == clf.classifiers_.errors.min()  # the prior is uniform

@@ -5,6 +5,7 @@ import json
 import os
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,6 +52,8 @@ def test_what_is_saved_comes_back(kind, data, split, tmp_path):
     again = load(path, sha256=digest, trusted=TREES)
     assert type(again) is type(clf)
     assert again.certificates_ == clf.certificates_
+    assert again.vote_errors_ == clf.vote_errors_
+    assert (again.vote_errors_ is None) == (split == "independent")
     assert np.array_equal(again.posterior_.weights, clf.posterior_.weights)
     assert np.array_equal(again.classifiers_.predict(X), clf.classifiers_.predict(X))
     assert np.array_equal(again.predict(X), clf.predict(X))
@@ -125,6 +128,31 @@ def test_a_better_certificate_than_the_errors_allow_is_refused(tmp_path):
     rewrite(path, change=lambda contents: dumps(state))
     with pytest.raises(ValueError, match="certificates do not follow from its errors"):
         load(path)
+
+
+def test_a_division_by_labels_is_not_hidden_by_a_certificate_that_does_not_say_so(tmp_path):
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
+    clf.classifiers_.splits = replace(clf.classifiers_.splits, stratified=True)
+    save(clf, tmp_path / "model")
+    with pytest.raises(ValueError, match="its certificates do not follow from its errors"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("errors", [-1, 10_000])
+def test_errors_of_the_vote_that_cannot_be_are_refused(errors, tmp_path):
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
+    clf.vote_errors_ = errors
+    save(clf, tmp_path / "model")
+    with pytest.raises(ValueError, match=f"the vote can have erred at most .* times, got {errors}"):
+        load(tmp_path / "model")
+
+
+def test_files_without_the_errors_of_the_vote_are_read(tmp_path):
+    """As written before they were counted."""
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
+    del clf.vote_errors_
+    save(clf, tmp_path / "model")
+    assert load(tmp_path / "model").vote_errors_ is None
 
 
 def test_a_later_format_is_refused(tmp_path):

@@ -100,6 +100,21 @@ def test_bounds_and_baselines(clf, page):
     assert not bounds
 
 
+def test_the_bar_of_the_vote_shows_its_own_errors(clf, page):
+    """Counted once more from the shares of the votes, on the rows that validated."""
+    X, y = (values[clf.classifiers_.splits(0)[1]] for values in breast_cancer()[1])
+    errors = int(np.count_nonzero(clf.classes_[clf.vote_share(X).argmax(axis=1)] != y))
+    assert clf.vote_errors_ == errors != round(clf.certificate_.empirical_risk * len(y))
+    names, risks = (page.column("table-bounds", name) for name in ("guarantee", "validation risk"))
+    place = names.index("majority vote")
+    assert is_rounded_up(risks[place], errors / len(y))
+    inner = [one for one in page.ids["figure-bounds"].iter(f"{SVG}rect") if one.get("class") == "bar-risk"]
+    width = float(inner[place].get("width")) / float(inner[names.index("stochastic classifier, kl")].get("width"))
+    assert width == pytest.approx(errors / len(y) / clf.certificate_.empirical_risk, rel=0.02)
+    assert "is not computed from them" in page.column("table-bounds", "what it is")[place]
+    assert "the share of the vote's own errors" in page.text("figure-bounds")
+
+
 def test_bound_along_the_curve(clf, page):
     risks, m = clf.classifiers_.risks, clf.classifiers_.m
     _, rows = page.table("table-gibbs")

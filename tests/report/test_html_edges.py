@@ -55,6 +55,17 @@ def test_grid_is_ranked_by_risk():
     assert page.column("table-weights", "parameters")[0] == written
 
 
+def test_with_independent_splits_nobody_counted_the_votes_errors():
+    """No row validated all classifiers: there is a bar, but no inner part and no number."""
+    page = Page(long_parameters())
+    place = page.column("table-bounds", "guarantee").index("majority vote")
+    assert page.column("table-bounds", "validation risk")[place] == "–"
+    assert page.column("table-bounds", "bound")[place] == "1.00000"
+    wide = next(one for one in page.ids["figure-bounds"].iter(f"{SVG}svg"))
+    kinds = [one.get("class") for one in wide.iter(f"{SVG}rect")]
+    assert kinds.count("bar-risk") == kinds.count("bar") + kinds.count("bar-own") - 1
+
+
 @pytest.mark.parametrize("voting", ["majority", "best"])
 def test_other_ways_of_predicting(voting):
     clf = fitted("grid", two_classes)

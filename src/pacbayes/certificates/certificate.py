@@ -44,6 +44,7 @@ class Certificate:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> certificate = Certificate(
     ...     bound=0.0866, lower=0.012, delta=0.05, m=284, distance="kl", empirical_risk=0.0401, kl=0.8,
     ...     holds_for="the stochastic classifier", theorem="PAC-Bayes-kl",
@@ -52,6 +53,8 @@ class Certificate:
     With probability at least 95 % over the sample, the stochastic classifier errs on at most 8.7 % of new examples.
     >>> certificate.vacuous
     False
+    >>> print(replace(certificate, not_valid="the rows were divided by their labels"))  # doctest: +ELLIPSIS
+    Not valid, because the rows were divided by their labels. It would say: "With probability at least 95 % ...
     """
 
     #: The share of errors on new examples is at most this; rounded up, at most 1.
@@ -76,6 +79,8 @@ class Certificate:
     assumptions: tuple[str, ...] = ()
     #: What other methods guarantee from the same data, by name.
     baselines: dict[str, Baseline] = field(default_factory=dict)
+    #: Why nothing is guaranteed, whatever the numbers say; None where nothing is known against the certificate.
+    not_valid: str | None = None
     #: What was drawn, and what the shares are of: "example", "distinct example" (copies count once) or "group".
     unit: str = "example"
     #: Validation rows that equal a training row in features and class, None where that is not known.
@@ -91,6 +96,10 @@ class Certificate:
         return asdict(self) | {"assumptions": list(self.assumptions), "vacuous": self.vacuous}
 
     def __str__(self) -> str:
+        claim = self._claim()
+        return claim if self.not_valid is None else f'Not valid, because {self.not_valid}. It would say: "{claim}"'
+
+    def _claim(self) -> str:
         sure = f"With probability at least {confidence(self.delta)} over the sample, {self.holds_for}"
         if self.vacuous:
             return f"{sure} errs on at most 100 % of {OF_NEW[self.unit]}: this certificate says nothing."

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,26 +13,28 @@ from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.choice import share_of
 from pacbayes.certificates.limits import risks_of, upper_limits
-from pacbayes.classifiers.classifier_set import Errors
+from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.group_errors import GroupErrors
-from pacbayes.classifiers.splits import EXAMPLE
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
 VOTINGS = ("stochastic", "majority", "best")
+# Why certificates from a stratified set are none.
+STRATIFIED = (
+    "the rows were divided by their labels (stratify=True), so that the training rows tell the class counts of the "
+    "validation rows"
+)
 
 
 def certify(
     posterior: Posterior,
-    errors: Errors | GroupErrors,
+    classifiers: ClassifierSet | Errors,
     *,
     delta: float,
     prior: FloatArray | None,
     n_distances: int = 1,
     hold_out: Baseline,
     assumptions: Sequence[str] = (),
-    unit: str = EXAMPLE,
-    copies: int | None = None,
 ) -> dict[str, Certificate]:
     r"""Return the certificates of a posterior by way of predicting; each holds alone at level `delta`.
 
@@ -41,7 +44,8 @@ def certify(
     * best: for each classifier the exact binomial limit (for groups, Chernoff's) at level :math:`\delta p_i`; all hold
       at once at :math:`\delta`, hence the smallest does, whichever it is.
 
-    `unit` is what the errors were counted of, `copies` the number of validation rows with an equal training row.
+    `classifiers` is a set, or the validation errors of one.  From a set whose rows were divided by their labels come
+    certificates that say that they are not valid; of bare errors that is not known.
 
     Examples
     --------
@@ -55,6 +59,7 @@ def certify(
     the majority vote 0.4224
     the best single classifier 0.1581
     """
+    errors = _counted(classifiers, posterior.m)
     _check_posterior(posterior, errors, delta, prior, n_distances)
     best = best_single(errors, posterior.m, delta, prior)
     baselines = {
@@ -86,7 +91,21 @@ def certify(
             {"hold-out": hold_out},
         ),
     }
-    return {voting: replace(one, unit=unit, copies=copies) for voting, one in found.items()}
+    if not isinstance(classifiers, ClassifierSet):
+        return found
+    not_valid = STRATIFIED if classifiers.stratified else None
+    details: dict[str, Any] = {"not_valid": not_valid, "unit": classifiers.unit, "copies": classifiers.copies}
+    return {voting: replace(certificate, **details) for voting, certificate in found.items()}
+
+
+def _counted(classifiers: ClassifierSet | Errors, m: int) -> Errors | GroupErrors:
+    if not isinstance(classifiers, ClassifierSet):
+        return classifiers
+    if classifiers.errors is None and classifiers.group_errors is None:
+        raise ValueError("classifiers must have counted errors; this set was made from losses")
+    if classifiers.m != m:
+        raise ValueError(f"posterior must be one for {classifiers.m} validation examples, as the set, got {m}")
+    return classifiers.counted
 
 
 def _check_posterior(

@@ -46,7 +46,8 @@ class EstimatorMembers:
 class ClassifierSet:
     r"""Classifiers :math:`h_1, \dots, h_H` with their errors on `m` validation examples each.
 
-    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
+    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on; in a
+    set that is `stratified` each does.
     Made by `svm_set` and `grid_set`, or from classifiers trained elsewhere by `from_fitted`, `from_predictions` and
     `from_losses`.
 
@@ -235,6 +236,11 @@ class ClassifierSet:
         if found is None:
             raise ValueError("this set was made from losses: it holds risks, not counted errors")
         return found
+
+    @property
+    def stratified(self) -> bool:
+        """Whether the rows were divided by their labels: then no bound or certificate that rests on them is valid."""
+        return self.splits is not None and self.splits.stratified
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""

@@ -34,7 +34,7 @@ def grid_set(
     split: str = "shared",
     validation_size: float | int = 0.5,
     test: float | int | tuple[Any, ArrayLike] | None = None,
-    stratify: bool = True,
+    stratify: bool = False,
     groups: ArrayLike | None = None,
     duplicates: str = "keep",
     sample_weight: ArrayLike | None = None,
@@ -70,7 +70,7 @@ def grid_set(
     test : float, int, pair (X_test, y_test) or None
         Fraction (rounded up) or number of examples to put aside first, or other examples, for `test_risks`.
     stratify : bool
-        As for `svm_set`.
+        As for `svm_set`: with True no certificate of the set is valid.
     groups, duplicates
         As for `svm_set`.
     sample_weight : array_like of shape (N,), optional

@@ -42,6 +42,8 @@ class GroupErrors:
 
     def risks(self, m: int) -> FloatArray:
         """Return the mean losses over `m` groups, each the smallest double that is at least the exact one."""
+        if self.sizes.min() < 1 or self.counts.min() < 0 or self.counts.shape[1:] != self.sizes.shape:
+            raise ValueError("sizes of groups must be positive, errors in them not negative, one number for each size")
         # Whole numbers over one denominator: Python divides them to the nearest double, whatever their length.
         whole = math.lcm(*self.sizes.tolist())
         parts = [whole // size for size in self.sizes.tolist()]

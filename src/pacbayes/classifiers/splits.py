@@ -30,6 +30,9 @@ class Splits:
         Sizes of each classifier's training and validation sample, in units.
     test : ndarray
         Rows put aside first, sorted; no classifier sees them.
+    stratified : bool
+        Whether rows were divided by their labels.  Then one part tells the class counts of the other, the two are not
+        independent, and no certificate that rests on them is valid.
     unit : {"example", "distinct example", "group"}
         What was divided.  All rows of a unit are on one side.  Equal rows that are one unit train as often as they
         occur, and are validated once.
@@ -44,6 +47,7 @@ class Splits:
     rest: Rows
     seed: int
     shared: tuple[Rows, Rows] | None
+    stratified: bool
     unit: str = EXAMPLE
     units: Rows | None = None
 
@@ -120,8 +124,8 @@ def plan_splits(
     >>> splits.test.size, splits.n_train, splits.m
     (4, 8, 8)
     >>> train, validation = splits(0)
-    >>> int(codes[train].sum()), int(codes[validation].sum())
-    (4, 4)
+    >>> int(codes[train].sum()), int(codes[validation].sum()), splits.stratified
+    (4, 4, True)
     """
     check_choice("split", kind, SPLITS)
     if unit == GROUP and stratify:
@@ -141,13 +145,16 @@ def plan_splits(
         )
     if units is not None:
         codes = codes[np.unique(units, return_index=True)[1]]  # equal rows have one class; those of groups are not used
-    rest, test = _divide(np.arange(n), codes, n_test, stratify, generator(seed, TEST))
-    shared = _divide(rest, codes, m, stratify, generator(seed, SHARED)) if kind == "shared" else None
+    (rest, test), by_label = _divide(np.arange(n), codes, n_test, stratify, generator(seed, TEST))
+    shared = None
+    if kind == "shared":
+        shared, again = _divide(rest, codes, m, stratify, generator(seed, SHARED))
+        by_label |= again
     if units is not None:
         rest, test = _all_rows(units, rest), _counted_rows(units, test, unit)
         if shared is not None:
             shared = _all_rows(units, shared[0]), _counted_rows(units, shared[1], unit)
-    return Splits(kind, n_train, m, test, rest, seed, shared, unit, units)
+    return Splits(kind, n_train, m, test, rest, seed, shared, by_label, unit, units)
 
 
 def _all_rows(units: Rows, numbers: Rows) -> Rows:
@@ -186,20 +193,26 @@ def part_size(name: str, size: Any, n: int, rounding: Any, what: str = "rows") -
     raise TypeError(f"{name} must be a fraction or a number of {what}, got {size!r}")
 
 
-def _divide(rows: Rows, codes: Rows, n_second: int, stratify: bool, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Divide rows into two sorted parts, the second of `n_second` rows; stratified where that is possible."""
+def _divide(
+    rows: Rows, codes: Rows, n_second: int, stratify: bool, rng: np.random.Generator
+) -> tuple[tuple[Rows, Rows], bool]:
+    """Divide rows into two sorted parts, the second of `n_second` rows, and say whether that was done by label.
+
+    It is done so where `stratify` asks for it and it is possible.
+    """
     if n_second == 0:
-        return rows, rows[:0]
+        return (rows, rows[:0]), False
     counts = np.bincount(codes[rows])
     counts = counts[counts > 0]
-    if stratify and counts.min() >= 2 and min(n_second, rows.size - n_second) >= counts.size:
+    by_label = bool(stratify and counts.min() >= 2 and min(n_second, rows.size - n_second) >= counts.size)
+    if by_label:
         # scikit-learn takes no Generator: a number drawn from it seeds its own.
         splitter = StratifiedShuffleSplit(1, test_size=n_second, random_state=int(rng.integers(2**32)))
         first, second = next(splitter.split(np.empty((rows.size, 0)), codes[rows]))
     else:
         order = rng.permutation(rows.size)
         second, first = order[:n_second], order[n_second:]
-    return np.sort(rows[first]), np.sort(rows[second])
+    return (np.sort(rows[first]), np.sort(rows[second])), by_label
 
 
 def check_training_classes(splits: Splits, codes: Rows, classes: NDArray[np.generic], number: int) -> None:

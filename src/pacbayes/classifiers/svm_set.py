@@ -40,7 +40,7 @@ def svm_set(
     split: str = "shared",
     validation_size: float | int = 0.5,
     test: float | int | tuple[ArrayLike, ArrayLike] | None = None,
-    stratify: bool = True,
+    stratify: bool = False,
     groups: ArrayLike | None = None,
     duplicates: str = "keep",
     n_jobs: int | None = None,
@@ -78,7 +78,8 @@ def svm_set(
     stratify : bool
         Keep the class proportions in the test sample and in a shared split where every class has two rows.  The
         training sample then tells the class counts of the validation sample, so that the two are not independent, as
-        the bounds assume; with False they are.
+        the bounds assume: they can fail far more often than with probability `delta`.  The set is `stratified`, and its
+        certificates say that they are not valid.
     groups : array_like of shape (N,), optional
         The group of every row: a patient, a site, a day.  All rows of a group are on one side of the division, sizes
         are shares or numbers of groups, and one loss is counted for each: its share of errors.  `risks` are means over

@@ -11,17 +11,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.base import CONSTANTS
+from pacbayes.bounds.rounding import round_up
 from pacbayes.bounds.validation import FloatArray, check_choice, check_level
 from pacbayes.certificates.certificate import PLURAL, Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.choice import BITS, Counts, check_distances, choose_posterior, whole_parts
+from pacbayes.certificates.limits import risks_of
 from pacbayes.classifiers.checkpoint import begun_seed
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.classifiers.seeds import seed_of
 from pacbayes.classifiers.splits import DISTINCT, EXAMPLE, GROUP, SPLITS
 from pacbayes.estimators.draws import KEY, draw_classifiers
 from pacbayes.estimators.prior import check_prior_kind, describe_prior, resolve_prior
-from pacbayes.estimators.voters import Voters, majority, number_of_rows
+from pacbayes.estimators.voters import Codes, Voters, majority, number_of_rows
 
 # The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
 FOLDS = KEY + 1
@@ -48,6 +51,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
     classes_: NDArray[Any]
     classifiers_: ClassifierSet
     certificates_: dict[str, Certificate]
+    vote_errors_: int | GroupErrors | None
 
     # -- what subclasses provide -------------------------------------------------------------------------------------
 
@@ -92,13 +96,15 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         classifiers: ClassifierSet,
         params: list[dict[str, Any]],
         training_rows: Callable[[], tuple[Any, Any]] | None,
+        validation_rows: Callable[[], tuple[Any, Codes]] | None,
         key: bytes,
         hold_out: Baseline,
     ) -> Self:
         """Turn a trained set into posterior and certificates.
 
         `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
-        where there are none to give.
+        where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
+        `_validated` would, and their class numbers; None where there are no such rows.
         """
         prior = resolve_prior(self.prior, params, training_rows)
         self.classifiers_ = classifiers
@@ -115,28 +121,50 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         self._assumptions = (*self._roles(), describe_prior(self.prior, self.split == "shared"))
         self._level, self._distances = check_level(self.delta), check_distances(self.distance)
         self.best_index_ = best_single(classifiers.counted, classifiers.m, self._level, prior).index
+        self.vote_errors_ = None if validation_rows is None else self._count_vote_errors(*validation_rows())
         self.certificates_ = self._certificates()
         if self.verbose:
             print(self.certificate_)
         return self
+
+    def _count_vote_errors(self, rows: Any, codes: Codes) -> int | GroupErrors:
+        """Return the errors of the majority vote: only to be shown, for the posterior was chosen on the same rows."""
+        wrong = majority(self._voters(), rows, self._parts(), self.classes_.size) != codes
+        splits = self.classifiers_.splits
+        if splits is None or splits.unit != GROUP:
+            return int(np.count_nonzero(wrong))
+        kinds = splits.kinds(splits(0)[1])
+        return GroupErrors(splits.sizes, count_errors_by_kind(wrong[None, :], kinds, splits.sizes.size))
 
     def _certificates(self) -> dict[str, Certificate]:
         """Return the certificates that follow from what is stored."""
         splits = self.classifiers_.splits
         if splits is None or not splits.m == self.classifiers_.m == self.posterior_.m:
             raise ValueError("the classifiers and the posterior must have the validation size of the division")
+        if (self.classifiers_.group_errors is None) is (splits.unit == GROUP):
+            raise ValueError(f"the errors must be counted as the rows were divided: by {splits.unit}")
+        # Where the vote errs, classifiers of at least half the weight err; the risk was rounded up.
+        most, risk = 2.0 * self.posterior_.empirical_risk, self._vote_risk
+        if risk is not None and not 0.0 <= risk <= round_up(most):
+            raise ValueError(f"the vote can have erred on at most {most:g} of the validation rows, got {risk:g}")
         prior = None if self._uniform else self.prior_
         return certify(
             self.posterior_,
-            self.classifiers_.counted,
+            self.classifiers_,
             delta=self._level,
             prior=prior,
             n_distances=len(self._distances),
             hold_out=self._hold_out,
             assumptions=self._assumptions,
-            unit=self.classifiers_.unit,
-            copies=self.classifiers_.copies,
         )
+
+    @property
+    def _vote_risk(self) -> float | None:
+        """The majority vote's own share of validation errors, rounded up; None where they were not counted."""
+        errors, m = self.vote_errors_, self.classifiers_.m
+        if errors is None:
+            return None
+        return float(risks_of(errors if isinstance(errors, GroupErrors) else np.array([errors]), m)[0])
 
     def _roles(self) -> tuple[str, ...]:
         """Say which rows did what, and what must hold outside."""

@@ -64,7 +64,7 @@ class StochasticClassifier(CertifiedClassifier):
 
     Attributes
     ----------
-    certificate_, certificates_, posterior_, prior_, classifiers_, best_index_
+    certificate_, certificates_, posterior_, prior_, classifiers_, best_index_, vote_errors_
         As for `StochasticSVC`.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn, the latter two where the rows have features or names.
@@ -170,7 +170,7 @@ class StochasticClassifier(CertifiedClassifier):
             checkpoint=self.checkpoint,
         )
         assert classifiers.splits is not None
-        train = classifiers.splits(0)[0] if self.split == "shared" else None
+        train, validation = classifiers.splits(0) if self.split == "shared" else (None, None)
         baseline = Baseline(None, None, NOT_SHARED)
         if train is not None:
             units = classifiers.splits.units_of(train)
@@ -180,6 +180,7 @@ class StochasticClassifier(CertifiedClassifier):
             classifiers,
             classifiers.params,
             None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
+            None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
             baseline,
         )

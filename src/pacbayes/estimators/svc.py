@@ -95,6 +95,9 @@ class StochasticSVC(CertifiedClassifier):
     classifiers_ : ClassifierSet
     best_index_ : int
         The machine used by ``voting="best"``.
+    vote_errors_ : int, GroupErrors or None
+        Errors of the majority vote on the validation rows, to be shown beside its certificate, which is not computed
+        from them; None with independent splits, where no row validates all machines.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -193,13 +196,15 @@ class StochasticSVC(CertifiedClassifier):
         )
         baseline = self._baseline(classifiers, codes, seed)
         shared = self.split == "shared"
-        train = classifiers.splits(0)[0] if shared and classifiers.splits is not None else None
+        assert classifiers.splits is not None
+        train, validation = classifiers.splits(0) if shared else (None, None)
         # With independent splits a kernel width comes from rows that validate other machines.
         params = classifiers.params if shared else [{"lambda": setting["lambda"]} for setting in classifiers.params]
         return self._settle(
             classifiers.without_data(),
             params,
             None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
+            None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
             draw_key(seed),
             baseline,
         )
@@ -237,6 +242,12 @@ class StochasticSVC(CertifiedClassifier):
         members = self.classifiers_.members
         assert isinstance(members, SharedMembers)
         return members.numbers(X)
+
+    def _numbers(self, rows: Any, which: NDArray[np.intp]) -> Any:
+        """Return some of the rows of `fit` as the machines take them."""
+        members = self.classifiers_.members
+        assert isinstance(members, SharedMembers)
+        return members.numbers(_safe_indexing(rows, which))
 
     def _voters(self) -> Voters:
         members = self.classifiers_.members

@@ -12,6 +12,7 @@ class Bar:
 
     label: str
     bound: float | None
+    #: Validation errors of the classifier that is guaranteed for; None where they were not counted.
     empirical_risk: float | None
     kl: float | None
     note: str
@@ -45,9 +46,9 @@ def bars_of(subject: Subject) -> list[Bar]:
         note = f"the smallest of {number} bounds, each at δ/{number}: {chosen.distance}"
         bars.append(Bar(label, chosen.bound, chosen.empirical_risk, chosen.kl, note, mine))
     vote, best = certificates["majority"], certificates["best"]
-    bars.append(
-        Bar("majority vote", vote.bound, vote.empirical_risk, vote.kl, vote.theorem, subject.voting == "majority")
-    )
+    mine = subject.voting == "majority"
+    note = f"{vote.theorem} The validation errors are the vote's own; the bound is not computed from them."
+    bars.append(Bar("majority vote", vote.bound, subject.vote_risk, vote.kl, note, mine))
     bars.append(
         Bar(
             "best single classifier (Occam)",

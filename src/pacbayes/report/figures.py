@@ -146,12 +146,13 @@ def bounds_figure(subject: Subject) -> Figure:
         for number, bar in enumerate(bars):
             y = top + row * number
             canvas.text(_BAR_LEFT, y + 12, bar.label, "label strong" if bar.own else "label")
-            if bar.bound is None or bar.empirical_risk is None:
+            if bar.bound is None:
                 canvas.text(_BAR_LEFT, y + 28, "not available")
                 continue
             end = share(min(bar.bound, 1.0))
             canvas.rectangle(_BAR_LEFT, y + 17, end - _BAR_LEFT, 14, "bar-own" if bar.own else "bar")
-            canvas.rectangle(_BAR_LEFT, y + 17, share(bar.empirical_risk) - _BAR_LEFT, 14, "bar-risk")
+            if bar.empirical_risk is not None:
+                canvas.rectangle(_BAR_LEFT, y + 17, share(bar.empirical_risk) - _BAR_LEFT, 14, "bar-risk")
             canvas.text(end + 6, y + 29, _bar_value(bar), "label strong" if bar.own else "label")
         canvas.x_axis(share, foot + 4, _percents(share, 6 if width == _WIDE else 4), "share of errors on new examples")
 
@@ -159,7 +160,9 @@ def bounds_figure(subject: Subject) -> Figure:
     title = "The five bounds, and what other methods guarantee"
     caption = (
         f"Every bar is a guarantee at δ = {subject.level!r} that holds alone; the inner part of the bar is the share "
-        "of validation errors it starts from. Choosing the smallest after looking is not covered."
+        "of validation errors it starts from, but for the majority vote: there it is the share of the vote's own "
+        "errors, while the bound is twice the stochastic classifier's. Choosing the smallest after looking is not "
+        "covered."
     )
     if len(subject.fixed_distances) > 1:
         caption += (
@@ -170,7 +173,7 @@ def bounds_figure(subject: Subject) -> Figure:
     rows = [
         (bar.label, written_up(bar.bound), written_up(bar.empirical_risk), written_up(bar.kl), bar.note) for bar in bars
     ]
-    table = TextTable("Bounds", ("guarantee", "bound", "validation risk L", "divergence K", "what it is"), rows)
+    table = TextTable("Bounds", ("guarantee", "bound", "validation risk", "divergence K", "what it is"), rows)
     drawings = _drawn("bounds", title, said, top + row * len(bars) + 46, draw)
     return Figure("bounds", title, caption, legend, drawings, table)
 

@@ -113,6 +113,11 @@ class Subject:
         )
 
     @property
+    def vote_risk(self) -> float | None:
+        """The majority vote's own share of validation errors, which its bound is not computed from."""
+        return self.model._vote_risk
+
+    @property
     def prior(self) -> FloatArray | None:
         """The prior; None for the uniform one."""
         return None if self.model._uniform else self.model.prior_

@@ -114,18 +114,21 @@ def _setting(params: dict[str, Any]) -> str:
 
 def certificate_table(clf: CertifiedClassifier, observed: Observed | None = None) -> TextTable:
     """Return the certificates by way of predicting, with the errors on test rows beside them where there are some."""
+    subject = Subject.checked(clf, None, None)
     columns = ["classifier", "errs on at most", "validation errors"]
     columns += [] if observed is None else ["test errors"]
     rows = []
     for voting, certificate in clf.certificates_.items():
         row = [certificate.holds_for.removeprefix("the "), _percent_of(certificate.bound)]
-        # The vote's bound follows from the stochastic classifier's, not from errors of its own.
-        row += ["–" if voting == "majority" else _share(certificate.empirical_risk)]
+        # The vote's bound follows from the stochastic classifier's; its own errors are only shown.
+        risk = subject.vote_risk if voting == "majority" else certificate.empirical_risk
+        row += ["–" if risk is None else _share(risk)]
         row += [] if observed is None else [f"{_share(observed.errors[voting] / observed.rows)} of {observed.rows}"]
         rows.append(tuple(row))
     caption = (
         f"Each line holds alone, with probability at least {confidence(clf._level)}: decide beforehand which "
-        "classifier you will use. The majority vote's bound is twice the stochastic classifier's."
+        "classifier you will use. The majority vote's bound is twice the stochastic classifier's, not computed from "
+        "its own errors."
     )
     if observed is not None:
         caption += " Test errors had no part in the bounds."
