@@ -14,10 +14,10 @@ and Schwarz
 Rows that all occur five times, or either once or twice, break it.  It is held against Poisson confidence limits of the
 three means.
 
-*How they meet.*  Rows that are equal by chance are the last of many that are nearly equal: far more pairs agree in the
-finer half of the columns than in all of them.  Copies agree in all columns or in none.  So copies are suspected where
-at least a tenth of the different rows of a class, and ten of them, occur more than once, and pairs that agree in the
-finer half only are fewer than a fifth of those that agree throughout.
+*How they meet.*  Where rows are equal by chance, more are nearly equal.  Copies agree in all columns or in none.  So
+copies are suspected where at least a tenth of the different rows of a class, and ten of them, occur more than once, and
+different rows that agree with another in the finer half of the columns are less than a quarter of those that occur more
+than once.
 """
 
 import warnings
@@ -35,7 +35,7 @@ from pacbayes.classifiers.splits import Splits
 Rows = NDArray[np.int64]
 # Each of the three limits is wrong with this probability; with a handful of inequalities a false alarm is rare.
 _LEVEL = 1e-5
-_REPEATED, _SHARE, _NEAR = 10, 0.1, 0.2
+_REPEATED, _SHARE, _NEAR = 10, 0.1, 0.25
 # Columns are ordered by their number of values in so many rows: their order is all that matters.
 _LOOKED_AT = 2000
 
@@ -119,10 +119,10 @@ def systematic(X: Any, codes: Rows, same: Rows) -> str | None:
     for code in np.unique(codes):
         of_class = times[codes[first] == code]
         repeated = int(np.count_nonzero(of_class > 1))
-        if repeated >= max(_REPEATED, _SHARE * of_class.size) and _meet_as_copies(X, times):
+        if repeated >= max(_REPEATED, _SHARE * of_class.size) and _meet_as_copies(X, first, times):
             return (
                 f"{repeated} of the {of_class.size} different rows of one class occur more than once, and hardly any "
-                "two rows are nearly equal only"
+                "two different rows are nearly equal"
             )
     return None
 
@@ -147,17 +147,13 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
 
 
-def _meet_as_copies(X: Any, times: Rows) -> bool:
-    """Return whether rows that agree in the finer half of the columns nearly always agree in all, class included."""
-    half = _finer_half(X)
+def _meet_as_copies(X: Any, first: Rows, times: Rows) -> bool:
+    """Return whether different rows, one of each, hardly ever agree in the finer half of the columns."""
+    half = _finer_half(_safe_indexing(X, first))
     if half is None:
         return False
-    exact, in_half = _pairs(times), _pairs(np.bincount(equal_rows(half)))
-    return in_half - exact <= _NEAR * exact
-
-
-def _pairs(times: Rows) -> int:
-    return int(np.sum(times * (times - 1) // 2))
+    alike = np.bincount(equal_rows(half))
+    return bool(alike[alike > 1].sum() < _NEAR * np.count_nonzero(times > 1))
 
 
 def _finer_half(X: Any) -> Any:

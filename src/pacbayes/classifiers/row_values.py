@@ -85,6 +85,8 @@ def _numeric_rows(table: NDArray[Any]) -> Any:
     numbers: FloatArray = np.array(table, dtype="<f8", order="C").reshape(len(table), -1)
     numbers += 0.0  # -0.0 becomes 0.0
     numbers[np.isnan(numbers)] = np.nan
+    if numbers.shape[1] == 0:
+        return (b"" for _ in range(len(table)))
     whole, size = memoryview(numbers.tobytes()), numbers.shape[1] * numbers.itemsize
     return (whole[start : start + size] for start in range(0, len(whole), size))
 
