@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from pacbayes import Baseline, ClassifierSet, optimal_posterior
 from pacbayes.bounds.rounding import format_up
-from pacbayes.certificates import certify
+from pacbayes.certificates import certify, constant_baseline, most_frequent
 
 X, y = load_digits(return_X_y=True)
 X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=0.5, random_state=0)
@@ -58,5 +58,9 @@ print(f"bound on the graded loss: {format_up(optimal_posterior(graded.risks, gra
 # Certificates in words, for the three ways of predicting.
 
 no_hold_out = Baseline(None, None, "no classifier was chosen before the validation rows were seen")
-for certificate in certify(posterior, fitted, delta=0.05, prior=None, hold_out=no_hold_out).values():
+digit, errors = most_frequent(y_train, y_val)
+always = constant_baseline(digit, errors, fitted.m, delta=0.05)
+found = certify(posterior, fitted, delta=0.05, prior=None, hold_out=no_hold_out, constant=always)
+for certificate in found.values():
     print(certificate)
+print("Compare", always)

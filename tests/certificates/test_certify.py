@@ -19,7 +19,9 @@ ABSENT = Baseline(None, None, "not asked for")
 def certificates(distance="kl", delta=0.05, prior=None, constant="exact"):
     posterior = choose_posterior(RISKS, M, distance=distance, delta=delta, prior=prior, constant=constant)
     number = 1 if isinstance(distance, str) else len(distance)
-    return posterior, certify(posterior, ERRORS, delta=delta, prior=prior, n_distances=number, hold_out=ABSENT)
+    return posterior, certify(
+        posterior, ERRORS, delta=delta, prior=prior, n_distances=number, hold_out=ABSENT, constant=ABSENT
+    )
 
 
 @pytest.mark.parametrize("constant", ["exact", "paper"])
@@ -71,7 +73,7 @@ def test_lower_root_is_where_the_distance_reaches_the_threshold(distance):
 def test_lower_roots_above_zero(distance):
     errors = np.array([70, 80])
     posterior = choose_posterior(errors / M, M, distance=distance, delta=0.05, prior=None, constant="exact")
-    lower = certify(posterior, errors, delta=0.05, prior=None, hold_out=ABSENT)["stochastic"].lower
+    lower = certify(posterior, errors, delta=0.05, prior=None, hold_out=ABSENT, constant=ABSENT)["stochastic"].lower
     # The distances are symmetric: as far below the empirical risk as the bound is above it.
     assert lower == pytest.approx(2 * posterior.empirical_risk - posterior.bound, rel=1e-9)
     assert 0.2 < lower < posterior.empirical_risk
@@ -111,7 +113,7 @@ def test_weights_are_whole_parts():
 def test_majority_is_vacuous_long_before_the_stochastic_classifier():
     errors = np.array([70, 80])
     posterior = optimal_posterior(errors / M, M)
-    found = certify(posterior, errors, delta=0.05, prior=None, hold_out=ABSENT)
+    found = certify(posterior, errors, delta=0.05, prior=None, hold_out=ABSENT, constant=ABSENT)
     assert found["majority"].bound == 1.0
     assert found["majority"].vacuous
     assert not found["stochastic"].vacuous
@@ -142,7 +144,7 @@ def test_a_set_is_as_good_as_its_errors():
     truth = rng.integers(2, size=100)
     classifiers = ClassifierSet.from_predictions(np.where(rng.random((3, 100)) < 0.2, 1 - truth, truth), truth)
     posterior = optimal_posterior(classifiers.risks, 100)
-    choices = {"delta": 0.05, "prior": None, "hold_out": ABSENT}
+    choices = {"delta": 0.05, "prior": None, "hold_out": ABSENT, "constant": ABSENT}
     assert certify(posterior, classifiers, **choices) == certify(posterior, classifiers.errors, **choices)
     with pytest.raises(ValueError, match="posterior must be one for 50 validation examples, as the set, got 100"):
         certify(posterior, ClassifierSet.from_predictions(np.ones((3, 50)), np.ones(50)), **choices)

@@ -20,15 +20,22 @@ ERRORS = np.array([8, 9, 30])
 
 def test_a_posterior_of_another_level_is_refused():
     with pytest.raises(ValueError, match=r"computed at delta = 0\.01 or less, got 0\.5"):
-        certify(optimal_posterior(ERRORS / 100, 100, delta=0.5), ERRORS, delta=0.01, prior=None, hold_out=ABSENT)
+        certify(
+            optimal_posterior(ERRORS / 100, 100, delta=0.5),
+            ERRORS,
+            delta=0.01,
+            prior=None,
+            hold_out=ABSENT,
+            constant=ABSENT,
+        )
 
 
 def test_a_posterior_of_other_errors_is_refused():
     posterior = optimal_posterior(ERRORS / 100, 100)
     with pytest.raises(ValueError, match="must belong to these errors"):
-        certify(posterior, ERRORS * 3, delta=0.05, prior=None, hold_out=ABSENT)
+        certify(posterior, ERRORS * 3, delta=0.05, prior=None, hold_out=ABSENT, constant=ABSENT)
     with pytest.raises(ValueError, match="must belong to these errors"):
-        certify(posterior, ERRORS, delta=0.05, prior=np.array([0.01, 0.01, 0.98]), hold_out=ABSENT)
+        certify(posterior, ERRORS, delta=0.05, prior=np.array([0.01, 0.01, 0.98]), hold_out=ABSENT, constant=ABSENT)
 
 
 def test_a_classifier_without_prior_weight_is_never_the_best():

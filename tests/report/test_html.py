@@ -56,8 +56,8 @@ def test_what_is_guaranteed(clf, page):
 
 
 def test_comparison_names_what_is_smaller(clf, page):
-    occam, hold_out = (clf.certificate_.baselines[name].bound for name in ("Occam", "hold-out"))
-    for line, other in zip(page.ids["compared"], (occam, hold_out), strict=True):
+    others = [clf.certificate_.baselines[name].bound for name in ("Occam", "hold-out", "most frequent class")]
+    for line, other in zip(page.ids["compared"], others, strict=True):
         said, than = line.text.split(" errs on at most ")[1].split(": ")
         assert is_rounded_up(said, other)
         own = page.text("headline").removeprefix("At most ").removesuffix(" errors")
@@ -97,6 +97,11 @@ def test_bounds_and_baselines(clf, page):
     hold_out = bounds.pop("hold-out, chosen by cross-validation")
     k = round(clf.certificate_.baselines["hold-out"].empirical_risk * m)
     assert float(hold_out) == pytest.approx(beta_distribution.ppf(0.95, k + 1, m - k), abs=1.1e-5)
+    labels = breast_cancer()[1][1]
+    train, validation = clf.classifiers_.splits(0)
+    k = int(np.count_nonzero(labels[validation] != np.bincount(labels[train]).argmax()))
+    constant = bounds.pop("always the most frequent class")
+    assert float(constant) == pytest.approx(beta_distribution.ppf(0.95, k + 1, m - k), abs=1.1e-5)
     assert not bounds
 
 

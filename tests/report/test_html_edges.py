@@ -105,7 +105,8 @@ def test_independent_splits():
     page = Page(report_html(clf))
     assert "for each classifier, drawn for it alone" in dict(page.table("table-facts-1")[1])["training rows"]
     assert "rows that counted its own errors" in page.text("breaks")
-    assert len(page.ids["compared"]) == 1  # there is no hold-out
+    assert len(page.ids["compared"]) == 2  # there is no hold-out
+    assert "hold-out" not in page.text("compared")
 
 
 @pytest.mark.parametrize("distance", ["kl", "squared"])

@@ -24,7 +24,7 @@ def certificates(seed, **arguments):
     grid = {"strategy": ["most_frequent"]}
     classifiers = grid_set(DummyClassifier(), grid, np.zeros((N, 1)), y, random_state=seed, **arguments)
     posterior = optimal_posterior(classifiers.risks, classifiers.m, delta=DELTA)
-    return certify(posterior, classifiers, delta=DELTA, prior=None, hold_out=NONE)
+    return certify(posterior, classifiers, delta=DELTA, prior=None, hold_out=NONE, constant=NONE)
 
 
 def p_value(samples, **arguments):

@@ -15,6 +15,8 @@ SUM_TOLERANCE = 1e-8
 SUM_TOLERANCE_FLOAT32 = 1e-4
 # Up to here every integer is a float.
 LARGEST_M = 2**53
+# An array of text is as wide in every row as in its widest: beyond so many characters labels become objects instead.
+WIDEST_LABEL = 256
 
 
 def check_sample_size(m: Any) -> int:
@@ -112,3 +114,22 @@ def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[Float
     if not abs(total - 1.0) <= (SUM_TOLERANCE_FLOAT32 if single else SUM_TOLERANCE):
         raise ValueError(f"{name} must sum to 1, got {total!r}")
     return weights, total
+
+
+def narrow_labels(y: Any) -> Any:
+    """Return labels, those with a long text among them as an array of objects: one such row makes no other row wide.
+
+    Examples
+    --------
+    >>> narrow_labels(["a", "b" * 1000]).dtype, narrow_labels(["a", "b"])
+    (dtype('O'), ['a', 'b'])
+    """
+    if isinstance(y, np.ndarray):
+        return y.astype(object) if y.dtype.kind == "U" and y.dtype.itemsize > 4 * WIDEST_LABEL else y
+    if not isinstance(y, list | tuple) or not all(isinstance(label, str) for label in y):
+        return y
+    if max(map(len, y), default=0) <= WIDEST_LABEL:
+        return y
+    labels = np.empty(len(y), dtype=object)
+    labels[:] = y
+    return labels

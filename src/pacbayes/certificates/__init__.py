@@ -4,5 +4,16 @@ from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.choice import choose_posterior
+from pacbayes.certificates.constant import constant_baseline, most_frequent
 
-__all__ = ["VOTINGS", "Baseline", "Certificate", "best_single", "binomial_upper", "certify", "choose_posterior"]
+__all__ = [
+    "VOTINGS",
+    "Baseline",
+    "Certificate",
+    "best_single",
+    "binomial_upper",
+    "certify",
+    "choose_posterior",
+    "constant_baseline",
+    "most_frequent",
+]

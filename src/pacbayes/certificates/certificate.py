@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+# The baseline that every certificate is compared with in words.
+CONSTANT = "most frequent class"
 #: What a certificate says the share of errors is of, by unit.
 OF_NEW = {
     "example": "new examples",
@@ -21,9 +23,9 @@ class Baseline:
     Examples
     --------
     >>> print(Baseline(0.1074, 0.0704, "one classifier, chosen by cross-validation"))
-    at most 10.8 % (one classifier, chosen by cross-validation)
+    at most 10.8 % (7.0 % of the validation rows): one classifier, chosen by cross-validation
     >>> print(Baseline(None, None, "every row validates some classifier"))
-    not available (every row validates some classifier)
+    not available: every row validates some classifier
     """
 
     #: Its upper bound, rounded up; None where the method is not available.
@@ -32,10 +34,18 @@ class Baseline:
     empirical_risk: float | None
     #: Which classifier it is for, and how it was chosen; or why there is none.
     note: str
+    #: What the shares are of, as in the certificate it is compared with.
+    unit: str = "example"
 
     def __str__(self) -> str:
-        said = "not available" if self.bound is None else f"at most {percent_up(self.bound)}"
-        return f"{said} ({self.note})"
+        said = "not available" if self.bound is None else f"at most {percent_up(self.bound)}{self.seen}"
+        return f"{said}: {self.note}"
+
+    @property
+    def seen(self) -> str:
+        """The share of validation errors in brackets, as it stands behind the bound."""
+        of = "the rows of a validation group, on average" if self.unit == "group" else "the validation rows"
+        return "" if self.empirical_risk is None else f" ({share_written(self.empirical_risk)} of {of})"
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,13 @@ class Certificate:
     False
     >>> print(replace(certificate, not_valid="the rows were divided by their labels"))  # doctest: +ELLIPSIS
     Not valid, because the rows were divided by their labels. It would say: "With probability at least 95 % ...
+
+    Where always answering the most frequent class has a bound as small, a second sentence says so:
+
+    >>> always = {"most frequent class": Baseline(0.0118, 0.006, "always answering 'no'")}
+    >>> noise = Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "it", "PAC-Bayes-kl", baselines=always)
+    >>> print(str(noise).partition(" of new examples. ")[2])
+    That is no better than always answering 'no', which errs on at most 1.2 % (0.6 % of the validation rows).
     """
 
     #: The share of errors on new examples is at most this; rounded up, at most 1.
@@ -91,9 +108,19 @@ class Certificate:
         """Whether the bound says nothing: it is 1."""
         return self.bound >= 1.0
 
+    @property
+    def beats_constant(self) -> bool | None:
+        """Whether the bound is below that of always answering the most frequent class; None where this is not known.
+
+        Both bounds hold at the same level and rest on equally many validation rows.
+        """
+        constant = self.baselines.get(CONSTANT)
+        return None if constant is None or constant.bound is None else self.bound < constant.bound
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
-        return asdict(self) | {"assumptions": list(self.assumptions), "vacuous": self.vacuous}
+        properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant}
+        return asdict(self) | {"assumptions": list(self.assumptions)} | properties
 
     def __str__(self) -> str:
         claim = self._claim()
@@ -102,8 +129,16 @@ class Certificate:
     def _claim(self) -> str:
         sure = f"With probability at least {confidence(self.delta)} over the sample, {self.holds_for}"
         if self.vacuous:
-            return f"{sure} errs on at most 100 % of {OF_NEW[self.unit]}: this certificate says nothing."
-        return f"{sure} errs on at most {percent_up(self.bound)} of {OF_NEW[self.unit]}."
+            said = f"{sure} errs on at most 100 % of {OF_NEW[self.unit]}: this certificate says nothing."
+        else:
+            said = f"{sure} errs on at most {percent_up(self.bound)} of {OF_NEW[self.unit]}."
+        return said if self.beats_constant is not False else f"{said} {self._not_beaten()}"
+
+    def _not_beaten(self) -> str:
+        constant = self.baselines[CONSTANT]
+        assert constant.bound is not None
+        limit = f"{percent_up(constant.bound)}{constant.seen}"
+        return f"That is no better than {constant.note}, which errs on at most {limit}."
 
     def explain(self) -> str:
         """Return the certificate with where it comes from, its assumptions and its baselines, one to a line.
@@ -145,6 +180,17 @@ def percent_down(share: float) -> str:
     '8.6 %'
     """
     return _percent(share, ROUND_FLOOR)
+
+
+def share_written(share: float) -> str:
+    """Return an observed share as a percentage with one decimal, rounded to the nearest.
+
+    Examples
+    --------
+    >>> share_written(0.0866), share_written(0.006)
+    ('8.7 %', '0.6 %')
+    """
+    return f"{100.0 * share:.1f} %"
 
 
 def _percent(share: float, rounding: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.bounds.rounding import round_down, round_up
 from pacbayes.bounds.validation import FloatArray
-from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.choice import share_of
 from pacbayes.certificates.limits import risks_of, upper_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
@@ -34,6 +34,7 @@ def certify(
     prior: FloatArray | None,
     n_distances: int = 1,
     hold_out: Baseline,
+    constant: Baseline,
     assumptions: Sequence[str] = (),
 ) -> dict[str, Certificate]:
     r"""Return the certificates of a posterior by way of predicting; each holds alone at level `delta`.
@@ -47,13 +48,17 @@ def certify(
     `classifiers` is a set, or the validation errors of one.  From a set whose rows were divided by their labels come
     certificates that say that they are not valid; of bare errors that is not known.
 
+    `hold_out` and `constant` are what a classifier chosen within the training rows guarantees, and always answering the
+    most frequent class; they stand beside each certificate.
+
     Examples
     --------
     >>> from pacbayes import optimal_posterior
     >>> errors = np.array([8, 9, 30])
     >>> posterior = optimal_posterior(errors / 100, 100)
     >>> absent = Baseline(None, None, "not asked for")
-    >>> for certificate in certify(posterior, errors, delta=0.05, prior=None, hold_out=absent).values():
+    >>> found = certify(posterior, errors, delta=0.05, prior=None, hold_out=absent, constant=absent)
+    >>> for certificate in found.values():
     ...     print(certificate.holds_for, f"{certificate.bound:.4f}")
     the stochastic classifier 0.2112
     the majority vote 0.4224
@@ -62,10 +67,9 @@ def certify(
     errors = _counted(classifiers, posterior.m)
     _check_posterior(posterior, errors, delta, prior, n_distances)
     best = best_single(errors, posterior.m, delta, prior)
-    baselines = {
-        "Occam": Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows"),
-        "hold-out": hold_out,
-    }
+    others = {"hold-out": hold_out, CONSTANT: constant}
+    occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
+    baselines = {"Occam": occam, **others}
     alone = (
         "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
         "delta and way of predicting were fixed before their results were seen."
@@ -88,14 +92,17 @@ def certify(
             "the best single classifier",
             f"Occam's bound: {limit} at delta times the prior weight of classifier {best.index}.",
             shared,
-            {"hold-out": hold_out},
+            others,
         ),
     }
     if not isinstance(classifiers, ClassifierSet):
         return found
     not_valid = STRATIFIED if classifiers.stratified else None
     details: dict[str, Any] = {"not_valid": not_valid, "unit": classifiers.unit, "copies": classifiers.copies}
-    return {voting: replace(certificate, **details) for voting, certificate in found.items()}
+    for voting, certificate in found.items():
+        others = {name: replace(one, unit=classifiers.unit) for name, one in certificate.baselines.items()}
+        found[voting] = replace(certificate, baselines=others, **details)
+    return found
 
 
 def _counted(classifiers: ClassifierSet | Errors, m: int) -> Errors | GroupErrors:

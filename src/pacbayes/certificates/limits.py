@@ -35,7 +35,7 @@ def chernoff_upper(risks: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
     Examples
     --------
     >>> chernoff_upper([0.0, 0.08, 1.0], 100, 0.05).round(6)
-    array([0.029513, 0.161482, 1.      ])
+    array([0.029513, 0.162851, 1.      ])
     """
     m = check_sample_size(m)
     level = check_between("delta", delta, 0.0, 1.0)
@@ -51,7 +51,7 @@ def upper_limits(counted: Errors | GroupErrors, m: int, delta: ArrayLike) -> Flo
     --------
     >>> groups = GroupErrors(np.array([1, 2]), np.array([[1, 1], [3, 4]]))
     >>> upper_limits(np.array([1, 5]), 20, 0.05).round(4), upper_limits(groups, 20, 0.05).round(4)
-    (array([0.2161, 0.4556]), array([0.2942, 0.5076]))
+    (array([0.2161, 0.4556]), array([0.2962, 0.5183]))
     """
     if isinstance(counted, GroupErrors):
         return chernoff_upper(counted.risks(m), m, delta)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pacbayes.bounds.validation import FloatArray, check_between
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
+from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import EXAMPLE, GROUP, Splits
 
 Errors = NDArray[np.int64]
@@ -40,7 +41,8 @@ class EstimatorMembers:
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels every classifier gives the rows of X, shape (H, n)."""
-        return np.stack([np.asarray(estimator.predict(X)) for estimator in self._estimators])
+        rows = csr_rows(X)
+        return np.stack([np.asarray(estimator.predict(rows)) for estimator in self._estimators])
 
 
 class ClassifierSet:
@@ -173,10 +175,10 @@ class ClassifierSet:
         fitted = list(estimators)
         if not fitted:
             raise ValueError("estimators must hold at least one fitted classifier, got none")
-        labels = _check_labels(y_val)
+        labels, rows = _check_labels(y_val), csr_rows(X_val)
         errors = np.empty(len(fitted), dtype=np.int64)
         for i, estimator in enumerate(fitted):
-            errors[i] = errors_of(estimator, X_val, labels, f"estimators[{i}].predict(X_val)")
+            errors[i] = errors_of(estimator, rows, labels, f"estimators[{i}].predict(X_val)")
         params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
         return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
 

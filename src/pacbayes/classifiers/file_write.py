@@ -1,14 +1,18 @@
 """Files that are there whole or not at all."""
 
 import os
+import secrets
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Put a file in its place: all of it, on the disk, or none; what was there before stays until then.
 
-    A link is followed, and what is no ordinary file (a device, a pipe) is written to, not replaced.
+    A link is followed, and what is no ordinary file (a device, a pipe) is written to, not replaced.  A new file has the
+    permissions that the user's umask leaves, one that is replaced keeps its own.  An error names the file.
 
     Examples
     --------
@@ -19,21 +23,40 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     1 2 3 1
     """
     place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file():
-        with place.open("wb", buffering=0) as device:
-            device.write(data)
-        return
-    mode = place.stat().st_mode & 0o777 if place.exists() else 0o644
-    handle, part = tempfile.mkstemp(dir=place.parent, prefix=f"{place.name}.", suffix=".part")
+    with _naming(path):
+        if place.exists() and not place.is_file():
+            with place.open("wb", buffering=0) as device:
+                device.write(data)
+            return
+        _replace(place, data)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have an `OSError` name the file the caller knows: a full disk names none, a part file one nobody has heard of."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def _replace(place: Path, data: bytes) -> None:
+    mode = place.stat().st_mode & 0o777 if place.exists() else None
+    part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
+    # Made by `open`, not by `tempfile`: only the system knows the umask without changing it for all threads.
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(part, mode)
-        Path(part).replace(place)
+        if mode is not None:
+            os.chmod(part, mode)
+        part.replace(place)
     except BaseException:
-        Path(part).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
     # The rename is an entry of the directory, which has a cache of its own.
     directory = os.open(place.parent, os.O_RDONLY)

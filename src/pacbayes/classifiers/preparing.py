@@ -9,6 +9,7 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.samples import own
+from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import Rows
 
 
@@ -48,7 +49,7 @@ def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows) -> tuple[Any, FloatAr
 
 def apply_prepare(fitted: Any, X: Any) -> FloatArray:
     """Return rows as a fitted transformer prepares them: a dense table of finite numbers."""
-    made: Any = fitted.transform(own(X))
+    made: Any = fitted.transform(own(csr_rows(X)))
     rows: FloatArray = check_array(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
     if len(rows) != _num_samples(X):
         raise ValueError(f"prepare must keep every row, got {len(rows)} of {_num_samples(X)}")

@@ -9,8 +9,9 @@ from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, index
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
-from pacbayes.bounds.validation import FloatArray, check_numbers
+from pacbayes.bounds.validation import FloatArray, check_numbers, narrow_labels
 from pacbayes.classifiers.classifier_set import check_same_kind
+from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import Splits
 
 Labels = NDArray[Any]
@@ -97,11 +98,12 @@ def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
     >>> check_rows(["good", "bad", "fine"], ["a", "b", "a"])[1]
     array(['a', 'b', 'a'], dtype='<U1')
     """
-    labels = column_or_1d(y, warn=True)
+    labels = column_or_1d(narrow_labels(y), warn=True)
     if labels.size == 0:
         raise ValueError(f"{name}y must not be empty")
     assert_all_finite(labels, input_name=f"{name}y")
     check_classification_targets(labels)
+    X = csr_rows(X)
     if isinstance(X, str) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
         raise TypeError(f"{name}X must be rows: an array, a sparse matrix, a data frame or a list, got {X!r}")
     if _num_samples(X) != labels.size:

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pacbayes.bounds.validation import FloatArray, check_choice
+from pacbayes.bounds.validation import FloatArray, check_choice, narrow_labels
 from pacbayes.classifiers.kernels import (
     KERNELS,
     Kernel,
@@ -70,7 +70,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         lambdas = check_lambdas([self.lam])
         check_choice("kernel", self.kernel, KERNELS)
         gamma, scale = check_gamma(self.gamma), check_scale(self.scale)
-        features, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        features, labels = validate_data(self, X, narrow_labels(y), dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
         if classes.size < 2:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
-from pacbayes.bounds.validation import FloatArray, check_choice
+from pacbayes.bounds.validation import FloatArray, check_choice, narrow_labels
 from pacbayes.classifiers.belonging import belonging, check_duplicates, check_test_groups
 from pacbayes.classifiers.checkpoint import open_checkpoint
 from pacbayes.classifiers.classifier_set import ClassifierSet
@@ -121,7 +121,7 @@ def svm_set(
     check_prepare(prepare, split)
     check_duplicates(duplicates, groups)
     choices: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
-    features, labels = check_X_y(X, y, dtype=np.float64) if prepare is None else check_rows(X, y)
+    features, labels = check_X_y(X, narrow_labels(y), dtype=np.float64) if prepare is None else check_rows(X, y)
     with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
         problem = _problem(
@@ -216,7 +216,7 @@ def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any], prepare: Any) 
             f"test must be a fraction, a number of rows or a pair (X_test, y_test), got {len(test)} entries"
         )
     given = test if prepare is None else (apply_prepare(prepare, test[0]), test[1])
-    rows, labels = check_X_y(*given, dtype=np.float64)
+    rows, labels = check_X_y(given[0], narrow_labels(given[1]), dtype=np.float64)
     if rows.shape[1] != X.shape[1]:
         raise ValueError(f"test must have {X.shape[1]} features as X has, got {rows.shape[1]}")
     places = np.minimum(np.searchsorted(classes, labels), classes.size - 1)

@@ -1,5 +1,7 @@
 """`pacbayes certify`: train, choose, certify."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,21 +141,54 @@ def certify(
     with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
         model = _fitted(make_model(wanted, rows.columns), rows)
         observed = None if tested is None else observe(model, *tested)
-    # Files first: the reader of a pipe may go away in the middle of the tables.
-    written = []
-    if save is not None:
-        from pacbayes.estimators.saving import save as save_model
+    files = Files(save, report)
+    with warnings_as_notes(note):
+        files.write(model, rows, tested)
+    _print(model, rows, observed, wanted, json, note)
+    for line in files.written:
+        note(line)
+    if files.failed is not None:
+        raise files.failed
 
-        written.append(f"Model saved in {save} (SHA-256 {save_model(model, save)}).")
-    if report is not None:
+
+@dataclass
+class Files:
+    """What is written: before anything is printed, as the reader of a pipe may go away in the middle of the tables."""
+
+    save: Path | None
+    report: Path | None
+    written: list[str] = field(default_factory=list)
+    #: What went wrong, to be raised once the certificate was printed: a full disk does not undo the work.
+    failed: Exception | None = None
+
+    def write(self, model: Any, rows: "Data", tested: Any) -> None:
+        """Write what was asked for."""
+        if self.save is not None:
+            self._try("--save", self.save, lambda: self._save_model(model))
+        if self.report is not None:
+            self._try("--report", self.report, lambda: self._write_report(model, rows, tested))
+
+    def _try(self, name: str, path: Path, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:
+            self.failed = self.failed or OSError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}")
+        except Exception as error:  # whatever it is, it must not keep the certificate from the user
+            self.failed = self.failed or error
+
+    def _save_model(self, model: Any) -> None:
+        from pacbayes.estimators.saving import save
+
+        assert self.save is not None
+        self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")
+
+    def _write_report(self, model: Any, rows: "Data", tested: Any) -> None:
         from pacbayes.report.html import write_report
 
+        assert self.report is not None
         title = f"Certificate for {rows.name}"
-        write_report(model, report, title=title, notes=rows.notes, test=tested, data=(rows.X, rows.y))
-        written.append(f"Report written to {report}.")
-    _print(model, rows, observed, wanted, json, note)
-    for line in written:
-        note(line)
+        write_report(model, self.report, title=title, notes=rows.notes, test=tested, data=(rows.X, rows.y))
+        self.written.append(f"Report written to {self.report}.")
 
 
 def _fitted(model: Any, rows: "Data") -> Any:

@@ -1,10 +1,14 @@
 """`pacbayes predict`: the labels a saved model gives new examples."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+# What a spreadsheet takes for a formula if a cell begins with it; and what marks those that did.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 EXAMPLES = (
     "pacbayes predict model.pacbayes new.csv",
     "pacbayes predict model.pacbayes new.csv --voting majority --shares --out predicted.csv",
@@ -40,7 +44,11 @@ def predict(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
 ) -> None:
-    """Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr."""
+    """Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
+
+    A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is no number, gets an apostrophe
+    in front: a spreadsheet would run the first as formulas. Take one apostrophe away to have the name.
+    """
     from pacbayes.bounds.validation import check_choice
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.data import read_new
@@ -79,8 +87,28 @@ def _predicted(model: Any, rows: Any, shares: bool) -> str:
     import pandas as pd
 
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
-    table: dict[str, Any] = {"predicted": model.predict(given)}
+    table: dict[str, Any] = {"predicted": as_cells(model.predict(given))}
     if shares:
         votes = model.vote_share(given)
         table |= {f"share of {name}": votes[:, i] for i, name in enumerate(model.classes_)}
     return pd.DataFrame(table).to_csv(index=False, lineterminator="\n")
+
+
+def as_cells(labels: Any) -> Any:
+    """Return labels with an apostrophe in front of those that a spreadsheet would take for formulas.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_cells(np.array(["=1+1", "-1", "spam"])).tolist(), as_cells(np.array([-1, 1])).tolist()
+    (["'=1+1", '-1', 'spam'], [-1, 1])
+    """
+    import numpy as np
+
+    if labels.dtype.kind not in "OU":
+        return labels
+    return np.array([_cell(label) if isinstance(label, str) else label for label in labels.tolist()], dtype=object)
+
+
+def _cell(label: str) -> str:
+    return f"'{label}" if label.startswith(_FORMULA) and not _NUMBER.fullmatch(label) else label

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.bounds.validation import FloatArray, narrow_labels
 from pacbayes.datasets.table import Table
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _labels(series: "pd.Series[Any]", name: str, path: Path) -> NDArray[Any]:
         return series.to_numpy(dtype=np.uint64 if int(series.max()) > np.iinfo(np.int64).max else np.int64)
     if is_float_dtype(series):
         return series.to_numpy(dtype=np.float64)
-    return np.array([str(value) for value in series])
+    return np.asarray(narrow_labels([str(value) for value in series]))
 
 
 def is_number(value: Any) -> bool:

@@ -16,6 +16,7 @@ from pacbayes.bounds.validation import FloatArray, check_choice, check_level
 from pacbayes.certificates.certificate import PLURAL, Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.choice import BITS, Counts, check_distances, choose_posterior, whole_parts
+from pacbayes.certificates.constant import constant_baseline, most_frequent
 from pacbayes.certificates.limits import risks_of
 from pacbayes.classifiers.checkpoint import begun_seed
 from pacbayes.classifiers.classifier_set import ClassifierSet
@@ -99,17 +100,24 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         validation_rows: Callable[[], tuple[Any, Codes]] | None,
         key: bytes,
         hold_out: Baseline,
+        codes: NDArray[np.int64],
     ) -> Self:
         """Turn a trained set into posterior and certificates.
 
         `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
         where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
-        `_validated` would, and their class numbers; None where there are no such rows.
+        `_validated` would, and their class numbers; None where there are no such rows.  `codes` are the class numbers
+        of all rows.
         """
         prior = resolve_prior(self.prior, params, training_rows)
         self.classifiers_ = classifiers
         self.prior_ = np.full(len(classifiers), 1.0 / len(classifiers)) if prior is None else prior
         self._uniform, self._key, self._hold_out = prior is None, key, hold_out
+        assert classifiers.splits is not None
+        # With independent splits no part trains all classifiers; that of the first is as good as another.
+        train, validation = classifiers.splits(0)
+        constant, _ = most_frequent(codes[train], codes[validation])
+        self._constant = constant, self._counted(codes[validation] != constant)
         self.posterior_ = choose_posterior(
             classifiers.risks,
             classifiers.m,
@@ -129,7 +137,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     def _count_vote_errors(self, rows: Any, codes: Codes) -> int | GroupErrors:
         """Return the errors of the majority vote: only to be shown, for the posterior was chosen on the same rows."""
-        wrong = majority(self._voters(), rows, self._parts(), self.classes_.size) != codes
+        return self._counted(majority(self._voters(), rows, self._parts(), self.classes_.size) != codes)
+
+    def _counted(self, wrong: NDArray[np.bool_]) -> int | GroupErrors:
+        """Return the errors of one classifier on the validation rows of the first, counted as the rows were divided."""
         splits = self.classifiers_.splits
         if splits is None or splits.unit != GROUP:
             return int(np.count_nonzero(wrong))
@@ -155,6 +166,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             prior=prior,
             n_distances=len(self._distances),
             hold_out=self._hold_out,
+            constant=self._constant_baseline(),
             assumptions=self._assumptions,
         )
 
@@ -165,6 +177,14 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         if errors is None:
             return None
         return float(risks_of(errors if isinstance(errors, GroupErrors) else np.array([errors]), m)[0])
+
+    def _constant_baseline(self) -> Baseline:
+        """Return what always answering the most frequent class errs on, from its stored errors."""
+        code, errors = self._constant
+        splits = self.classifiers_.splits
+        assert splits is not None
+        whose = "the training rows" if splits.kind == "shared" else "the training rows of the first classifier"
+        return constant_baseline(self.classes_[code], errors, splits.m, self._level, whose)
 
     def _roles(self) -> tuple[str, ...]:
         """Say which rows did what, and what must hold outside."""
@@ -199,6 +219,12 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         check_is_fitted(self)
         return self.certificates_[check_choice("voting", self.voting, VOTINGS)]
 
+    @property
+    def constant_label_(self) -> Any:
+        """The class most frequent among the training rows, which every certificate is compared with."""
+        check_is_fitted(self)
+        return self.classes_[self._constant[0]]
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted labels, shape (n,), in the way `voting` says now.
 
@@ -209,17 +235,19 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         Returns
         -------
         ndarray of shape (n,)
+            As the classifiers say.  A label that is not in `classes_` (of a classifier that marks outliers, for one) is
+            passed on: it counted as an error on the validation rows, and has votes like any other.
         """
         check_is_fitted(self)
         voting = check_choice("voting", self.voting, VOTINGS)
-        rows = self._validated(X)
+        rows, voters = self._validated(X), self._voters()
         if voting == "majority":
-            codes = majority(self._voters(), rows, self._parts(), self.classes_.size)
+            codes = majority(voters, rows, self._parts(), self.classes_.size)
         elif voting == "stochastic":
-            codes = self._voters().drawn(rows, draw_classifiers(rows, self._parts(), self._key))
+            codes = voters.drawn(rows, draw_classifiers(rows, self._parts(), self._key))
         else:
-            codes = self._voters().drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
-        return self.classes_[codes]
+            codes = voters.drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
+        return voters.labels[codes]
 
     def vote_share(self, X: Any) -> FloatArray:
         """Return for every row and class the posterior weight of the classifiers that vote for it.
@@ -233,16 +261,20 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         Returns
         -------
         ndarray of shape (n, classes)
-            Rows sum to one; columns in the order of `classes_`.
+            Columns in the order of `classes_`.  Rows sum to one, less the weight of classifiers that answer with a
+            label which is none of them.
         """
         check_is_fitted(self)
         rows, parts = self._validated(X), self._parts()
         chosen = np.flatnonzero(parts)
-        return np.ldexp(self._voters().votes(rows, chosen, parts[chosen]), -BITS)
+        votes = self._voters().votes(rows, chosen, parts[chosen])
+        return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
     @available_if(lambda self: self.voting == "majority")  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> FloatArray:
         """Return `vote_share`, for ``voting="majority"`` only: there the largest share decides what `predict` says.
+
+        But for rows where a label that is not in `classes_` has more votes still.
 
         Parameters
         ----------

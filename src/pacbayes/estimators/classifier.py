@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import check_level
+from pacbayes.bounds.validation import check_level, narrow_labels
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out
 from pacbayes.classifiers.belonging import check_duplicates
@@ -20,6 +20,7 @@ from pacbayes.classifiers.grid_set import grid_set
 from pacbayes.classifiers.row_values import check_values
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator
+from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import draw_key
 from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
@@ -145,7 +146,7 @@ class StochasticClassifier(CertifiedClassifier):
         self._check_choices()
         check_duplicates(self.duplicates, groups)
         self._forget()
-        X = _as_rows(X)
+        X, y = _as_rows(X), narrow_labels(y)
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
         if labels.size < 2:
@@ -183,6 +184,7 @@ class StochasticClassifier(CertifiedClassifier):
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
             baseline,
+            codes,
         )
 
     def _baseline(
@@ -214,8 +216,10 @@ class StochasticClassifier(CertifiedClassifier):
 
 
 def _as_rows(X: Any) -> Any:
-    """Return X, as an array where that is all it can be turned into."""
-    return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "__len__") and not sp.issparse(X) else X
+    """Return X so that rows can be picked: an array where that is all it can be turned into, sparse rows as CSR."""
+    rows = csr_rows(X)
+    lone = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
+    return np.asarray(rows) if lone else rows
 
 
 def grid_errors_in_fold(

@@ -26,6 +26,7 @@ from pacbayes.estimators.svc import StochasticSVC
 FORMAT = 2
 MANIFEST, MODEL = "manifest.json", "model.skops"
 _LARGEST_MANIFEST = 10_000
+_DATE = (1980, 1, 1, 0, 0, 0)
 # Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
 # and our own machines, which may stand at the end of a pipeline, are arrays.
 HARMLESS = (
@@ -205,23 +206,26 @@ def _digest(manifest: dict[str, Any], contents: bytes) -> str:
 def _write(path: Path, files: dict[str, bytes]) -> None:
     """Write an archive; no reader ever sees half of it."""
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
+    with zipfile.ZipFile(archive, "w") as out:
         for name, contents in files.items():
-            out.writestr(name, contents)
+            # The date is the same whatever the clock says: an archive knows none before 1980.
+            member = zipfile.ZipInfo(name, date_time=_DATE)
+            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            out.writestr(member, contents)
     write_file(path, archive.getvalue())
 
 
 def _read(path: Any) -> tuple[dict[str, Any], bytes]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.getinfo(MANIFEST).file_size > _LARGEST_MANIFEST:
-                raise ValueError("its manifest is too long")
-            manifest = json.loads(archive.read(MANIFEST))
-            contents = archive.read(MODEL)
-    except OSError:
-        raise
-    except Exception as error:  # zipfile, zlib and json have many ways to say it
-        raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
+    # A file that cannot be opened is no damaged one; one that is open, and leads nowhere, is.
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                if archive.getinfo(MANIFEST).file_size > _LARGEST_MANIFEST:
+                    raise ValueError("its manifest is too long")
+                manifest = json.loads(archive.read(MANIFEST))
+                contents = archive.read(MODEL)
+        except Exception as error:  # zipfile, zlib and json have many ways to say it
+            raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
     if not isinstance(manifest, dict):
         raise ValueError(f"{path} is not a model saved by pacbayes: its manifest is {type(manifest).__name__}")
     return manifest, contents

@@ -8,7 +8,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import check_level
+from pacbayes.bounds.validation import check_level, narrow_labels
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out, svm_errors_in_fold
 from pacbayes.classifiers.belonging import check_duplicates
@@ -174,7 +174,7 @@ class StochasticSVC(CertifiedClassifier):
         self._check_choices()
         check_duplicates(self.duplicates, groups)
         self._forget()
-        rows, labels = self._checked(X, y)
+        rows, labels = self._checked(X, narrow_labels(y))
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
         classifiers = svm_set(
@@ -207,6 +207,7 @@ class StochasticSVC(CertifiedClassifier):
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
             draw_key(seed),
             baseline,
+            codes,
         )
 
     def _baseline(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Baseline:

@@ -1,8 +1,10 @@
 """Support vector machines that share scaling, kernel and training rows: one kernel block serves all of them."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.choice import Counts
@@ -20,6 +22,11 @@ class SharedVoters:
 
     members: SharedMembers
     n_classes: int
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The classes: a machine knows no other labels."""
+        return self.members.problem.classes
 
     def drawn(self, X: FloatArray, which: Codes) -> Codes:
         """Return the class number that classifier ``which[j]`` gives row j.

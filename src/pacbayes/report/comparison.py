@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.certificate import percent_up
+from pacbayes.certificates.certificate import CONSTANT, percent_up
 from pacbayes.report.subject import Subject
 
 
@@ -27,7 +27,7 @@ class Bar:
 
 
 def bars_of(subject: Subject) -> list[Bar]:
-    """Return the bound of each distance alone, the choice among several, the vote, the best one and the hold-out."""
+    """Return the bound of each distance alone, the choice among several, the vote, the best one and the baselines."""
     certificates = subject.model.certificates_
     single = len(subject.fixed_distances) == 1
     bars = []
@@ -63,6 +63,8 @@ def bars_of(subject: Subject) -> list[Bar]:
     bars.append(
         Bar("hold-out, chosen by cross-validation", hold_out.bound, hold_out.empirical_risk, None, hold_out.note)
     )
+    constant = best.baselines[CONSTANT]
+    bars.append(Bar("always the most frequent class", constant.bound, constant.empirical_risk, None, constant.note))
     return bars
 
 
@@ -76,6 +78,9 @@ def compared(subject: Subject) -> list[str]:
     hold_out = own.baselines["hold-out"]
     if hold_out.bound is not None:
         others.append(("one classifier chosen by cross-validation and then validated once (hold-out)", hold_out.bound))
+    constant = own.baselines[CONSTANT]
+    if constant.bound is not None:
+        others.append((f"{constant.note},", constant.bound))
     return [
         f"From the same rows and with the same probability, {name} errs on at most {percent_up(bound)}: "
         f"{_than(bound, own.bound)} this certificate."

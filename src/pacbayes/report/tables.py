@@ -8,7 +8,8 @@ import numpy as np
 
 from pacbayes.bounds.distances.registry import DISTANCES
 from pacbayes.bounds.validation import FloatArray
-from pacbayes.certificates.certificate import confidence, percent_up
+from pacbayes.certificates.certificate import CONSTANT, confidence, percent_up, share_written
+from pacbayes.certificates.constant import label_written
 from pacbayes.classifiers.splits import GROUP
 from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.posteriors.posterior import Posterior
@@ -34,6 +35,8 @@ class Observed:
 
     errors: dict[str, int]
     rows: int
+    #: Of always answering the most frequent class.
+    constant: int
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def observe(clf: CertifiedClassifier, X: Any, y: Any) -> Observed:
     >>> from pacbayes import StochasticSVC
     >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
     >>> observe(StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), X, y)
-    Observed(errors={'stochastic': 0, 'majority': 0, 'best': 0}, rows=60)
+    Observed(errors={'stochastic': 0, 'majority': 0, 'best': 0}, rows=60, constant=24)
     """
     labels, voting = np.asarray(y), clf.voting
     try:
@@ -63,7 +66,7 @@ def observe(clf: CertifiedClassifier, X: Any, y: Any) -> Observed:
         }
     finally:
         clf.set_params(voting=voting)
-    return Observed(errors, int(labels.size))
+    return Observed(errors, int(labels.size), int(np.count_nonzero(clf.constant_label_ != labels)))
 
 
 def five_bounds(clf: CertifiedClassifier) -> list[Posterior]:
@@ -122,14 +125,18 @@ def certificate_table(clf: CertifiedClassifier, observed: Observed | None = None
         row = [certificate.holds_for.removeprefix("the "), _percent_of(certificate.bound)]
         # The vote's bound follows from the stochastic classifier's; its own errors are only shown.
         risk = subject.vote_risk if voting == "majority" else certificate.empirical_risk
-        row += ["–" if risk is None else _share(risk)]
-        row += [] if observed is None else [f"{_share(observed.errors[voting] / observed.rows)} of {observed.rows}"]
+        row += ["–" if risk is None else share_written(risk)]
+        row += [] if observed is None else [_tested(observed.errors[voting], observed.rows)]
         rows.append(tuple(row))
+    rows.append(_constant_row(clf, observed))
     caption = (
         f"Each line holds alone, with probability at least {confidence(clf._level)}: decide beforehand which "
         "classifier you will use. The majority vote's bound is twice the stochastic classifier's, not computed from "
         "its own errors."
     )
+    unbeaten = [one.holds_for for one in clf.certificates_.values() if one.beats_constant is False]
+    if unbeaten:
+        caption += f" No better than the last line: {', '.join(unbeaten)}."
     if observed is not None:
         caption += " Test errors had no part in the bounds."
         if clf.classifiers_.unit == GROUP:
@@ -137,20 +144,41 @@ def certificate_table(clf: CertifiedClassifier, observed: Observed | None = None
     return TextTable("Certificates", tuple(columns), tuple(rows), caption)
 
 
+def _constant_row(clf: CertifiedClassifier, observed: Observed | None) -> tuple[str, ...]:
+    """Return the line of what always answers the most frequent class: what is no better has learnt nothing."""
+    constant = clf.certificates_["stochastic"].baselines[CONSTANT]
+    assert constant.bound is not None
+    assert constant.empirical_risk is not None
+    row = [f"always {label_written(clf.constant_label_)}", _percent_of(constant.bound)]
+    row += [share_written(constant.empirical_risk)]
+    return (*row, *([] if observed is None else [_tested(observed.constant, observed.rows)]))
+
+
+def _tested(errors: int, rows: int) -> str:
+    return f"{share_written(errors / rows)} of {rows}"
+
+
 def bounds_table(clf: CertifiedClassifier, found: Sequence[Posterior]) -> TextTable:
     """Return the bounds of the five distances and the baselines."""
     rows = [
-        (posterior.distance, "stochastic classifier", _percent_of(posterior.bound), _share(posterior.empirical_risk))
+        (
+            posterior.distance,
+            "stochastic classifier",
+            _percent_of(posterior.bound),
+            share_written(posterior.empirical_risk),
+        )
         for posterior in found
     ]
     notes = []
     for name, baseline in clf.certificates_["stochastic"].baselines.items():
+        if name == CONSTANT:  # stands beside the certificates
+            continue
         who = "best single classifier" if name == "Occam" else "cross-validated classifier"
         if baseline.bound is None or baseline.empirical_risk is None:
             rows.append((name, who, "–", "–"))
             notes.append(f"{name}: {baseline.note}.")
         else:
-            rows.append((name, who, _percent_of(baseline.bound), _share(baseline.empirical_risk)))
+            rows.append((name, who, _percent_of(baseline.bound), share_written(baseline.empirical_risk)))
     caption = (
         f"Each bound holds alone, with probability at least {confidence(clf._level)}. Fix distance and delta before "
         "you look: the smallest of several, chosen afterwards, is not covered (asking for several distances at once "
@@ -171,12 +199,17 @@ def carriers_table(clf: CertifiedClassifier, found: Sequence[Carrier], most: int
     path = all("lambda" in setting for setting in clf.classifiers_.params)
     shown = [carrier for carrier in found[:most] if carrier.weight > 0.0]
     rows = [
-        (carrier.label, *([str(carrier.number)] if path else []), _share(carrier.weight), _share(carrier.risk))
+        (
+            carrier.label,
+            *([str(carrier.number)] if path else []),
+            share_written(carrier.weight),
+            share_written(carrier.risk),
+        )
         for carrier in shown
     ]
     number = sum(carrier.number for carrier in shown)
     rest = "" if number == len(clf.classifiers_) else f" The other {len(clf.classifiers_) - number} share the rest."
-    together = f"Together {_share(sum(carrier.weight for carrier in shown))} of the posterior weight."
+    together = f"Together {share_written(sum(carrier.weight for carrier in shown))} of the posterior weight."
     columns = ("lambda", "machines") if path else ("classifier",)
     title = "The lambdas that carry the weight" if path else "The classifiers that carry the weight"
     return TextTable(title, (*columns, "weight", "validation errors"), tuple(rows), together + rest)
@@ -184,7 +217,3 @@ def carriers_table(clf: CertifiedClassifier, found: Sequence[Carrier], most: int
 
 def _percent_of(bound: float) -> str:
     return "100 % (says nothing)" if bound >= 1.0 else percent_up(bound)
-
-
-def _share(value: float) -> str:
-    return f"{100.0 * value:.1f} %"

@@ -1,0 +1,151 @@
+"""Hostile surroundings of what is written: a full disk, a wrong clock, a strict umask, names that are formulas."""
+
+import csv
+import os
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from tests.cli.running import as_process, in_process
+
+from pacbayes import StochasticSVC, save
+from pacbayes.classifiers.file_write import write_file
+from pacbayes.cli.predict import as_cells
+from pacbayes.datasets.files import divide_columns, read_frame
+
+FORMULAS = ("=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1")
+
+
+def small_model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    return StochasticSVC([0.1, 1.0], random_state=0).fit(X, X[:, 0] > 0.0)
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_new_files_have_the_permissions_of_the_umask(umask, mode, tmp_path):
+    before = os.umask(umask)
+    try:
+        write_file(tmp_path / "file", b"text")
+        save(small_model(), tmp_path / "model")
+    finally:
+        os.umask(before)
+    for name in ("file", "model"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+def test_a_full_disk_does_not_keep_the_certificate_from_the_user(tmp_path):
+    done = as_process("certify", "--lambdas", "1,2", "--save", "/dev/full", "--json")
+    assert '"bound"' in done.out
+    assert done.code == 2
+    assert done.error == "pacbayes: --save: cannot write '/dev/full': No space left on device"
+    # The report is written all the same.
+    report = tmp_path / "report.html"
+    done = as_process("certify", "--lambdas", "1,2", "--save", "/dev/full", "--report", report)
+    assert "of new examples" in done.err
+    assert "/dev/full" in done.error
+    assert report.exists()
+
+
+def test_a_disk_that_fills_up_names_the_file(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*model'"):
+        write_file(tmp_path / "model", b"text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_cannot_be_saved_does_not_keep_the_certificate_from_the_user(tmp_path, monkeypatch, capsys):
+    from pacbayes.estimators import saving
+
+    def refuse(model, path):
+        raise ValueError("model holds something that skops cannot save")
+
+    monkeypatch.setattr(saving, "save", refuse)
+    done = in_process(["certify", "--lambdas", "1,2", "--save", tmp_path / "model"], capsys)
+    assert "stochastic" in done.out
+    assert done.error == "pacbayes: model holds something that skops cannot save"
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_class_names_do_not_run_in_a_spreadsheet(name):
+    cell = as_cells(np.array([name, "spam"]))[0]
+    assert cell[0] == "'"
+    assert cell[1:] == name  # one apostrophe away, the name is back
+
+
+def test_a_leading_apostrophe_is_always_ours():
+    names = [*FORMULAS, "'=1+1", "'quoted", "plain", "-1", "+1.5e3", "", "ünïcode"]
+    cells = as_cells(np.array(names, dtype=object)).tolist()
+    assert [cell.removeprefix("'") for cell in cells] == names
+    assert [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r")] == ["-1", "+1.5e3"]
+
+
+def test_predicted_formulas_in_a_file(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(80, 2))
+    lines = [f"{a},{b},{'=1+1' if a > 0 else '@x'}" for a, b in values]
+    (tmp_path / "data.csv").write_text("\n".join(["a,b,class", *lines]) + "\n")
+    model, out = tmp_path / "model", tmp_path / "out.csv"
+    assert in_process(["certify", tmp_path / "data.csv", "--lambdas", "1,2", "--save", model], capsys).code == 0
+    assert in_process(["predict", model, tmp_path / "data.csv", "--shares", "--out", out], capsys).code == 0
+    with out.open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["predicted", "share of =1+1", "share of @x"]
+    assert {row[0] for row in rows[1:]} == {"'=1+1", "'@x"}
+
+
+MEMORY = """
+import resource
+import numpy as np
+from pacbayes import StochasticClassifier, StochasticSVC
+from sklearn.dummy import DummyClassifier
+n, long = 100_000, "b" * 1_000_000
+y = ["a", "c"] * (n // 2)
+y[7] = long
+X = np.random.default_rng(0).normal(size=(n, 1))
+resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
+{code}
+assert set(clf.predict(X)) <= {{"a", "c", long}}
+assert list(clf.classes_) == ["a", long, "c"]
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are set differently elsewhere")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "clf = StochasticSVC([1.0], validation_size=n - 60, random_state=1).fit(X, y)",
+        "clf = StochasticClassifier(DummyClassifier(), {'strategy': ['prior']}, random_state=0).fit(X, y)",
+    ],
+    ids=["svc", "grid"],
+)
+def test_one_long_label_makes_no_wide_array(code):
+    command = [sys.executable, "-c", MEMORY.format(code=code)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def test_wide_labels_are_predicted_as_objects():
+    y = np.array(["a", "b" * 1000] * 30)
+    clf = StochasticSVC([1.0, 2.0], random_state=0).fit(np.arange(60.0)[:, None] % 2, y)
+    assert clf.classes_.dtype == clf.predict([[0.0]]).dtype == object
+    assert clf.classifiers_.predict([[0.0]]).dtype == clf.classifiers_[0].predict([[0.0]]).dtype == object
+
+
+def test_one_long_label_in_a_file_makes_no_wide_array(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,class\n" + "1,a\n2,b\n" * 50_000 + "3," + "c" * 1_000_000 + "\n")
+    frame = read_frame(path)
+    tracemalloc.start()
+    labels = divide_columns(frame, None, path)[1]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert labels.dtype == object
+    assert labels.size == 100_001
+    assert peak < 100 * 2**20

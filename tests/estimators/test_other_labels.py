@@ -1,0 +1,126 @@
+"""Classifiers that answer with labels no row has, such as marks of outliers: never turned into a class."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.neighbors import RadiusNeighborsClassifier
+from tests.estimators.test_prediction import drawn_by_hand, voting
+
+from pacbayes import StochasticClassifier
+from pacbayes.certificates.choice import whole_parts
+from pacbayes.estimators.voters import EachVoters, majority
+
+VOTINGS = ("stochastic", "majority", "best")
+
+
+class Marked(ClassifierMixin, BaseEstimator):
+    """Says the sign of the first column, and `mark` where the second is above `limit`."""
+
+    def __init__(self, mark=-1, limit=0.5):
+        self.mark, self.limit = mark, limit
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        said = self.classes_[(X[:, 0] > 0).astype(int)]
+        if self.mark is None:
+            return said
+        return np.where(X[:, 1] > self.limit, np.asarray(self.mark), said)
+
+
+def rows(n=400, seed=0):
+    X = np.random.default_rng(seed).uniform(-1, 1, (n, 2))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+def plurality(classifiers, weights, X):
+    """The weighted vote over whatever is said, from its definition; ties to the smaller class, then label."""
+    classes = {0, 1}
+    winners = []
+    for said in classifiers.predict(X).T.tolist():
+        shares = {label: weights[[each == label for each in said]].sum() for label in set(said)}
+        winners.append(min(shares, key=lambda label: (-shares[label], label not in classes, label)))
+    return winners
+
+
+@pytest.mark.parametrize("mark", [-1, 9, 0.5])
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_every_way_of_predicting_says_what_the_classifiers_say(mark, split):
+    X, y = rows()
+    # Few validation rows: no classifier stands out, and the marks get votes.
+    grid = {"limit": [0.3, 0.35, 0.4, 0.6], "mark": [mark, 11]}
+    clf = StochasticClassifier(Marked(), grid, split=split, validation_size=20, random_state=0).fit(X, y)
+    new = rows(300, 1)[0]
+    everyone = clf.classifiers_.predict(new)
+    assert (everyone == mark).any(axis=0).sum() > 50
+    weights = clf.posterior_.weights
+    said = everyone[drawn_by_hand(clf, new), np.arange(300)]
+    assert (said == mark).any()
+    assert clf.predict(new).tolist() == said.tolist()
+    assert voting(clf, "majority").predict(new).tolist() == plurality(clf.classifiers_, weights, new)
+    assert voting(clf, "best").predict(new).tolist() == everyone[clf.best_index_].tolist()
+    shares = np.stack([weights @ (everyone == label) for label in (0, 1)], axis=1)
+    assert np.array_equal(clf.vote_share(new), shares)
+    assert shares.sum(axis=1).min() < 1.0
+
+
+def test_they_count_as_errors():
+    X, y = rows()
+    grid = {"limit": [0.0, 0.5]}
+    clf = StochasticClassifier(Marked(), grid, random_state=0).fit(X, y)
+    validation = clf.classifiers_.splits(0)[1]
+    assert clf.classifiers_.errors.tolist() == [int((X[validation, 1] > limit).sum()) for limit in (0.0, 0.5)]
+
+
+@pytest.mark.parametrize("how", VOTINGS)
+@pytest.mark.parametrize(("names", "mark"), [((0, 1), -1), (("no", "yes"), "neither")])
+def test_where_all_say_so_it_is_said(how, names, mark):
+    X, y = rows()
+    clf = StochasticClassifier(Marked(mark), {"limit": [0.9, 0.95]}, voting=how, random_state=0)
+    clf.fit(X, np.array(names)[y])
+    far = np.array([[0.5, 3.0], [0.5, 0.0], [-0.5, 3.0]])
+    assert clf.predict(far).tolist() == [mark, names[1], mark]
+    assert clf.vote_share(far).tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("how", VOTINGS)
+@pytest.mark.parametrize(("names", "mark"), [((0, 1), -1), ((3, 5), 4), ((3, 5), 6)])
+def test_radius_neighbours_with_an_outlier_label(how, names, mark):
+    X, y = rows()
+    near = RadiusNeighborsClassifier(outlier_label=mark)
+    clf = StochasticClassifier(near, {"radius": [0.3, 0.5]}, voting=how, random_state=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Outlier label")
+        clf.fit(X, np.array(names)[y])
+        said = clf.predict([[50.0, 50.0], [0.8, 0.0], [-0.8, 0.0]])
+    assert said.tolist() == [mark, names[1], names[0]]
+
+
+def test_ties_between_other_labels_do_not_depend_on_the_rows_around():
+    class Each:
+        """Classifier i says i to the one row and nine to the other; or nothing of the kind."""
+
+        def __init__(self, answers):
+            self.answers = answers
+
+        def predict(self, X):
+            return np.array([self.answers[int(x)] for x in X[:, 0]])
+
+    classifiers = [Each([7, 8]), Each([8, 7])]
+    parts = whole_parts(np.array([0.5, 0.5]))
+    for asked in ([0], [1], [0, 1], [1, 0]):
+        voters = EachVoters(classifiers, np.array([0, 1]))
+        codes = majority(voters, np.array(asked)[:, None], parts, 2)
+        assert voters.labels[codes].tolist() == [7] * len(asked)
+
+
+def test_numbers_in_place_of_names_are_refused():
+    X, y = rows()
+    clf = StochasticClassifier(Marked(mark=None), {"limit": [0.5]}, random_state=0).fit(X, np.array(["a", "b"])[y])
+    clf.classifiers_[0].classes_ = np.array([0, 1])
+    with pytest.raises(TypeError, match=r"classifier 0\.predict must be labels like those of y \(<U1\), got int64"):
+        clf.predict(X)
