@@ -92,6 +92,7 @@ def test_equal_rows_are_equal_by_value():
     assert equal_rows(["1", "1.0", "1"]).tolist() == [0, 1, 0]
     assert same_examples(X, np.array([0, 1, 1, 1, 1])).tolist() == [0, 1, 2, 2, 3]
     assert same_examples([lambda: 0, print], np.array([0, 1])) is None
+    assert same_examples([["a"], ["a", "b"]], np.array([0, 1])) is None
 
 
 def brute_force(X, y, splits, number):

@@ -50,7 +50,7 @@ def same_examples(X: Any, codes: Rows) -> Rows | None:
     """
     try:
         rows = equal_rows(X)
-    except TypeError:  # lists, functions: nothing stands for their value
+    except (TypeError, ValueError):  # functions, rows of different lengths: nothing stands for their value
         return None
     _, first, numbers = np.unique(rows * (int(codes.max()) + 1) + codes, return_index=True, return_inverse=True)
     ranks = np.empty(first.size, dtype=np.int64)

@@ -16,6 +16,19 @@ _LONG_RUN = {
     "long run. A group counts once, whatever its size, so that this is not the share of errors among all rows. In one "
     "group it may be far more.",
 }
+# How what was counted may be no independent draws.
+_NOT_DRAWN = {
+    "example": (
+        "The rows are not independent, or new examples are of another kind.",
+        "Measurements one after another in time, several rows of one person, copies of rows, rows picked by hand, "
+        "a world that has changed since: the guarantee is about examples drawn as these rows were.",
+    ),
+    "group": (
+        "The groups are not independent, or new groups are of another kind.",
+        "One person in two groups, groups of one family or hospital, copies of rows under another name, groups "
+        "picked by hand, a world that has changed since: the guarantee is about groups drawn as these were.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -144,11 +157,7 @@ def _observed(subject: Subject) -> str:
 def _breaks(subject: Subject) -> list[tuple[str, str]]:
     own = "the rows that later counted errors" if subject.is_shared else "rows that counted its own errors"
     return [
-        (
-            "The rows are not independent, or new examples are of another kind.",
-            "Measurements one after another in time, several rows of one person, copies of rows, rows picked by hand, "
-            "a world that has changed since: the guarantee is about examples drawn as these rows were.",
-        ),
+        (*_NOT_DRAWN.get(subject.certificate.unit, _NOT_DRAWN["example"]),),
         (
             "A classifier learned from validation rows.",
             f"The guarantee counts on no classifier having seen {own}. Scaling, filling gaps, choosing columns or "
