@@ -32,7 +32,10 @@ def test_the_fewest_errors_win_and_the_first_of_several():
     table = {0: [3, 1, 1], 1: [0, 1, 1]}
     calls = iter(table.values())
     codes = np.array([0, 1] * 10)
-    assert choose(lambda candidates, train, test: np.array(next(calls)), codes, 3, 2, np.random.default_rng(0)) == 1
+    choice = choose(lambda candidates, train, test: np.array(next(calls)), codes, 3, 2, np.random.default_rng(0))
+    assert choice.index == 1
+    assert choice.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
+    assert choice.sizes.tolist() == [10, 10]
 
 
 def test_folds_divide_the_training_rows():

@@ -125,11 +125,14 @@ def test_the_votes_errors_are_those_of_groups(tmp_path):
 def test_pages_speak_of_groups(make):
     X, y, groups = sample(60)
     clf = make().fit(X, y, groups=groups)
+    assert "validation groups m" in clf.certificate_._repr_html_()
+    assert "m=30" in repr(clf.classifiers_)
     page = report_html(clf, test=(X[:20], y[:20]), data=(X, y))
     for words in (
         "rows of a new group, on average over groups",
         "validation groups m",
         "A group counts once, whatever its size",
+        "mean share of errors in new groups",
         "The groups are not independent, or new groups are of another kind.",
         "errors on 30 validation groups",
         "validation rows that equal a training row in features and class",

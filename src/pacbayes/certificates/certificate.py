@@ -4,6 +4,9 @@ from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+from pacbayes.bounds.card import card
+from pacbayes.bounds.rounding import format_up
+
 # The baseline that every certificate is compared with in words.
 CONSTANT = "most frequent class"
 #: What a certificate says the share of errors is of, by unit.
@@ -48,7 +51,7 @@ class Baseline:
         return "" if self.empirical_risk is None else f" ({share_written(self.empirical_risk)} of {of})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """An upper bound on the share of new examples a classifier gets wrong, and what it rests on.
 
@@ -61,6 +64,8 @@ class Certificate:
     ... )
     >>> print(certificate)
     With probability at least 95 % over the sample, the stochastic classifier errs on at most 8.7 % of new examples.
+    >>> certificate
+    Certificate(bound=0.0866, the stochastic classifier; kl, m=284, delta=0.05)
     >>> certificate.vacuous
     False
     >>> print(replace(certificate, not_valid="the rows were divided by their labels"))  # doctest: +ELLIPSIS
@@ -117,6 +122,22 @@ class Certificate:
         constant = self.baselines.get(CONSTANT)
         return None if constant is None or constant.bound is None else self.bound < constant.bound
 
+    @property
+    def headline(self) -> str:
+        """The bound in the fewest words; a small one that any constant answer reaches is not left to impress.
+
+        Examples
+        --------
+        >>> Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "the classifier", "PAC-Bayes.").headline
+        'At most 1.7 % errors'
+        """
+        if self.not_valid is not None:
+            return "Not valid"
+        if percent_up(self.bound) == percent_up(1.0):
+            return "No useful guarantee"
+        unbeaten = ", no better than always the same answer" if self.beats_constant is False else ""
+        return f"At most {percent_up(self.bound)} errors{unbeaten}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
         properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant}
@@ -139,6 +160,26 @@ class Certificate:
         assert constant.bound is not None
         limit = f"{percent_up(constant.bound)}{constant.seen}"
         return f"That is no better than {constant.note}, which errs on at most {limit}."
+
+    def __repr__(self) -> str:
+        invalid = "" if self.not_valid is None else "not valid; "
+        constant = self.baselines.get(CONSTANT)
+        beside = "" if constant is None or constant.bound is None else f"; {CONSTANT} {format_up(constant.bound, 4)}"
+        return (
+            f"Certificate({invalid}bound={format_up(self.bound, 4)}, {self.holds_for}; {self.distance}, m={self.m}, "
+            f"delta={self.delta:g}{beside})"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            f"validation {PLURAL[self.unit]} m": str(self.m),
+            "validation risk L": format_up(self.empirical_risk, 4),
+            "divergence K": format_up(self.kl, 4),
+            "δ": f"{self.delta:g}",
+            "where it comes from": self.theorem,
+        }
+        facts |= {name: str(baseline) for name, baseline in self.baselines.items()}
+        return card(self.headline, [str(self)], facts)
 
     def explain(self) -> str:
         """Return the certificate with where it comes from, its assumptions and its baselines, one to a line.

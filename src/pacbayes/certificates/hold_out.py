@@ -1,6 +1,7 @@
 """The hold-out baseline: one classifier chosen by cross-validation within the training rows, then validated once."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,23 @@ CANDIDATES = 50
 # Why there is none.
 NOT_SHARED = "every row validates some classifier"
 NOT_ASKED = "cv=None: not asked for"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What the cross-validation counted."""
+
+    #: Which classifiers it chose from, shape (c,).
+    candidates: Rows
+    #: The errors of each in each fold, shape (c, folds).
+    errors: Rows
+    #: The rows of each fold, 0 where nothing could be trained for it.
+    sizes: Rows
+
+    @property
+    def index(self) -> int:
+        """The classifier with the fewest errors, the first of several."""
+        return int(self.candidates[np.argmin(self.errors.sum(axis=1))])
 
 
 def candidates_of(number: int) -> Rows:
@@ -59,21 +77,22 @@ def choose(
     folds: int,
     rng: np.random.Generator,
     units: Rows | None = None,
-) -> int:
-    """Return the classifier with the fewest errors in cross-validation over the training rows, the first of several.
+) -> Choice:
+    """Count the errors in cross-validation over the training rows; the classifier with the fewest is chosen.
 
     ``errors_in_fold(candidates, train, test)`` trains the candidates on some training rows and counts their errors on
     others; `codes` are the class numbers of the training rows, `units` the numbers of what they belong to.
     """
     candidates = candidates_of(number)
     fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
-    errors = np.zeros(candidates.size, dtype=np.int64)
-    for k in range(int(fold.max()) + 1):
+    sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
+    errors = np.zeros((candidates.size, sizes.size), dtype=np.int64)
+    for k in range(sizes.size):
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         # With a single class there is nothing to train, and nothing to tell the candidates apart.
         if np.unique(codes[train]).size > 1:
-            errors += errors_in_fold(candidates, train, test)
-    return int(candidates[np.argmin(errors)])
+            errors[:, k], sizes[k] = errors_in_fold(candidates, train, test), test.size
+    return Choice(candidates, errors, sizes)
 
 
 def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, Rows, Rows], Rows]:

@@ -1,49 +1,42 @@
 """What all estimators share: from a trained set to posterior and certificates, and from these to predictions."""
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.bounds.rounding import round_up
 from pacbayes.bounds.validation import FloatArray, check_choice, check_level
-from pacbayes.certificates.certificate import PLURAL, Baseline, Certificate
+from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.choice import BITS, Counts, check_distances, choose_posterior, whole_parts
 from pacbayes.certificates.constant import constant_baseline, most_frequent
+from pacbayes.certificates.hold_out import Choice
 from pacbayes.certificates.limits import risks_of
 from pacbayes.classifiers.checkpoint import begun_seed
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.classifiers.seeds import seed_of
-from pacbayes.classifiers.splits import DISTINCT, EXAMPLE, GROUP, SPLITS
+from pacbayes.classifiers.splits import GROUP, SPLITS
+from pacbayes.estimators.available import available
+from pacbayes.estimators.cross_validation import cv_results
 from pacbayes.estimators.draws import KEY, draw_classifiers
+from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prior import check_prior_kind, describe_prior, resolve_prior
+from pacbayes.estimators.roles import roles
 from pacbayes.estimators.voters import Codes, Voters, majority, number_of_rows
 
 # The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
 FOLDS = KEY + 1
-# What must hold of what was drawn.
-_DRAWN = {
-    EXAMPLE: ("The rows are independent draws from the distribution that new examples come from.",),
-    DISTINCT: (
-        "Rows equal in features and class are one example that was copied after sampling. The distinct rows are "
-        "independent draws from the distribution that new originals come from, and how often one was copied was not "
-        "decided by looking at others.",
-    ),
-    GROUP: (
-        "The groups are independent draws from the distribution that new groups come from; rows of one group may "
-        "depend on each other in any way.",
-        "Bounded is the mean over new groups of the share of errors among a group's rows. Every group counts once, "
-        "whatever its size: it is not the share of errors among all rows.",
-    ),
-}
+# Characters of a text about an estimator, more or less: its parameters may be lists of a thousand numbers.
+_LONGEST = 300
 
 
 class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -64,6 +57,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
     def _voters(self) -> Voters:
         """Return the classifiers as what is asked for votes."""
 
+    @abstractmethod
+    def _remedy(self) -> str:
+        """Say where missing values are to be filled in."""
+
     # -- fitting -----------------------------------------------------------------------------------------------------
 
     def _check_choices(self) -> None:
@@ -81,8 +78,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     def _forget(self) -> None:
         """Drop what an earlier fit left: if this one fails, no old certificate must stand beside new labels."""
-        for name in ("certificates_", "classifiers_", "posterior_", "classes_"):
+        for name in ("certificates_", "classifiers_", "posterior_", "classes_", "_cross_validated"):
             self.__dict__.pop(name, None)
+        self._cross_validated: Choice | None = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "certificates_")
@@ -126,7 +124,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             prior=prior,
             constant=self.constant,
         )
-        self._assumptions = (*self._roles(), describe_prior(self.prior, self.split == "shared"))
+        self._assumptions = (*roles(classifiers), describe_prior(self.prior, self.split == "shared"))
         self._level, self._distances = check_level(self.delta), check_distances(self.distance)
         self.best_index_ = best_single(classifiers.counted, classifiers.m, self._level, prior).index
         self.vote_errors_ = None if validation_rows is None else self._count_vote_errors(*validation_rows())
@@ -186,38 +184,16 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         whose = "the training rows" if splits.kind == "shared" else "the training rows of the first classifier"
         return constant_baseline(self.classes_[code], errors, splits.m, self._level, whose)
 
-    def _roles(self) -> tuple[str, ...]:
-        """Say which rows did what, and what must hold outside."""
-        splits = self.classifiers_.splits
-        assert splits is not None
-        m, all_units, what = splits.m, splits.n_train + splits.m, PLURAL[splits.unit]
-        others = f"the other {m} only counted"
-        if splits.unit == GROUP:
-            others = f"the rows of the other {m} only counted"
-        elif splits.unit == DISTINCT:
-            others = f"the other {m}, each taken once, only counted"
-        if self.split == "shared":
-            trained = "trained all classifiers, with everything fitted inside them (scaling, kernel width)"
-            rows = f"{splits.n_train} of {all_units} {what} {trained}; {others} their errors."
-        else:
-            rows = (
-                f"For each classifier {splits.n_train} {what} of {all_units}, drawn for it alone, trained it, "
-                f"with everything fitted inside it (scaling, kernel width); {others} its errors."
-            )
-        return (
-            f"{rows} The {what} were divided at random without looking at the labels.",
-            *_DRAWN[splits.unit],
-            "Nothing outside this estimator has seen the validation rows: not a scaler fitted before it in a Pipeline, "
-            "not a GridSearchCV around it. What is fitted belongs inside: StochasticClassifier(pipeline, grid).",
-        )
-
     # -- predicting --------------------------------------------------------------------------------------------------
 
     @property
     def certificate_(self) -> Certificate:
         """The certificate of the chosen way of predicting."""
         check_is_fitted(self)
-        return self.certificates_[check_choice("voting", self.voting, VOTINGS)]
+        if self.voting not in VOTINGS:
+            # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
+            raise AttributeError(f"there is no certificate_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
+        return self.certificates_[self.voting]
 
     @property
     def constant_label_(self) -> Any:
@@ -240,13 +216,14 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         """
         check_is_fitted(self)
         voting = check_choice("voting", self.voting, VOTINGS)
-        rows, voters = self._validated(X), self._voters()
-        if voting == "majority":
-            codes = majority(voters, rows, self._parts(), self.classes_.size)
-        elif voting == "stochastic":
-            codes = voters.drawn(rows, draw_classifiers(rows, self._parts(), self._key))
-        else:
-            codes = voters.drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
+        with naming_remedy(X, self._remedy()):
+            rows, voters = self._validated(X), self._voters()
+            if voting == "majority":
+                codes = majority(voters, rows, self._parts(), self.classes_.size)
+            elif voting == "stochastic":
+                codes = voters.drawn(rows, draw_classifiers(rows, self._parts(), self._key))
+            else:
+                codes = voters.drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
         return voters.labels[codes]
 
     def vote_share(self, X: Any) -> FloatArray:
@@ -265,12 +242,20 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             label which is none of them.
         """
         check_is_fitted(self)
-        rows, parts = self._validated(X), self._parts()
+        parts = self._parts()
         chosen = np.flatnonzero(parts)
-        votes = self._voters().votes(rows, chosen, parts[chosen])
+        with naming_remedy(X, self._remedy()):
+            votes = self._voters().votes(self._validated(X), chosen, parts[chosen])
         return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
-    @available_if(lambda self: self.voting == "majority")  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available(
+        lambda self: (
+            None
+            if self.voting == "majority"
+            else f"voting={self.voting!r} does not predict what has the largest share; use vote_share(X), or "
+            'set_params(voting="majority")'
+        )
+    )
     def predict_proba(self, X: Any) -> FloatArray:
         """Return `vote_share`, for ``voting="majority"`` only: there the largest share decides what `predict` says.
 
@@ -288,3 +273,80 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     def _parts(self) -> Counts:
         return whole_parts(self.posterior_.weights)
+
+    # -- what was found ----------------------------------------------------------------------------------------------
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The parameters of the classifier used by ``voting="best"``, number `best_index_`."""
+        check_is_fitted(self)
+        return self.classifiers_.params[self.best_index_]
+
+    @property
+    def best_estimator_(self) -> Any:
+        """The fitted classifier used by ``voting="best"``, which ``certificates_["best"]`` is for."""
+        check_is_fitted(self)
+        return self.classifiers_[self.best_index_]
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """What the cross-validation behind the hold-out baseline found, as `GridSearchCV` shows it.
+
+        Scores are NaN for classifiers that had no part in it: it has at most 50.  The first of rank 1 is the
+        classifier of the baseline, seldom that of `best_index_`, which was chosen on the validation rows.
+        """
+        check_is_fitted(self)
+        if self._cross_validated is None:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'cv_results_': {self._hold_out.note}; fit it with "
+                "split='shared' and a number of folds as cv"
+            )
+        return cv_results(self.classifiers_.params, self._cross_validated)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        test: Any = None,
+        data: Any = None,
+        notes: Sequence[str] = (),
+    ) -> Path:
+        """Write a report on this model as one HTML file, with the parameters of `pacbayes.write_report`.
+
+        Parameters
+        ----------
+        path : str or path
+            Replaced in one step if it exists.
+        title, test, data, notes
+            As for `write_report`.
+
+        Returns
+        -------
+        Path
+            Where it was written.
+        """
+        # The report looks at estimators and is below them; only the root knows both.
+        from pacbayes import write_report
+
+        return write_report(self, path, title=title, test=test, data=data, notes=notes)
+
+    def __repr__(self, N_CHAR_MAX: int = _LONGEST) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        return text
+
+    def _repr_html_inner(self) -> str:
+        """Return what a notebook shows: the certificate, if there is one, above scikit-learn's diagram."""
+        diagram: str = super()._repr_html_inner()
+        return self._shown_certificate() + diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._shown_certificate() + bundle["text/html"]
+        return bundle
+
+    def _shown_certificate(self) -> str:
+        # A wrong voting is said when predicting, not when looking.
+        found = self.__dict__.get("certificates_", {}).get(self.voting)
+        return "" if found is None else found._repr_html_()

@@ -23,6 +23,7 @@ from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import draw_key
+from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
 
 Rows = NDArray[np.int64]
@@ -65,7 +66,9 @@ class StochasticClassifier(CertifiedClassifier):
 
     Attributes
     ----------
-    certificate_, certificates_, posterior_, prior_, classifiers_, best_index_, vote_errors_
+    certificate_, certificates_, posterior_, prior_, classifiers_, vote_errors_, constant_label_
+        As for `StochasticSVC`.
+    best_index_, best_params_, best_estimator_, cv_results_
         As for `StochasticSVC`.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn, the latter two where the rows have features or names.
@@ -154,22 +157,23 @@ class StochasticClassifier(CertifiedClassifier):
         check_values(rows)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
-        classifiers = grid_set(
-            self.estimator,
-            self.param_grid,
-            rows,
-            labels,
-            n_iter=self.n_iter,
-            split=self.split,
-            validation_size=self.validation_size,
-            stratify=False,
-            groups=groups,
-            duplicates=self.duplicates,
-            error_score=self.error_score,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            checkpoint=self.checkpoint,
-        )
+        with naming_remedy(rows, self._remedy()):
+            classifiers = grid_set(
+                self.estimator,
+                self.param_grid,
+                rows,
+                labels,
+                n_iter=self.n_iter,
+                split=self.split,
+                validation_size=self.validation_size,
+                stratify=False,
+                groups=groups,
+                duplicates=self.duplicates,
+                error_score=self.error_score,
+                n_jobs=self.n_jobs,
+                random_state=seed,
+                checkpoint=self.checkpoint,
+            )
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if self.split == "shared" else (None, None)
         baseline = Baseline(None, None, NOT_SHARED)
@@ -193,8 +197,8 @@ class StochasticClassifier(CertifiedClassifier):
         if self.cv is None:
             return Baseline(None, None, NOT_ASKED)
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
-        chosen = choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units)
-        return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
+        self._cross_validated = choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units)
+        return hold_out(classifiers, self._cross_validated.index, check_level(self.delta), self.cv)
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)
@@ -204,6 +208,9 @@ class StochasticClassifier(CertifiedClassifier):
             raise ValueError(f"X must have {self.n_features_in_} columns, got one dimension. Reshape your data.")
         validate_data(self, rows, reset=False, skip_check_array=True)
         return rows
+
+    def _remedy(self) -> str:
+        return in_pipeline(self.estimator)
 
     def _voters(self) -> Voters:
         return EachVoters(self.classifiers_, self.classes_)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.hold_out import Choice
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.independent import IndependentMembers
@@ -21,6 +22,7 @@ from pacbayes.posteriors.posterior import Posterior
 _TYPES: tuple[type, ...] = (
     Baseline,
     Certificate,
+    Choice,
     ClassifierSet,
     EstimatorMembers,
     GroupErrors,

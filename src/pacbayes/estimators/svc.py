@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.svm import SVC
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -21,6 +22,7 @@ from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.svm_set import svm_set
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import draw_key
+from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
 from pacbayes.estimators.svm_voters import SharedVoters
 from pacbayes.estimators.voters import EachVoters, Voters
 
@@ -95,6 +97,12 @@ class StochasticSVC(CertifiedClassifier):
     classifiers_ : ClassifierSet
     best_index_ : int
         The machine used by ``voting="best"``.
+    best_params_, best_estimator_
+        Its parameters and the machine itself.
+    cv_results_ : dict
+        Of the cross-validation behind the hold-out baseline, where there was one.
+    constant_label_
+        The class most frequent among the training rows, which every certificate is compared with.
     vote_errors_ : int, GroupErrors or None
         Errors of the majority vote on the validation rows, to be shown beside its certificate, which is not computed
         from them; None with independent splits, where no row validates all machines.
@@ -177,23 +185,24 @@ class StochasticSVC(CertifiedClassifier):
         rows, labels = self._checked(X, narrow_labels(y))
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
-        classifiers = svm_set(
-            rows,
-            labels,
-            DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas,
-            kernel=self.kernel,
-            gamma=self.gamma,
-            scale=self.scale,
-            prepare=self.prepare,
-            split=self.split,
-            validation_size=self.validation_size,
-            stratify=False,
-            groups=groups,
-            duplicates=self.duplicates,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            checkpoint=self.checkpoint,
-        )
+        with naming_remedy(rows, self._remedy()):
+            classifiers = svm_set(
+                rows,
+                labels,
+                DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas,
+                kernel=self.kernel,
+                gamma=self.gamma,
+                scale=self.scale,
+                prepare=self.prepare,
+                split=self.split,
+                validation_size=self.validation_size,
+                stratify=False,
+                groups=groups,
+                duplicates=self.duplicates,
+                n_jobs=self.n_jobs,
+                random_state=seed,
+                checkpoint=self.checkpoint,
+            )
         baseline = self._baseline(classifiers, codes, seed)
         shared = self.split == "shared"
         assert classifiers.splits is not None
@@ -220,15 +229,17 @@ class StochasticSVC(CertifiedClassifier):
         train = splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            chosen = choose(
+            choice = choose(
                 errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS), splits.units_of(train)
             )
-        return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
+        self._cross_validated = choice
+        return hold_out(classifiers, choice.index, check_level(self.delta), self.cv)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""
         if self.prepare is None:
-            rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False)
+            check_finite(rows, X, self._remedy())
             check_classification_targets(labels)
             return rows, labels
         check_prepare(self.prepare, self.split)
@@ -238,7 +249,9 @@ class StochasticSVC(CertifiedClassifier):
     def _validated(self, X: Any) -> Any:
         """Return rows as the machines take them, by which they are also drawn: prepared where that is needed."""
         if self.prepare is None:
-            return validate_data(self, X, dtype=np.float64, reset=False)
+            rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+            check_finite(rows, X, self._remedy())
+            return rows
         validate_data(self, X, reset=False, skip_check_array=True)
         members = self.classifiers_.members
         assert isinstance(members, SharedMembers)
@@ -249,6 +262,9 @@ class StochasticSVC(CertifiedClassifier):
         members = self.classifiers_.members
         assert isinstance(members, SharedMembers)
         return members.numbers(_safe_indexing(rows, which))
+
+    def _remedy(self) -> str:
+        return IN_PREPARE if self.split == "shared" else in_pipeline(SVC())
 
     def _voters(self) -> Voters:
         members = self.classifiers_.members

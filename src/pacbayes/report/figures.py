@@ -137,6 +137,9 @@ def bounds_figure(subject: Subject) -> Figure:
     bars = bars_of(subject)
     row, top = 38, 10
 
+    grouped = subject.certificate.unit == "group"
+    axis = "mean share of errors in new groups" if grouped else "share of errors on new examples"
+
     def draw(canvas: Canvas, width: int) -> None:
         largest = max(min(bar.bound, 1.0) for bar in bars if bar.bound is not None)
         share = Scale(0.0, max(largest, 1e-3), _BAR_LEFT, width - 74.0)
@@ -154,7 +157,7 @@ def bounds_figure(subject: Subject) -> Figure:
             if bar.empirical_risk is not None:
                 canvas.rectangle(_BAR_LEFT, y + 17, share(bar.empirical_risk) - _BAR_LEFT, 14, "bar-risk")
             canvas.text(end + 6, y + 29, _bar_value(bar), "label strong" if bar.own else "label")
-        canvas.x_axis(share, foot + 4, _percents(share, 6 if width == _WIDE else 4), "share of errors on new examples")
+        canvas.x_axis(share, foot + 4, _percents(share, 6 if width == _WIDE else 4), axis)
 
     said = "; ".join(f"{bar.label}: {_bar_value(bar)}" for bar in bars)
     title = "The five bounds, and what other methods guarantee"

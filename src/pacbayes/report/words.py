@@ -54,7 +54,7 @@ def guarantee(subject: Subject) -> Guarantee:
     """Return the words for a model's certificate."""
     certificate = subject.certificate
     return Guarantee(
-        headline=headline(certificate),
+        headline=certificate.headline,
         sentence=str(certificate),
         meaning=[("Who", _who(subject)), *_meaning(subject)],
         compared=compared(subject),
@@ -62,20 +62,6 @@ def guarantee(subject: Subject) -> Guarantee:
         assumptions=certificate.assumptions,
         breaks=_breaks(subject),
     )
-
-
-def headline(certificate: Certificate) -> str:
-    """Return the number in the fewest words; a small one that any constant answer reaches is not left to impress.
-
-    Examples
-    --------
-    >>> headline(Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "the classifier", "PAC-Bayes."))
-    'At most 1.7 % errors'
-    """
-    if _is_useless(certificate):
-        return "No useful guarantee"
-    unbeaten = ", no better than always the same answer" if certificate.beats_constant is False else ""
-    return f"At most {percent_up(certificate.bound)} errors{unbeaten}"
 
 
 def failure(delta: float) -> str:
