@@ -37,7 +37,7 @@ def test_a_column_of_groups_is_the_groups_of_fit(files, capsys):
     clf = StochasticSVC([0.1, 1.0, 10.0], random_state=0).fit(X, np.where(y, "yes", "no"), groups=groups)
     assert found["certificate"] == str(clf.certificate_)
     assert found["certificates"]["best"]["bound"] == clf.certificates_["best"].bound
-    assert (found["data"]["group"], found["data"]["groups"], found["data"]["copies"]) == ("patient", 60, 0)
+    assert (found["data"]["group"], found["data"]["groups"], found["settings"]["copies"]) == ("patient", 60, 0)
     assert (found["settings"]["unit"], found["settings"]["validation_examples"]) == ("group", 30)
     assert found["certificates"]["stochastic"]["unit"] == "group"
     assert found["data"]["numeric"] == ["a", "b", "c"]
@@ -60,19 +60,20 @@ def test_model_report_and_test_file_go_with_it(files, capsys):
 def test_copies_are_warned_of_and_kept_together(files, capsys):
     found, said = as_json(["certify", files / "copies.csv", *QUICK], capsys)
     assert "look like copies made after sampling" in said
-    assert found["data"]["copies"] > 0
+    assert found["settings"]["copies"] > 0
     found, said = as_json(["certify", files / "copies.csv", "--duplicates", "together", *QUICK], capsys)
     assert "copies made after sampling" not in said
-    assert (found["data"]["copies"], found["settings"]["unit"]) == (0, "distinct example")
+    assert (found["settings"]["copies"], found["settings"]["unit"]) == (0, "distinct example")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["data.csv", "--group", "nobody"], "--group must name a column of .*, got 'nobody'"),
-        (["data.csv", "--group", "ill", "--target", "ill"], "--group must not name the target, got 'ill'"),
+        (["data.csv", "--group", "ill", "--target", "ill"], "--group must not name the target or .*, got 'ill'"),
         (["data.csv", "--group", "patient", "--duplicates", "together"], "--duplicates together is not for --group"),
         (["data.csv", "--duplicates", "drop"], "unknown --duplicates 'drop'; known are keep, together"),
+        (["data.csv", "--group", "patient", "--drop", "patient"], "--group must not name .*, got 'patient'"),
         (["gaps.csv", "--group", "patient"], "column 'patient' of .* lacks a value in example 3"),
     ],
 )
@@ -85,6 +86,18 @@ def test_what_is_wrong_is_said_in_one_line(files, capsys, arguments, message):
     assert re.search(message, done.error)
 
 
+def test_groups_of_examples_without_a_class_go_with_them(files, capsys):
+    frame = pd.read_csv(files / "data.csv")
+    frame.loc[::7, "ill"] = None
+    frame[["ill", "a", "b", "c", "patient"]].to_csv(files / "gaps.csv", index=False)
+    options = ["--group", "patient", "--target", "ill", "--skip-unlabelled", *QUICK]
+    found, _ = as_json(["certify", files / "gaps.csv", *options], capsys)
+    kept = frame.dropna()
+    clf = StochasticSVC([0.1, 1.0, 10.0], random_state=0)
+    clf.fit(kept[["a", "b", "c"]], kept["ill"].to_numpy(str), groups=kept["patient"])
+    assert found["certificates"]["best"]["bound"] == clf.certificates_["best"].bound
+
+
 def test_groups_are_for_files(capsys):
     done = in_process(["certify", "--dataset", "bupa", "--group", "sex"], capsys)
-    assert "--group are for a file" in done.error
+    assert "and --group are for a file" in done.error

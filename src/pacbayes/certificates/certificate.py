@@ -114,6 +114,12 @@ class Certificate:
         return self.bound >= 1.0
 
     @property
+    def main_assumption(self) -> str:
+        """What fails first in practice, in a sentence: that the rows are independent; empty where nothing is said."""
+        said = next((one for one in self.assumptions if "independent draws" in one), "")
+        return said and f"This assumes that {said[0].lower()}{said[1:]}"
+
+    @property
     def beats_constant(self) -> bool | None:
         """Whether the bound is below that of always answering the most frequent class; None where this is not known.
 

@@ -12,6 +12,7 @@ from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.limits import upper_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.machines import train_machines
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.shared import SharedMembers
 
 Rows = NDArray[np.int64]
@@ -91,7 +92,8 @@ def choose(
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         # With a single class there is nothing to train, and nothing to tell the candidates apart.
         if np.unique(codes[train]).size > 1:
-            errors[:, k], sizes[k] = errors_in_fold(candidates, train, test), test.size
+            with progress(f"cross-validation, fold {k + 1} of {sizes.size}", candidates.size):
+                errors[:, k], sizes[k] = errors_in_fold(candidates, train, test), test.size
     return Choice(candidates, errors, sizes)
 
 
@@ -107,8 +109,10 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, R
             return members.kernel.between(rows, new[block])
 
         counts = np.zeros(candidates.size, dtype=np.int64)
-        for block, predicted in machines.predict(kernel_block, len(new), len(rows)):
-            counts += np.count_nonzero(predicted != codes[test][block], axis=1)
+        with progress("counting errors", len(new)) as advance:
+            for block, predicted in machines.predict(kernel_block, len(new), len(rows)):
+                counts += np.count_nonzero(predicted != codes[test][block], axis=1)
+                advance(predicted.shape[1])
         return counts
 
     return errors

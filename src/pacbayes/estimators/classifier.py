@@ -1,11 +1,11 @@
 """Any scikit-learn classifier with a grid of settings, under a posterior with a certificate."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
@@ -17,10 +17,13 @@ from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_o
 from pacbayes.classifiers.belonging import check_duplicates
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
 from pacbayes.classifiers.grid_set import grid_set
+from pacbayes.classifiers.one_thread import one_thread
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.row_values import check_values
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.sparse_rows import csr_rows
+from pacbayes.classifiers.units import run_units
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import draw_key
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
@@ -128,6 +131,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @progress("fitting", None)
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train the classifiers, find the posterior and its certificates.
 
@@ -234,15 +238,31 @@ def grid_errors_in_fold(
 ) -> Callable[[Rows, Rows, Rows], Rows]:
     """Return the errors of a grid's classifiers, trained anew, in a fold of their training rows."""
 
-    def count(one: Any, train: Rows, test: Rows) -> int:
-        try:
-            one.fit(_safe_indexing(X, train), y[train])
-        except Exception:  # a setting that needs more rows than a fold has is no candidate
-            return test.size
-        return errors_of(one, _safe_indexing(X, test), y[test], "predict")
-
     def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
-        jobs = (delayed(count)(clone(classifiers[int(i)]), train, test) for i in candidates)
-        return np.array(Parallel(n_jobs=n_jobs)(jobs), dtype=np.int64)
+        fold = _Fold([clone(classifiers[int(i)]) for i in candidates], X, y, train, test)
+        return np.array(run_units(_count_in_fold, fold, candidates.size, "classifiers", n_jobs), dtype=np.int64)
 
     return errors
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """Unfitted classifiers, and which rows train and test them in a fold."""
+
+    estimators: list[Any]
+    X: Any
+    y: NDArray[Any]
+    train: Rows
+    test: Rows
+
+
+def _count_in_fold(fold: _Fold, i: int) -> int:
+    """Train the i-th classifier on a fold as the grid's own were trained, in one thread, and count its errors."""
+    # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
+    one = clone(fold.estimators[i])
+    with one_thread():
+        try:
+            one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
+        except Exception:  # a setting that needs more rows than a fold has is no candidate
+            return int(fold.test.size)
+        return errors_of(one, _safe_indexing(fold.X, fold.test), fold.y[fold.test], "predict")

@@ -16,6 +16,7 @@ from pacbayes.classifiers.belonging import check_duplicates
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.preparing import check_prepare
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.shared import SharedMembers
@@ -162,6 +163,7 @@ class StochasticSVC(CertifiedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @progress("fitting", None)
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train the machines, find the posterior and its certificates.
 
