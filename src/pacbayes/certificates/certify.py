@@ -73,7 +73,11 @@ def certify(
         "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
         "delta and way of predicting were fixed before their results were seen."
     )
-    shared = (*assumptions, alone)
+    by_row = (
+        "What a classifier, with all that prepares its rows, says of a row depends on that row alone, not on the rows "
+        "it is asked about together with it."
+    )
+    shared = (*assumptions, by_row, alone)
     stochastic = _stochastic(posterior, delta, n_distances, shared, baselines)
     found = {
         "stochastic": stochastic,

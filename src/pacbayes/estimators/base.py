@@ -141,7 +141,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         # Where the vote errs, classifiers of at least half the weight err; the risk was rounded up.
         most = 2.0 * self.posterior_.empirical_risk * splits.m
         if self.vote_errors_ is not None and not 0 <= self.vote_errors_ <= most:
-            raise ValueError(f"the vote can have erred at most {most:g} times, got {self.vote_errors_}")
+            raise ValueError(
+                f"the vote can have erred at most {most:g} times, got {self.vote_errors_}: the classifiers do not "
+                "answer as they did when their errors were counted"
+            )
         prior = None if self._uniform else self.prior_
         return certify(
             self.posterior_,
