@@ -34,6 +34,12 @@ def test_levels_at_the_ends():
         chernoff_upper(1.2, 10, 0.5)
 
 
+def test_the_callers_floating_point_errors_do_not_matter():
+    expected = chernoff_upper([0.0, 1e-300, 0.3], 10, [0.0, 1e-300, 0.05])
+    with np.errstate(all="raise"):
+        assert np.array_equal(chernoff_upper([0.0, 1e-300, 0.3], 10, [0.0, 1e-300, 0.05]), expected)
+
+
 def test_it_is_never_below_the_exact_limit_of_errors():
     m = 40
     errors = np.arange(m + 1)

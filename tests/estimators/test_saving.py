@@ -130,6 +130,17 @@ def test_a_better_certificate_than_the_errors_allow_is_refused(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize("changed", [{"bound": 0.001}, {"m": 10**6}])
+def test_an_altered_posterior_is_refused(tmp_path, changed):
+    model = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
+    save(model, tmp_path / "good")
+    load(tmp_path / "good")
+    model.posterior_ = replace(model.posterior_, **changed)
+    save(model, tmp_path / "bad")
+    with pytest.raises(ValueError, match="must"):
+        load(tmp_path / "bad")
+
+
 def test_a_division_by_labels_is_not_hidden_by_a_certificate_that_does_not_say_so(tmp_path):
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
     clf.classifiers_.splits = replace(clf.classifiers_.splits, stratified=True)

@@ -7,6 +7,8 @@ from typing import Any
 from pacbayes.bounds.card import card
 from pacbayes.bounds.rounding import format_up
 
+# Levels below this are not written as percentages.
+_SMALL_DELTA = Decimal("1e-6")
 # The baseline that every certificate is compared with in words.
 CONSTANT = "most frequent class"
 #: What a certificate says the share of errors is of, by unit.
@@ -247,11 +249,47 @@ def _percent(share: float, rounding: str) -> str:
 def confidence(delta: float) -> str:
     """Return 1 - delta as a percentage, rounded down to at most four decimals.
 
+    Where four decimals can no longer tell it from others, below 1e-6, it is written as the difference itself, with two
+    digits of delta, rounded up: what is printed is never above the truth, and never "100 %".
+
     Examples
     --------
     >>> confidence(0.05), confidence(0.001), confidence(1 / 3)
     ('95 %', '99.9 %', '66.6666 %')
+    >>> confidence(1e-6), confidence(1e-30), confidence(1 / 3e7)
+    ('99.9999 %', '1 - 1e-30', '1 - 3.4e-8')
     """
     # From the decimals a person wrote: 0.05 means 0.05, not the double next to it.
-    percent = (100 - 100 * Decimal(repr(float(delta)))).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR)
+    written = Decimal(repr(float(delta)))
+    if written < _SMALL_DELTA:
+        return f"1 - {small_up(written)}"
+    percent = (100 - 100 * written).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR)
     return f"{percent.normalize():f} %"
+
+
+def failure(delta: float) -> str:
+    """Return delta as a percentage, rounded up to at most four decimals; below 1e-6 as a number with two digits.
+
+    Examples
+    --------
+    >>> failure(0.05), failure(1 / 3), failure(1e-30)
+    ('5 %', '33.3334 %', '1e-30')
+    """
+    written = Decimal(repr(float(delta)))
+    if written < _SMALL_DELTA:
+        return small_up(written)
+    percent = (100 * written).quantize(Decimal("0.0001"), rounding=ROUND_CEILING)
+    return f"{percent.normalize():f} %"
+
+
+def small_up(value: Decimal) -> str:
+    """Return a small positive number in powers of ten with two digits, rounded up.
+
+    Examples
+    --------
+    >>> small_up(Decimal("1.21e-9")), small_up(Decimal("9.96e-9")), small_up(Decimal("5e-324"))
+    ('1.3e-9', '1e-8', '5e-324')
+    """
+    rounded = value.quantize(Decimal(1).scaleb(value.adjusted() - 1), rounding=ROUND_CEILING).normalize()
+    digits = rounded.scaleb(-rounded.adjusted()).normalize()
+    return f"{digits}e{rounded.adjusted()}"

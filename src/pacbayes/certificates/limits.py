@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.kl import kl_roots
-from pacbayes.bounds.rounding import round_up
+from pacbayes.bounds.rounding import round_up, usual_float_errors
 from pacbayes.bounds.validation import FloatArray, check_between, check_sample_size
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.classifiers.classifier_set import Errors
@@ -39,7 +39,7 @@ def chernoff_upper(risks: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
     """
     m = check_sample_size(m)
     level = check_between("delta", delta, 0.0, 1.0)
-    with np.errstate(divide="ignore"):
+    with usual_float_errors(), np.errstate(divide="ignore"):
         threshold = round_up(-np.log(level) / m, 8.0)
     return np.asarray(kl_roots(check_between("risks", risks, 0.0, 1.0), threshold)[1])
 

@@ -6,11 +6,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
 
 from pacbayes.bounds.card import card
 from pacbayes.bounds.validation import FloatArray, check_between
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
+from pacbayes.classifiers.rows_alone import few_rows, warn_of_batches
 from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import EXAMPLE, GROUP, Splits
 
@@ -182,6 +184,12 @@ class ClassifierSet:
         errors = np.empty(len(fitted), dtype=np.int64)
         for i, estimator in enumerate(fitted):
             errors[i] = errors_of(estimator, rows, labels, f"estimators[{i}].predict(X_val)")
+        try:
+            some = _safe_indexing(rows, few_rows(labels))
+        except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
+            some = None
+        if some is not None:
+            warn_of_batches(fitted, lambda i: some)
         params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
         return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes.bounds.validation import FloatArray, check_numbers, narrow_labels
 from pacbayes.classifiers.classifier_set import check_same_kind
+from pacbayes.classifiers.rows_alone import few_rows
 from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import Splits
 
@@ -63,6 +64,14 @@ class Samples:
     def m_test(self) -> int:
         """The units of the test sample, 0 without one."""
         return self.splits.n_test if self.splits.test.size else 0 if self.test is None else self.test[1].size
+
+    def few(self, i: int) -> Any:
+        """Return a few rows of the i-th classifier's training sample."""
+        if self.shared is not None:
+            training = self.shared[0]
+            return _safe_indexing(training.X, few_rows(training.y))
+        train = self.splits(i)[0]
+        return _safe_indexing(self.X, train[few_rows(self.y[train])])
 
 
 def own(X: Any) -> Any:

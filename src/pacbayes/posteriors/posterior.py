@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pacbayes.bounds.card import card
-from pacbayes.bounds.rounding import format_up
+from pacbayes.bounds.rounding import format_up, usual_float_errors
 from pacbayes.bounds.validation import FloatArray
 
 
@@ -66,7 +66,8 @@ class Posterior:
     @property
     def hhi(self) -> float:
         r"""Herfindahl-Hirschman index :math:`\sum_i q_i^2`, between 1/H (uniform) and 1 (one classifier)."""
-        return float(np.square(self.weights).sum())
+        with usual_float_errors():
+            return float(np.square(self.weights).sum())
 
     @property
     def n_effective(self) -> float:

@@ -1,9 +1,8 @@
 """What a certificate says and what would break it, in words for who has to rely on it."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 
-from pacbayes.certificates.certificate import OF_NEW, Certificate, confidence, percent_down, percent_up
+from pacbayes.certificates.certificate import OF_NEW, Certificate, confidence, failure, percent_down, percent_up
 from pacbayes.report.comparison import compared
 from pacbayes.report.subject import Subject
 
@@ -62,18 +61,6 @@ def guarantee(subject: Subject) -> Guarantee:
         assumptions=certificate.assumptions,
         breaks=_breaks(subject),
     )
-
-
-def failure(delta: float) -> str:
-    """Return delta as a percentage, rounded up to at most four decimals.
-
-    Examples
-    --------
-    >>> failure(0.05), failure(1 / 3)
-    ('5 %', '33.3334 %')
-    """
-    percent = 100 - Decimal(confidence(delta).removesuffix(" %"))
-    return f"{percent.normalize():f} %"
 
 
 def _is_useless(certificate: Certificate) -> bool:
