@@ -156,8 +156,8 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         most, risk = 2.0 * self.posterior_.empirical_risk, self._vote_risk
         if risk is not None and not 0.0 <= risk <= round_up(most):
             raise ValueError(
-                f"the vote can have erred at most {most * splits.m:g} times, got {self.vote_errors_}: the classifiers do "
-                "not answer as they did when their errors were counted"
+                f"the vote can have erred at most {most * splits.m:g} times, got {self.vote_errors_}: the classifiers "
+                "do not answer as they did when their errors were counted"
             )
         prior = None if self._uniform else self.prior_
         return certify(
