@@ -88,24 +88,29 @@ class CertifiedSearch:
         self._nodes: list[Node] = []
         self._cells: list[Cell] = []
         self._n_cells = 0
+        # The least lower bound of cells that cannot be made smaller.
+        self._finished = math.inf
         # From here on nearly all mass has the least risk.
         self._far = min(_FAR / max(curve.next_above, SMALLEST_NORMAL), _FARTHEST * function.factor)
         self._best = self._node(0.0)
 
     def run(self, tol: float, max_evaluations: int) -> Minimum:
-        """Search until the gap is at most `tol`, or for about `max_evaluations` evaluations of the curve."""
-        start, end = self._best, self._node(math.inf)
-        if start.g == end.g:  # as for linear, whose optimum this is exactly
-            self._node(start.g)
-        self._add(start, end, False)
-        finished = math.inf  # the least lower bound of cells that cannot be made smaller
+        """Search until the gap is at most `tol`, or for about `max_evaluations` evaluations of the curve.
+
+        Called again with a smaller tolerance, it goes on.
+        """
+        if not self._n_cells:
+            start, end = self._best, self._node(math.inf)
+            if start.g == end.g:  # as for linear, whose optimum this is exactly
+                self._node(start.g)
+            self._add(start, end, False)
         cells = self._cells
         while cells and cells[0].lower < self._best.bound - _SHARE * tol and self.evaluations < max_evaluations:
             cell = heapq.heappop(cells)
             # Above what rounding leaves of the best node nothing can be gained.
             close = cell.lower >= self._best.bound * (1.0 - 1e-11) and cell.lower >= self._node_lower(self._best)
-            finished = min(finished, cell.lower if close else self._refine(cell))
-        lower = min(cells[0].lower if cells else math.inf, finished, self._least_node())
+            self._finished = min(self._finished, cell.lower if close else self._refine(cell))
+        lower = min(cells[0].lower if cells else math.inf, self._finished, self._least_node())
         return Minimum(self._best.point, lower, self.evaluations, self._n_cells)
 
     def _least_node(self) -> float:
