@@ -45,6 +45,8 @@ _FARTHEST = 1e4
 # A risk smaller by this part of the bound changes the bound by less than a unit in the last place, with logarithmic
 # factors to spare: next to zero kl has the slope ln(r/L).
 _SAME = 1e-4 * EPS
+# Rounding errors of divergences lie below this.
+_LARGEST_ERROR = 1e-9
 
 
 class Node(NamedTuple):
@@ -202,8 +204,9 @@ class CertifiedSearch:
         """
         if b.beta == math.inf:
             return a.risk - b.risk <= _SAME * self._best.bound
-        length = b.beta - a.beta if monotone else b.beta
-        return length * (a.risk - b.risk) <= max(self.curve.errors(a)[2], self.curve.errors(b)[2])
+        loss = (b.beta - a.beta if monotone else b.beta) * (a.risk - b.risk)
+        # Nearly always far more than any rounding error.
+        return loss < _LARGEST_ERROR and loss <= max(self.curve.errors(a)[2], self.curve.errors(b)[2])
 
     def _last_lower(self, a: Node, b: Node, cell: Cell) -> float:
         """Return the best lower bound known between two nodes of a cell that is not split again.
