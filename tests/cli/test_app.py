@@ -75,7 +75,7 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
         raise KeyboardInterrupt
 
     data, model, report = tmp_path / "data.csv", tmp_path / "m.pacbayes", tmp_path / "r.html"
-    data.write_text("x,class\n" + "".join(f"{i},{i // 30}\n" for i in range(60)))
+    data.write_text("x,class\n" + "".join(f"{i / 4},{i // 30}\n" for i in range(60)))
     certify = ("certify", str(data), "--lambdas", "0.1,1", "-q", "--save", str(model), "--report", str(report))
     ends = {
         "pacbayes.estimators.saving.save": "nothing was written",

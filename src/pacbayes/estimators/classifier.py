@@ -14,16 +14,18 @@ from sklearn.utils.validation import validate_data
 from pacbayes.bounds.validation import check_level, narrow_labels
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out
+from pacbayes.classifiers.belonging import check_duplicates
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
 from pacbayes.classifiers.grid_set import grid_set
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.progress import progress
+from pacbayes.classifiers.row_values import check_values
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.units import run_units
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
-from pacbayes.estimators.draws import check_values, draw_key
+from pacbayes.estimators.draws import draw_key
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
 
@@ -49,7 +51,7 @@ class StochasticClassifier(CertifiedClassifier):
         As for `grid_set`.  Part of the prior: fix it beforehand.
     n_iter : int, optional
         Settings to draw from `param_grid`; None for all of them.
-    split, validation_size, prior, distance, delta, constant, voting
+    split, validation_size, duplicates, prior, distance, delta, constant, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted; see `grid_set`.
@@ -98,6 +100,7 @@ class StochasticClassifier(CertifiedClassifier):
         n_iter: int | None = None,
         split: str = "shared",
         validation_size: float | int = 0.5,
+        duplicates: str = "keep",
         prior: Any = "uniform",
         distance: str | list[str] = "kl",
         delta: float = 0.05,
@@ -115,6 +118,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.n_iter = n_iter
         self.split = split
         self.validation_size = validation_size
+        self.duplicates = duplicates
         self.prior = prior
         self.distance = distance
         self.delta = delta
@@ -128,7 +132,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.verbose = verbose
 
     @progress("fitting", None)
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train the classifiers, find the posterior and its certificates.
 
         Parameters
@@ -137,12 +141,17 @@ class StochasticClassifier(CertifiedClassifier):
             Handed to the estimator as it is, rows picked.
         y : array_like of shape (N,)
             Labels of two or more classes.
+        groups : array_like of shape (N,), optional
+            The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
+            fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
+            errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
 
         Returns
         -------
         self
         """
         self._check_choices()
+        check_duplicates(self.duplicates, groups)
         self._forget()
         X, y = _as_rows(X), narrow_labels(y)
         validate_data(self, X, y, skip_check_array=True)
@@ -162,6 +171,8 @@ class StochasticClassifier(CertifiedClassifier):
                 split=self.split,
                 validation_size=self.validation_size,
                 stratify=False,
+                groups=groups,
+                duplicates=self.duplicates,
                 error_score=self.error_score,
                 n_jobs=self.n_jobs,
                 random_state=seed,
@@ -171,7 +182,9 @@ class StochasticClassifier(CertifiedClassifier):
         train, validation = classifiers.splits(0) if self.split == "shared" else (None, None)
         baseline = Baseline(None, None, NOT_SHARED)
         if train is not None:
-            baseline = self._baseline(classifiers, _safe_indexing(rows, train), labels[train], codes[train], seed)
+            units = classifiers.splits.units_of(train)
+            training = _safe_indexing(rows, train)
+            baseline = self._baseline(classifiers, training, labels[train], codes[train], units, seed)
         return self._settle(
             classifiers,
             classifiers.params,
@@ -182,11 +195,13 @@ class StochasticClassifier(CertifiedClassifier):
             codes,
         )
 
-    def _baseline(self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, seed: int) -> Baseline:
+    def _baseline(
+        self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, units: Rows | None, seed: int
+    ) -> Baseline:
         if self.cv is None:
             return Baseline(None, None, NOT_ASKED)
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
-        self._cross_validated = choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS))
+        self._cross_validated = choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units)
         return hold_out(classifiers, self._cross_validated.index, check_level(self.delta), self.cv)
 
     def _validated(self, X: Any) -> Any:
