@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
     from pacbayes.certificates import Baseline, Certificate
     from pacbayes.classifiers import ClassifierSet, SVMPath, grid_set, sigest, svm_path, svm_set
-    from pacbayes.datasets import load_dataset
+    from pacbayes.data import load_dataset
     from pacbayes.estimators import StochasticClassifier, StochasticSVC, load, save
     from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
     from pacbayes.report import write_report
@@ -30,7 +30,7 @@ _HOMES = {
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
     "load": "pacbayes.estimators",
-    "load_dataset": "pacbayes.datasets",
+    "load_dataset": "pacbayes.data",
     "log_constant": "pacbayes.bounds",
     "optimal_posterior": "pacbayes.posteriors",
     "save": "pacbayes.estimators",

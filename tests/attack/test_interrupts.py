@@ -16,7 +16,7 @@ from joblib import parallel_config
 from sklearn.svm import SVC
 
 from pacbayes import StochasticClassifier, svm_set
-from pacbayes.classifiers.progress import GivenUp
+from pacbayes.runtime.progress import GivenUp
 
 # Classes that nobody can tell apart and next to no regularisation: half an hour of training, not a minute.
 HARD = ("--lambdas", "0.00001,0.00002")
@@ -169,7 +169,7 @@ def interrupted_when(ready):
 @pytest.fixture
 def counted(monkeypatch):
     """Record for every call of the solver whether it came after the interrupt, and how the work in threads ended."""
-    module = sys.modules["pacbayes.classifiers.svm_path"]
+    module = sys.modules["pacbayes.classifiers.svm.solver.path"]
     smo = module.load_solver(np.dtype(np.float64))
     record = {"calls": [], "over": False, "ended": []}
 
@@ -191,7 +191,7 @@ def counted(monkeypatch):
             raise
 
     monkeypatch.setattr(module, "load_solver", lambda _: Counted)
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.machines"], "solve_path", recorded)
+    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.machines"], "solve_path", recorded)
     return record
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pacbayes import DISTANCES, Baseline, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
 from pacbayes.certificates import Certificate, best_single, binomial_upper, certify, choose_posterior
 from pacbayes.certificates.certificate import confidence, failure, percent_down, percent_up
-from pacbayes.certificates.choice import BITS, share_of, weights_of, whole_parts
+from pacbayes.certificates.posterior_choice import BITS, share_of, weights_of, whole_parts
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
 RISKS = ERRORS / M

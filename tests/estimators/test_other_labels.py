@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import RadiusNeighborsClassifier
-from tests.estimators.test_prediction import drawn_by_hand, voting
+from tests.estimators.prediction.test_prediction import drawn_by_hand, voting
 
 from pacbayes import StochasticClassifier
-from pacbayes.certificates.choice import whole_parts
-from pacbayes.estimators.voters import EachVoters, majority
+from pacbayes.certificates.posterior_choice import whole_parts
+from pacbayes.estimators.prediction.voters import EachVoters, majority
 
 VOTINGS = ("stochastic", "majority", "best")
 

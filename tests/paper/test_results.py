@@ -22,10 +22,10 @@ from pacbayes.paper import (
     robustness,
     support,
 )
-from pacbayes.paper.bound_tables import bound_rows
 from pacbayes.paper.output import to_csv
 from pacbayes.paper.protocol import NINE
-from pacbayes.paper.registry import DESCRIPTIONS
+from pacbayes.paper.table_names import DESCRIPTIONS
+from pacbayes.paper.tables.bound_tables import bound_rows
 from pacbayes.paper.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]

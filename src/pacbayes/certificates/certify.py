@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.rounding import round_down, round_up, usual_float_errors
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
-from pacbayes.certificates.choice import share_of
 from pacbayes.certificates.limits import risks_of, upper_limits
+from pacbayes.certificates.posterior_choice import share_of
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import round_down, round_up, usual_float_errors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 

@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.limits import upper_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.machines import train_machines
-from pacbayes.classifiers.progress import progress
-from pacbayes.classifiers.shared import SharedMembers
+from pacbayes.classifiers.svm.machines import train_machines
+from pacbayes.classifiers.svm.shared import SharedMembers
+from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.runtime.progress import progress
 
-Rows = NDArray[np.int64]
 # Classifiers the cross-validation chooses from, evenly spread over the set: a baseline must not cost the most.
 CANDIDATES = 50
 # Why there is none.

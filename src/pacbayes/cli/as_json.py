@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 import pacbayes
-from pacbayes.classifiers.fingerprint import fingerprint
 from pacbayes.cli.data import Choices, Data
 from pacbayes.cli.model import Wanted
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.report.facts import versions
 from pacbayes.report.grid_ends import grid_remarks
+from pacbayes.report.html.fact_tables import versions
 from pacbayes.report.tables import Carrier, Observed
+from pacbayes.runtime.fingerprint import fingerprint
 
 
 def certified_as_dict(

@@ -157,11 +157,11 @@ def certify(
     # Only now, when there is work for it: all that was refused so far is refused at once.
     from joblib import parallel_config
 
-    from pacbayes.classifiers.quiet import quiet as silence
     from pacbayes.report.tables import observe
+    from pacbayes.runtime.quiet import quiet as silence
 
     if checkpoint is not None:
-        from pacbayes.classifiers.checkpoint import kept_in
+        from pacbayes.runtime.checkpoint import kept_in
 
         keeps(partial(kept_in, checkpoint, ", the same command goes on from there"))
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
@@ -204,7 +204,7 @@ class Files:
             self.failed = self.failed or error
 
     def _save_model(self, model: Any) -> None:
-        from pacbayes.estimators.saving import save
+        from pacbayes.estimators.persistence.saving import save
 
         assert self.save is not None
         self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")
@@ -212,7 +212,7 @@ class Files:
 
     def _write_report(self, model: Any, rows: "Data", tested: Any) -> None:
         from pacbayes.report.grid_ends import grid_remarks
-        from pacbayes.report.html import write_report
+        from pacbayes.report.html.page import write_report
 
         assert self.report is not None
         title = f"Certificate for {rows.name}"

@@ -11,25 +11,24 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import check_level, narrow_labels
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out
-from pacbayes.classifiers.belonging import check_duplicates
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
-from pacbayes.classifiers.grid_set import grid_set
-from pacbayes.classifiers.one_thread import one_thread
-from pacbayes.classifiers.progress import progress
-from pacbayes.classifiers.row_values import check_values
-from pacbayes.classifiers.samples import check_rows, own
-from pacbayes.classifiers.seeds import generator
-from pacbayes.classifiers.sparse_rows import csr_rows
-from pacbayes.classifiers.units import run_units
-from pacbayes.estimators.base import FOLDS, CertifiedClassifier
-from pacbayes.estimators.draws import draw_key
+from pacbayes.classifiers.grid.grid_set import grid_set
+from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.row_values import check_values
+from pacbayes.data.samples import check_rows, own
+from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
-from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
-
-Rows = NDArray[np.int64]
+from pacbayes.estimators.prediction.draws import draw_key
+from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
+from pacbayes.numeric.arrays import Rows
+from pacbayes.numeric.checks import check_level, narrow_labels
+from pacbayes.runtime.progress import progress
+from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.units import run_units
 
 
 class StochasticClassifier(CertifiedClassifier):

@@ -9,23 +9,23 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import check_level, narrow_labels
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out, svm_errors_in_fold
-from pacbayes.classifiers.belonging import check_duplicates
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.one_thread import one_thread
-from pacbayes.classifiers.preparing import check_prepare
-from pacbayes.classifiers.progress import progress
-from pacbayes.classifiers.samples import check_rows, own
-from pacbayes.classifiers.seeds import generator
-from pacbayes.classifiers.shared import SharedMembers
-from pacbayes.classifiers.svm_set import svm_set
-from pacbayes.estimators.base import FOLDS, CertifiedClassifier
-from pacbayes.estimators.draws import draw_key
+from pacbayes.classifiers.svm.shared import SharedMembers
+from pacbayes.classifiers.svm.svm_set import svm_set
+from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.preparing import check_prepare
+from pacbayes.data.samples import check_rows, own
+from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
-from pacbayes.estimators.svm_voters import SharedVoters
-from pacbayes.estimators.voters import EachVoters, Voters
+from pacbayes.estimators.prediction.draws import draw_key
+from pacbayes.estimators.prediction.svm_voters import SharedVoters
+from pacbayes.estimators.prediction.voters import EachVoters, Voters
+from pacbayes.numeric.checks import check_level, narrow_labels
+from pacbayes.runtime.progress import progress
+from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.threads import one_thread
 
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())

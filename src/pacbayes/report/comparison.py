@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pacbayes.certificates.certificate import CONSTANT, percent_up
-from pacbayes.report.subject import Subject
+from pacbayes.report.view import Subject
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.bounds.rounding import format_up
 from pacbayes.certificates.certificate import confidence
-from pacbayes.certificates.choice import share_of
-from pacbayes.estimators.base import CertifiedClassifier
+from pacbayes.certificates.posterior_choice import share_of
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.numeric.rounding import format_up
 from pacbayes.posteriors.problem import Problem
-from pacbayes.report.subject import Subject
 from pacbayes.report.tables import five_bounds
+from pacbayes.report.view import Subject
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

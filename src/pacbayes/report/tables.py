@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import CONSTANT, confidence, percent_up, share_written
 from pacbayes.certificates.constant import label_written
-from pacbayes.classifiers.splits import GROUP
-from pacbayes.estimators.base import CertifiedClassifier
+from pacbayes.data.splits import GROUP
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.report.subject import Subject
+from pacbayes.report.view import Subject
 
 #: Rows of the table of classifiers that carry the weight.
 MOST_ROWS = 8

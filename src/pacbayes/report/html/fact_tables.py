@@ -1,0 +1,214 @@
+"""Everything needed to do it again: certificate, parameters, versions, and fingerprints of data and result."""
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import pacbayes
+from pacbayes.certificates.certificate import PLURAL, Certificate
+from pacbayes.report.formatting import written, written_up
+from pacbayes.report.tables import TextTable
+from pacbayes.report.view import Subject
+from pacbayes.runtime.fingerprint import fingerprint
+
+# Longer texts are cut: a parameter may be a list of a thousand settings.
+_LONGEST = 600
+_LONGEST_NAME, _MOST_NAMES = 400, 200
+# The table of classifiers ends where so much of the weight is shown, or after so many.
+_ENOUGH, _MOST = 0.99, 20
+
+_COPIES = "validation rows that equal a training row in features and class"
+
+
+def certificate_table(subject: Subject) -> TextTable:
+    """Return the certificates of all ways of predicting, one in a column."""
+    certificates = subject.model.certificates_
+    counted = PLURAL[subject.classifiers.unit]
+    head = ("", *(f"{name} (this model)" if name == subject.voting else name for name in certificates))
+    fields: dict[str, Callable[[Certificate], str]] = {
+        "bound": lambda one: repr(one.bound),
+        "errs on at least": lambda one: "–" if one.lower is None else repr(one.lower),
+        "validation risk L": lambda one: written_up(one.empirical_risk),
+        "divergence K": lambda one: written_up(one.kl),
+        "δ": lambda one: repr(one.delta),
+        f"validation {counted} m": lambda one: str(one.m),
+        "distance": lambda one: one.distance,
+        "where it comes from": lambda one: one.theorem,
+    }
+    rows = [(name, *(write(one) for one in certificates.values())) for name, write in fields.items()]
+    return TextTable("Certificates of the three ways of predicting; each holds alone", head, rows)
+
+
+def heavy_table(subject: Subject) -> TextTable:
+    """Return the classifiers that carry the weight, the heaviest first."""
+    weights, classifiers, tested = subject.posterior.weights, subject.classifiers, subject.tested
+    order = np.argsort(-weights, kind="stable")
+    so_far = np.cumsum(weights[order])
+    number = min(int(np.searchsorted(so_far, _ENOUGH) + 1), _MOST, order.size)
+    heavy = order[:number].tolist()
+    common = _common(classifiers.params)
+    columns = {"classifier": [str(i) for i in heavy], **_settings([classifiers.params[i] for i in heavy], common)}
+    if classifiers.errors is not None:
+        columns["validation errors"] = [f"{classifiers.errors[i]} of {classifiers.m}" for i in heavy]
+    else:
+        columns[f"mean over {classifiers.m} validation groups"] = [written_up(classifiers.risks[i]) for i in heavy]
+    if tested is not None:
+        columns["test errors"] = [f"{tested.errors[i]} of {tested.rows}" for i in heavy]
+    if subject.prior is not None:
+        columns["prior weight"] = [written(subject.prior[i]) for i in heavy]
+    columns["weight"] = [written(weights[i]) for i in heavy]
+    columns["weight so far"] = [written(value) for value in so_far[:number].tolist()]
+    rest = max(0.0, 1.0 - float(so_far[number - 1]))
+    caption = (
+        f"The {number} heaviest of {order.size} classifiers"
+        + (f"; the others carry {written(rest)} of the weight together" if number < order.size else "")
+        + f". Effective number of classifiers, 1/Σq²: {written(subject.posterior.n_effective)}."
+        + (f" The prior weight of each is {written(1.0 / order.size)}." if subject.prior is None else "")
+        + (f" All have {setting_written(common)}." if common else "")
+    )
+    return TextTable(caption, tuple(columns), list(zip(*columns.values(), strict=True)))
+
+
+def _common(params: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the plain parameters that are the same for all of several classifiers."""
+    if len(params) == 1:
+        return {}
+    first = {name: value for name, value in params[0].items() if isinstance(value, float | int | str | None)}
+    return {name: value for name, value in first.items() if all(one.get(name, ...) == value for one in params)}
+
+
+def _settings(params: list[dict[str, Any]], common: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the column of what distinguishes the classifiers: under its own name if it is one thing."""
+    own = [{name: value for name, value in one.items() if name not in common} for one in params]
+    if all(tuple(one) == ("lambda",) for one in own):
+        return {"λ": [f"{one['lambda']:.6g}" for one in own]}
+    return {"parameters": [setting_written(one) for one in own]}
+
+
+def setting_written(params: Mapping[str, Any]) -> str:
+    """Return the parameters of a classifier as text.
+
+    Examples
+    --------
+    >>> setting_written({"lambda": 0.1 + 0.2, "kernel": "rbf"})
+    "lambda = 0.3, kernel = 'rbf'"
+    """
+    return ", ".join(
+        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value_written(value)}"
+        for name, value in params.items()
+    )
+
+
+def value_written(value: Any) -> str:
+    """Return any value as a text of bearable length.
+
+    Examples
+    --------
+    >>> value_written(np.arange(0.1, 20, 0.1)), value_written("uniform"), value_written(len)
+    ('199 values from 0.1 to 19.9', "'uniform'", 'builtins.len')
+    """
+    if isinstance(value, np.ndarray | list | tuple) and len(value) > 8:
+        numbers = np.asarray(value) if all(isinstance(one, float | int | np.number) for one in value) else None
+        if numbers is not None and numbers.ndim == 1:
+            return f"{numbers.size} values from {numbers.min():.6g} to {numbers.max():.6g}"
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return _cut(repr(value), _LONGEST)
+
+
+def parameter_table(subject: Subject) -> TextTable:
+    """Return the parameters of the estimator."""
+    rows = [(name, value_written(value)) for name, value in subject.model.get_params(deep=False).items()]
+    return TextTable(f"Parameters of {type(subject.model).__name__}, as they are set now", ("parameter", "value"), rows)
+
+
+def data_table(subject: Subject) -> TextTable:
+    """Return what is known about the rows, with their fingerprint if they were given."""
+    model, classifiers = subject.model, subject.classifiers
+    splits = classifiers.splits
+    assert splits is not None
+    counted = PLURAL[splits.unit]
+    for_each = "" if subject.is_shared else " for each classifier, drawn for it alone"
+    rows = [
+        ("rows", str(splits.n_rows)),
+        (f"training {counted}", f"{splits.n_train}{for_each}"),
+        (f"validation {counted} m", f"{splits.m}{for_each}"),
+        (_COPIES, "not known" if classifiers.copies is None else str(classifiers.copies)),
+        ("classes", _classes(subject)),
+    ]
+    if hasattr(model, "n_features_in_"):
+        rows.append(("columns", str(model.n_features_in_)))
+    if hasattr(model, "feature_names_in_"):
+        rows.append(("names of columns", names_written(model.feature_names_in_.tolist())))
+    rows.append(("classifiers", str(len(classifiers))))
+    if classifiers.dropped:
+        rows.append(("classifiers left out, which could not be trained", str(len(classifiers.dropped))))
+    if classifiers.converged is not None:
+        unfinished = int(np.count_nonzero(~classifiers.converged))
+        rows.append(("support vector machines that did not converge", str(unfinished)))
+    given = "not given: write_report(..., data=(X, y)) adds it"
+    X, y = (None, None) if subject.data is None else subject.data
+    rows.append(("SHA-256 of the rows", given if X is None else fingerprint(X)))
+    rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
+    rows.append(("SHA-256 of validation errors and weights", result_fingerprint(subject)))
+    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes.runtime.fingerprint)."
+    return TextTable(caption, ("what", "value"), rows)
+
+
+def result_fingerprint(subject: Subject) -> str:
+    """Return the fingerprint of what a second run has to find again."""
+    return fingerprint([subject.classifiers.counted, subject.posterior.weights])
+
+
+def _classes(subject: Subject) -> str:
+    classes = subject.model.classes_
+    if subject.data is None:
+        return names_written(classes.tolist())
+    _, counts = np.unique(subject.data[1], return_counts=True)
+    return names_written(classes.tolist(), [f" ({count} rows)" for count in counts.tolist()])
+
+
+def names_written(names: Sequence[Any], notes: Sequence[str] = ()) -> str:
+    """Return names from the data in a list of bearable length, each with its note.
+
+    Examples
+    --------
+    >>> names_written(["a", "b" * 500], [" (3 rows)", " (4 rows)"])[:20], names_written(range(1000))[-26:]
+    ('a (3 rows), bbbbbbbb', '198, 199, … and 800 others')
+    """
+    shown = [_cut(str(name), _LONGEST_NAME) for name in names[:_MOST_NAMES]]
+    listed = [name + note for name, note in zip(shown, notes or [""] * len(shown), strict=False)]
+    return ", ".join(listed) + (f", … and {len(names) - len(shown)} others" if len(shown) < len(names) else "")
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]} … ({len(text)} characters)"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything that may change a result, and the kind of machine.
+
+    Examples
+    --------
+    >>> list(versions())
+    ['pacbayes', 'Python', 'numpy', 'scipy', 'scikit-learn', 'numba', 'machine']
+    """
+    return {
+        "pacbayes": pacbayes.__version__,
+        "Python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")},
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def version_table(now: datetime | None = None) -> TextTable:
+    """Return versions and date."""
+    rows = [
+        *versions().items(),
+        ("written", (now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")),
+    ]
+    return TextTable("Versions of what wrote this page", ("what", "version"), rows)
