@@ -182,7 +182,7 @@ def test_samples_are_prepared_apart():
     train, validation = classifiers.splits(0)
     parts = {"training": train, "validation": validation, "test": classifiers.splits.test}
     for name, rows in parts.items():
-        mean = classifiers.members.problem.X[rows].mean(axis=0)
+        mean = classifiers.members.task.X[rows].mean(axis=0)
         assert np.abs(mean).max() < 1e-12, name
 
 

@@ -19,12 +19,12 @@ Counts = NDArray[np.int64]
 BITS = 52
 
 
-def whole_parts(weights: FloatArray) -> Counts:
+def integer_weights(weights: FloatArray) -> Counts:
     """Return weights as whole multiples of 2^-52 with the sum 2^52; the largest takes up what rounding leaves.
 
     Examples
     --------
-    >>> parts = whole_parts(np.array([0.3, 0.7, 0.0]))
+    >>> parts = integer_weights(np.array([0.3, 0.7, 0.0]))
     >>> int(parts.sum()) == 2**52, int(parts[2])
     (True, 0)
     """
@@ -69,18 +69,18 @@ def choose_posterior(
     ('kl', 0.025, True, 1.0)
     """
     names = check_distances(distance)
-    level = share_of(check_level(delta), len(names))
+    level = divide_delta(check_level(delta), len(names))
     if level <= 0.0:
         raise ValueError(f"delta must be large enough to be divided among {len(names)} distances, got {delta!r}")
     return min((_exact(risks, m, name, level, prior, constant) for name in names), key=lambda found: found.bound)
 
 
-def share_of(delta: float, number: int) -> float:
+def divide_delta(delta: float, number: int) -> float:
     """Return delta / number, rounded down so that the shares never sum to more than delta.
 
     Examples
     --------
-    >>> share_of(0.05, 1), share_of(0.06, 3) < 0.02
+    >>> divide_delta(0.05, 1), divide_delta(0.06, 3) < 0.02
     (0.05, True)
     """
     return delta if number == 1 else round_down(delta / number)
@@ -90,7 +90,7 @@ def _exact(
     risks: FloatArray, m: int, distance: str, delta: float, prior: FloatArray | None, constant: str
 ) -> Posterior:
     found = optimal_posterior(risks, m, distance=distance, delta=delta, prior=prior, constant=constant)
-    weights = weights_of(whole_parts(found.weights))
+    weights = weights_of(integer_weights(found.weights))
     kept = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
     with usual_float_errors():
         problem = Problem.checked(risks, m, distance, delta, prior, constant)

@@ -13,7 +13,7 @@ from pacbayes.numeric.checks import check_choice, check_level
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CertifyOptions:
     """What the user asked for."""
 
     estimator: str
@@ -80,7 +80,7 @@ class Wanted:
             ) from None
 
 
-def make_model(wanted: Wanted, columns: Columns) -> Any:
+def make_model(wanted: CertifyOptions, columns: Columns) -> Any:
     """Return an unfitted estimator for columns of these types."""
     from pacbayes.estimators.by_name import classifier_by_name
     from pacbayes.estimators.classifier import StochasticClassifier

@@ -34,7 +34,7 @@ def _encoders(model: Any) -> Iterator[Any]:
 
     classifiers = model.classifiers_
     if isinstance(classifiers.members, SharedMembers):
-        yield classifiers.members.problem.prepare.named_transformers_["categories"]
+        yield classifiers.members.task.prepare.named_transformers_["categories"]
         return
     shared = classifiers.splits is not None and classifiers.splits.kind == "shared"
     for i in range(1 if shared else len(classifiers)):

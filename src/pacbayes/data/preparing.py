@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.data.samples import own
+from pacbayes.data.samples import copy_rows
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.numeric.arrays import FloatArray, Rows
 
@@ -48,7 +48,7 @@ def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows
     >>> rows.ravel()
     array([0., 1., 3.])
     """
-    fitted = clone(prepare).fit(own(_safe_indexing(X, train)), y[train])
+    fitted = clone(prepare).fit(copy_rows(_safe_indexing(X, train)), y[train])
     first = apply_prepare(fitted, _safe_indexing(X, train))
     rows = np.full((_num_samples(X), first.shape[1]), np.nan)
     rows[train] = first
@@ -67,7 +67,7 @@ def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows
 
 def apply_prepare(fitted: Any, X: Any) -> FloatArray:
     """Return rows as a fitted transformer prepares them: a dense table of finite numbers."""
-    made: Any = fitted.transform(own(csr_rows(X)))
+    made: Any = fitted.transform(copy_rows(csr_rows(X)))
     rows: FloatArray = check_array(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
     if len(rows) != _num_samples(X):
         raise ValueError(f"prepare must keep every row, got {len(rows)} of {_num_samples(X)}")

@@ -49,7 +49,7 @@ class Samples:
         if self.shared is not None:
             # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own.
             training, (rows, labels) = self.shared
-            return replace(training, X=own(training.X), y=training.y.copy()), (own(rows), labels)
+            return replace(training, X=copy_rows(training.X), y=training.y.copy()), (copy_rows(rows), labels)
         train, validation = self.splits(i)
         return _training(self.X, self.y, self.weights, train), (_safe_indexing(self.X, validation), self.y[validation])
 
@@ -73,7 +73,7 @@ class Samples:
         return _safe_indexing(self.X, train[few_rows(self.y[train])])
 
 
-def own(X: Any) -> Any:
+def copy_rows(X: Any) -> Any:
     """Return a copy of rows of any kind."""
     if isinstance(X, np.ndarray):
         return np.array(X)  # an ordinary array, also where a worker sees a file in memory

@@ -17,7 +17,7 @@ from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.constant import constant_baseline, most_frequent
 from pacbayes.certificates.hold_out import Choice
 from pacbayes.certificates.limits import risks_of
-from pacbayes.certificates.posterior_choice import BITS, Counts, check_distances, choose_posterior, whole_parts
+from pacbayes.certificates.posterior_choice import BITS, Counts, check_distances, choose_posterior, integer_weights
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.data.splits import GROUP, SPLITS
@@ -91,7 +91,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         begun = begun_seed(self.checkpoint) if self.random_state is None else None
         return seed_of(self.random_state) if begun is None else begun
 
-    def _settle(
+    def _certify_trained_set(
         self,
         classifiers: ClassifierSet,
         params: list[dict[str, Any]],
@@ -225,9 +225,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             if voting == "majority":
                 codes = majority(voters, rows, self._parts(), self.classes_.size)
             elif voting == "stochastic":
-                codes = voters.drawn(rows, draw_classifiers(rows, self._parts(), self._key))
+                codes = voters.predict_assigned(rows, draw_classifiers(rows, self._parts(), self._key))
             else:
-                codes = voters.drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
+                codes = voters.predict_assigned(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
         return voters.labels[codes]
 
     def vote_share(self, X: Any) -> FloatArray:
@@ -276,7 +276,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         return self.vote_share(X)
 
     def _parts(self) -> Counts:
-        return whole_parts(self.posterior_.weights)
+        return integer_weights(self.posterior_.weights)
 
     # -- what was found ----------------------------------------------------------------------------------------------
 

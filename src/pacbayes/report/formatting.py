@@ -6,12 +6,12 @@ from decimal import ROUND_FLOOR, Decimal
 from pacbayes.numeric.rounding import format_up
 
 
-def written_up(value: float | None, digits: int = 5) -> str:
+def format_bound(value: float | None, digits: int = 5) -> str:
     """Return a number with so many decimals, rounded up; a dash where there is none.
 
     Examples
     --------
-    >>> written_up(0.123451), written_up(None), written_up(float("inf"))
+    >>> format_bound(0.123451), format_bound(None), format_bound(float("inf"))
     ('0.12346', '–', '∞')
     """
     if value is None:
@@ -19,34 +19,34 @@ def written_up(value: float | None, digits: int = 5) -> str:
     return "∞" if value == math.inf else format_up(value, digits)
 
 
-def percent_written(share: float) -> str:
+def format_percent(share: float) -> str:
     """Return a bound as a percentage with two decimals, rounded up, 100 % at most.
 
     Examples
     --------
-    >>> percent_written(0.086612), percent_written(1.7)
+    >>> format_percent(0.086612), format_percent(1.7)
     ('8.67 %', '100.00 %')
     """
     return f"{Decimal(format_up(min(share, 1.0), 4)).scaleb(2):.2f} %"
 
 
-def written(value: float) -> str:
+def format_number(value: float) -> str:
     """Return a number with four significant digits, as far as it has them.
 
     Examples
     --------
-    >>> written(427.5971), written(0.05), written(float("inf"))
+    >>> format_number(427.5971), format_number(0.05), format_number(float("inf"))
     ('427.6', '0.05', '∞')
     """
     return "∞" if value == math.inf else f"{value:.4g}"
 
 
-def written_down(value: float, digits: int = 10) -> str:
+def format_down(value: float, digits: int = 10) -> str:
     """Return a number with so many decimals, rounded down.
 
     Examples
     --------
-    >>> written_down(0.12345678919)
+    >>> format_down(0.12345678919)
     '0.1234567891'
     """
     if not math.isfinite(value):
@@ -54,12 +54,12 @@ def written_down(value: float, digits: int = 10) -> str:
     return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR))
 
 
-def written_gap(gap: float) -> str:
+def format_gap(gap: float) -> str:
     r"""Return a small number with two digits, rounded up.
 
     Examples
     --------
-    >>> written_gap(1.41e-11), written_gap(0.0), written_gap(9.99e-10)
+    >>> format_gap(1.41e-11), format_gap(0.0), format_gap(9.99e-10)
     ('1.5\xa0×\xa010⁻¹¹', '0', '1.0\xa0×\xa010⁻⁹')
     """
     if gap <= 0.0 or not math.isfinite(gap):

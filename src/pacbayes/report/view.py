@@ -43,7 +43,7 @@ class Tested:
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class ReportView:
     """A fitted model with the numbers that several parts of a report need."""
 
     model: CertifiedClassifier
@@ -52,7 +52,7 @@ class Subject:
     data: tuple[Any, NDArray[Any]] | None
 
     @classmethod
-    def checked(cls, model: Any, test: Any, data: Any) -> "Subject":
+    def checked(cls, model: Any, test: Any, data: Any) -> "ReportView":
         """Check everything, naming what is wrong, and count the test errors."""
         if not isinstance(model, CertifiedClassifier):
             raise TypeError(f"model must be a StochasticSVC or StochasticClassifier, got {type(model).__name__}")

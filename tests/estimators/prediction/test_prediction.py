@@ -9,7 +9,7 @@ from sklearn.base import clone
 from tests.estimators.models import LAMBDAS, fitted, three_classes, two_classes
 
 from pacbayes import StochasticSVC
-from pacbayes.certificates.posterior_choice import BITS, whole_parts
+from pacbayes.certificates.posterior_choice import BITS, integer_weights
 from pacbayes.estimators.prediction.draws import draw_classifiers, draw_key, row_hashes
 from pacbayes.estimators.prediction.voters import majority
 
@@ -100,7 +100,7 @@ def test_predict_proba_exists_for_majority_only():
 
 def test_draws_follow_the_weights_and_different_keys_are_independent():
     X = np.random.default_rng(1).normal(size=(40_000, 3))
-    parts = whole_parts(np.array([0.5, 0.3, 0.0, 0.2]))
+    parts = integer_weights(np.array([0.5, 0.3, 0.0, 0.2]))
     first, second, near = (draw_classifiers(X, parts, draw_key(seed)) for seed in (0, 1, 2))
     for drawn in (first, second, near):
         counts = np.bincount(drawn, minlength=4)
@@ -123,7 +123,7 @@ def test_draws_at_the_edges_of_the_parts(monkeypatch):
 
 def test_a_dependence_between_keys_would_be_seen():
     drawn = draw_classifiers(
-        np.random.default_rng(1).normal(size=(4000, 3)), whole_parts(np.full(3, 1 / 3)), draw_key(0)
+        np.random.default_rng(1).normal(size=(4000, 3)), integer_weights(np.full(3, 1 / 3)), draw_key(0)
     )
     other = np.where(np.random.default_rng(2).random(4000) < 0.1, drawn, np.random.default_rng(3).permutation(drawn))
     assert chi2_contingency(np.histogram2d(drawn, other, bins=3)[0]).pvalue < 1e-4
@@ -173,7 +173,7 @@ def test_a_classifier_is_left_out_only_where_it_cannot_change_the_vote(alpha, n_
     rng = np.random.default_rng(4)
     for size in (1, 2, 3, 64):
         weights = np.full(size, 1 / size) if alpha > 1 else rng.dirichlet(np.full(size, alpha))
-        parts = whole_parts(weights)
+        parts = integer_weights(weights)
         voters = Counted(rng.integers(0, n_classes, (size, 300)), n_classes)
         rows = np.arange(300)[:, None]
         full = Counted(voters.codes, n_classes).votes(rows, np.arange(size), parts)
@@ -188,7 +188,7 @@ def test_a_classifier_is_left_out_only_where_it_cannot_change_the_vote(alpha, n_
 
 
 def test_agreement_is_decided_by_half_of_the_weight():
-    parts = whole_parts(np.full(64, 1 / 64))
+    parts = integer_weights(np.full(64, 1 / 64))
     voters = Counted(np.ones((64, 10), dtype=int), 2)
     majority(voters, np.arange(10)[:, None], parts, 2)
     assert voters.asked.sum(axis=0).max() == 33

@@ -18,7 +18,7 @@ from tests.report.models import (
 
 from pacbayes import optimal_posterior
 from pacbayes.report import report_html
-from pacbayes.report.formatting import percent_written
+from pacbayes.report.formatting import format_percent
 
 CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
@@ -134,7 +134,7 @@ def test_slider_shows_what_python_gives(open_page):
     def compare():
         delta, distance = page.inner_text("#answer-delta"), page.inner_text("#answer-distance")
         found = optimal_posterior(clf.classifiers_.risks, clf.classifiers_.m, distance=distance, delta=float(delta))
-        assert page.inner_text("#answer-bound") == percent_written(found.bound)
+        assert page.inner_text("#answer-bound") == format_percent(found.bound)
         return float(delta), distance, page.inner_text("#answer-bound")
 
     assert compare()[:2] == (0.05, "kl")
@@ -246,6 +246,6 @@ def test_print(open_page, name):
 def test_without_javascript(open_page):
     page = open_page("breast cancer", java_script_enabled=False)
     assert not page.locator("#controls").is_visible()
-    assert page.locator("#answer-bound").inner_text() == percent_written(breast_cancer()[0].certificate_.bound)
+    assert page.locator("#answer-bound").inner_text() == format_percent(breast_cancer()[0].certificate_.bound)
     page.get_by_text("All 60 levels as a table").click()
     assert page.locator("#numbers-what-if tbody tr").count() == 60

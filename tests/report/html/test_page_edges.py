@@ -16,7 +16,7 @@ from pacbayes import StochasticClassifier, StochasticSVC, load, optimal_posterio
 from pacbayes.certificates.certificate import percent_up
 from pacbayes.report import report_html, write_report
 from pacbayes.report.html.svg import Scale, scale_over
-from pacbayes.report.view import Subject
+from pacbayes.report.view import ReportView
 
 
 def test_names_stay_text():
@@ -157,7 +157,7 @@ def test_what_was_fitted_counts_not_what_is_set_later():
 def test_test_rows_are_prepared_once():
     X, y = load_wine(return_X_y=True)
     model = StochasticSVC([0.1, 1.0, 50.0], prepare=StandardScaler(), random_state=0).fit(X, y)
-    tested = Subject.checked(model, (X, y), None).tested
+    tested = ReportView.checked(model, (X, y), None).tested
     np.testing.assert_array_equal(tested.errors, (model.classifiers_.predict(X) != y).sum(axis=1))
 
 

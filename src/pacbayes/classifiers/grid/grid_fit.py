@@ -12,7 +12,7 @@ from pacbayes.classifiers.classifier_set import wrong_rows
 from pacbayes.classifiers.grid.candidates import Candidates
 from pacbayes.classifiers.grid.fit_weights import fit_arguments
 from pacbayes.classifiers.group_errors import count_errors_by_kind
-from pacbayes.data.samples import Samples, own
+from pacbayes.data.samples import Samples, copy_rows
 from pacbayes.runtime.checkpoint import Codec
 from pacbayes.runtime.threads import one_thread
 
@@ -64,7 +64,7 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
             if task.samples.test is None:
                 return Fitted(one, errors, None)
             rows, labels = task.samples.test
-            wrong = wrong_rows(one, own(rows), labels, name)
+            wrong = wrong_rows(one, copy_rows(rows), labels, name)
             return Fitted(one, errors, count_errors_by_kind(wrong, test_kinds, number))
     except MemoryError:  # says something about this machine, not about this classifier
         raise

@@ -13,7 +13,7 @@ from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling, fit_kernel, fit_scaling
 from pacbayes.classifiers.svm.machines import Machines, train_machines
 from pacbayes.classifiers.svm.solver.path import warn_unconverged
-from pacbayes.classifiers.svm.training_task import WIDTH, Problem
+from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
 from pacbayes.data.preparing import apply_prepare
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.runtime.progress import progress
@@ -25,24 +25,24 @@ from pacbayes.runtime.threads import one_thread
 class SharedMembers:
     """Machines that share scaling, kernel and training rows."""
 
-    problem: Problem
+    task: SvmTrainingTask
     scaling: Scaling
     kernel: Kernel
     rows: FloatArray
     machines: Machines
 
     def __len__(self) -> int:
-        return int(self.problem.lambdas.size)
+        return int(self.task.lambdas.size)
 
     def __getitem__(self, i: int) -> Any:
         """Return the i-th machine, behind what prepares its rows where there is such a thing."""
         machine = self.machines.one(i)
-        one = self.problem.classifier(i, self.scaling, self.kernel, machine, self.rows[machine.support])
-        return one if self.problem.prepare is None else make_pipeline(self.problem.prepare, one)
+        one = self.task.classifier(i, self.scaling, self.kernel, machine, self.rows[machine.support])
+        return one if self.task.prepare is None else make_pipeline(self.task.prepare, one)
 
     def numbers(self, X: Any) -> FloatArray:
         """Return new rows as the machines take them."""
-        prepare = self.problem.prepare
+        prepare = self.task.prepare
         new: FloatArray = check_array(X, dtype=np.float64) if prepare is None else apply_prepare(prepare, X)
         if new.shape[1] != self.rows.shape[1]:
             raise ValueError(f"X must have {self.rows.shape[1]} features, got {new.shape[1]}")
@@ -51,16 +51,16 @@ class SharedMembers:
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels every classifier gives the rows of X, shape (H, n)."""
         new = self.numbers(X)
-        labels = np.empty((len(self), len(new)), dtype=self.problem.classes.dtype)
+        labels = np.empty((len(self), len(new)), dtype=self.task.classes.dtype)
         with one_thread(), progress("predictions", len(new)) as advance:
             for block, codes in self._codes(new):
-                labels[:, block] = self.problem.classes[codes]
+                labels[:, block] = self.task.classes[codes]
                 advance(codes.shape[1])
         return labels
 
     def without_data(self) -> "SharedMembers":
         """Return the same machines without the rows that only training and validation needed."""
-        return replace(self, problem=self.problem.with_rows(self.problem.X[:0]))
+        return replace(self, task=self.task.with_rows(self.task.X[:0]))
 
     def errors(
         self, X: FloatArray, codes: NDArray[np.int64], kinds: NDArray[np.int64], number: int
@@ -80,34 +80,32 @@ class SharedMembers:
         return self.machines.predict(kernel_block, len(X), len(self.rows))
 
 
-def train_shared(problem: Problem) -> ClassifierSet:
+def train_shared(task: SvmTrainingTask) -> ClassifierSet:
     """Train all classifiers on one sample and count their errors."""
-    train, validation = problem.splits(0)
-    scaling = fit_scaling(problem.X[train], problem.scale)
-    rows = scaling(problem.X[train])
-    kernel = fit_kernel(rows, problem.kernel, problem.gamma, generator(problem.seed, WIDTH))
-    codes = problem.codes[train]
+    train, validation = task.splits(0)
+    scaling = fit_scaling(task.X[train], task.scale)
+    rows = scaling(task.X[train])
+    kernel = fit_kernel(rows, task.kernel, task.gamma, generator(task.seed, WIDTH))
+    codes = task.codes[train]
 
     def gram(part: NDArray[np.int64]) -> FloatArray:
         return kernel.gram(rows if part.size == len(rows) else rows[part])
 
-    machines = train_machines(gram, codes, problem.lambdas, problem.jobs)
-    members = SharedMembers(problem, scaling, kernel, rows, machines)
+    machines = train_machines(gram, codes, task.lambdas, task.jobs)
+    members = SharedMembers(task, scaling, kernel, rows, machines)
     violation = np.max([path.kkt_violation for path in machines.paths], axis=0)
     converged = np.all([path.converged for path in machines.paths], axis=0)
-    warn_unconverged(problem.lambdas, violation, converged)
-    tested = len(problem.test_codes) > 0
-    number = problem.splits.sizes.size
+    warn_unconverged(task.lambdas, violation, converged)
+    tested = len(task.test_codes) > 0
+    number = task.splits.sizes.size
     return ClassifierSet.from_counts(
-        problem.params([kernel.gamma] * problem.lambdas.size),
-        members.errors(problem.X[validation], problem.codes[validation], problem.splits.kinds(validation), number),
-        problem.splits,
+        task.params([kernel.gamma] * task.lambdas.size),
+        members.errors(task.X[validation], task.codes[validation], task.splits.kinds(validation), number),
+        task.splits,
         members=members,
-        copies=problem.copies,
-        test_counts=members.errors(problem.test_rows, problem.test_codes, problem.test_kinds, number)
-        if tested
-        else None,
-        m_test=problem.m_test,
+        copies=task.copies,
+        test_counts=members.errors(task.test_rows, task.test_codes, task.test_kinds, number) if tested else None,
+        m_test=task.m_test,
         kkt_violation=violation,
         converged=converged,
     )

@@ -15,7 +15,7 @@ from pacbayes.classifiers.svm.kernels.kernel import KERNELS, check_gamma, check_
 from pacbayes.classifiers.svm.shared import train_shared
 from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.classifiers.svm.trained import SVM_CHUNKS
-from pacbayes.classifiers.svm.training_task import Problem
+from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.belonging import belonging, check_duplicates, check_test_groups
 from pacbayes.data.preparing import apply_prepare, check_prepare, fit_prepare
 from pacbayes.data.samples import check_rows
@@ -127,7 +127,7 @@ def svm_set(
     features, labels = check_X_y(X, narrow_labels(y), dtype=np.float64) if prepare is None else check_rows(X, y)
     with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
-        problem = _problem(
+        task = _problem(
             features,
             labels,
             lambdas,
@@ -141,7 +141,7 @@ def svm_set(
             seed,
             n_jobs,
         )
-        _check_memory(problem, max_bytes)
+        _check_memory(task, max_bytes)
         if store is not None:
             choices |= {"split": split, "validation_size": validation_size, "test": test, "stratify": stratify}
             choices |= {"groups": groups, "duplicates": duplicates}
@@ -150,7 +150,7 @@ def svm_set(
             )
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
         with one_thread():
-            return train_shared(problem) if problem.splits.shared is not None else train_independent(problem, store)
+            return train_shared(task) if task.splits.shared is not None else train_independent(task, store)
 
 
 def _problem(
@@ -166,7 +166,7 @@ def _problem(
     duplicates: str,
     seed: int,
     n_jobs: int | None,
-) -> Problem:
+) -> SvmTrainingTask:
     """Divide the data among the classifiers and check that each can be trained."""
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -192,7 +192,7 @@ def _problem(
         choices["prepare"], X = fit_prepare(choices["prepare"], X, labels, train, (validation, splits.test))
     fitted = choices["prepare"]
     test_rows, test_codes = _test_sample(test, X, classes, fitted) if given else (X[splits.test], codes[splits.test])
-    return Problem(
+    return SvmTrainingTask(
         X=X,
         codes=codes,
         classes=classes,
@@ -227,15 +227,15 @@ def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any], prepare: Any) 
     return rows, np.where(classes[places] == labels, places, -1)
 
 
-def _check_memory(problem: Problem, max_bytes: int | None) -> None:
+def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
     """Refuse what will not fit before anything is allocated."""
-    splits, h, k, jobs = problem.splits, problem.lambdas.size, problem.classes.size, problem.jobs
+    splits, h, k, jobs = task.splits, task.lambdas.size, task.classes.size, task.jobs
     n, m = splits.most_rows
     if splits.shared is not None:
-        needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * problem.X.shape[1] + BLOCK_BYTES
+        needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * task.X.shape[1] + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
     else:
-        whole = splits.rest.size**2 if problem.scale is False else 0
+        whole = splits.rest.size**2 if task.scale is False else 0
         needed = 8 * (whole + min(jobs, h) * (n * n + m * n) + h * n)
         what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
         if whole:

@@ -17,7 +17,7 @@ WIDTH = 3
 
 
 @dataclass(frozen=True)
-class Problem:
+class SvmTrainingTask:
     """Data, grid and choices; class numbers instead of labels."""
 
     X: FloatArray
@@ -55,8 +55,8 @@ class Problem:
             for lam, gamma in zip(self.lambdas, gammas, strict=True)
         ]
 
-    def with_rows(self, X: FloatArray) -> "Problem":
-        """Return the problem with other rows in place of the data, for machines that are trained already."""
+    def with_rows(self, X: FloatArray) -> "SvmTrainingTask":
+        """Return the task with other rows in place of the data, for machines that are trained already."""
         return replace(self, X=X, codes=self.codes[:0], test_rows=self.test_rows[:0], test_codes=self.test_codes[:0])
 
     def classifier(

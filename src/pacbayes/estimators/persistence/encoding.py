@@ -15,7 +15,7 @@ from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
-from pacbayes.classifiers.svm.training_task import Problem
+from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import Splits
 from pacbayes.posteriors.posterior import Posterior
 
@@ -32,7 +32,7 @@ _TYPES: tuple[type, ...] = (
     OneMachine,
     Pair,
     Posterior,
-    Problem,
+    SvmTrainingTask,
     SVMPath,
     Scaling,
     SharedMembers,

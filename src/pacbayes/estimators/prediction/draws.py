@@ -33,12 +33,12 @@ def draw_classifiers(X: Any, parts: Counts, key: bytes) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> from pacbayes.certificates.posterior_choice import whole_parts
+    >>> from pacbayes.certificates.posterior_choice import integer_weights
     >>> X = np.random.default_rng(0).normal(size=(1000, 2))
-    >>> drawn = draw_classifiers(X, whole_parts(np.array([0.25, 0.0, 0.75])), draw_key(0))
+    >>> drawn = draw_classifiers(X, integer_weights(np.array([0.25, 0.0, 0.75])), draw_key(0))
     >>> np.bincount(drawn).tolist()
     [249, 0, 751]
-    >>> np.array_equal(draw_classifiers(X[7:9], whole_parts(np.array([0.25, 0.0, 0.75])), draw_key(0)), drawn[7:9])
+    >>> np.array_equal(draw_classifiers(X[7:9], integer_weights(np.array([0.25, 0.0, 0.75])), draw_key(0)), drawn[7:9])
     True
     """
     uniform = row_hashes(X, key) >> np.uint64(64 - BITS)

@@ -27,9 +27,9 @@ class SharedVoters:
     @property
     def labels(self) -> NDArray[Any]:
         """The classes: a machine knows no other labels."""
-        return self.members.problem.classes
+        return self.members.task.classes
 
-    def drawn(self, X: FloatArray, which: Codes) -> Codes:
+    def predict_assigned(self, X: FloatArray, which: Codes) -> Codes:
         """Return the class number that classifier ``which[j]`` gives row j.
 
         The rows are taken in the order of their classifiers: then each classifier's are a slice of the kernel block.

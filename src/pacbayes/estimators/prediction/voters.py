@@ -21,7 +21,7 @@ class Voters(Protocol):
     def labels(self) -> NDArray[Any]:
         """What the numbers stand for: the classes, then whatever else a classifier answered so far."""
 
-    def drawn(self, X: Any, which: Codes) -> Codes:
+    def predict_assigned(self, X: Any, which: Codes) -> Codes:
         """Return the number of the label that classifier ``which[j]`` gives row j."""
 
     def votes(self, X: Any, chosen: Codes, parts: Counts) -> FloatArray:
@@ -44,7 +44,7 @@ class EachVoters:
         """What the numbers stand for: the classes, then whatever else a classifier answered so far."""
         return self._labels
 
-    def drawn(self, X: Any, which: Codes) -> Codes:
+    def predict_assigned(self, X: Any, which: Codes) -> Codes:
         """Return the number of the label that classifier ``which[j]`` gives row j."""
         codes = np.empty(which.size, dtype=np.intp)
         order = np.argsort(which, kind="stable")

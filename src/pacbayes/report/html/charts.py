@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.certificates.certificate import PLURAL
-from pacbayes.certificates.posterior_choice import share_of
+from pacbayes.certificates.posterior_choice import divide_delta
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.comparison import Bar, bars_of
-from pacbayes.report.formatting import written, written_down, written_gap, written_up
+from pacbayes.report.formatting import format_bound, format_down, format_gap, format_number
 from pacbayes.report.html.svg import Canvas, Scale, scale_over
 from pacbayes.report.tables import TextTable
-from pacbayes.report.view import Subject
+from pacbayes.report.view import ReportView
 
 # Pixels; the page shows the narrow one on a telephone, so that letters keep their size.
 _WIDE, _NARROW = 760, 350
@@ -51,17 +51,17 @@ def _percents(scale: Scale, most: int) -> dict[float, str]:
     return {tick: f"{100 * tick:.10g} %" for tick in scale.ticks(most)}
 
 
-def risks_figure(subject: Subject) -> Figure:
+def risks_figure(view: ReportView) -> Figure:
     """Return the posterior above the risks of the classifiers."""
-    places, risks, weights = subject.places, subject.classifiers.risks, subject.posterior.weights
-    shown = _shown(subject)
-    tested = subject.tested.risks if subject.tested is not None else subject.classifiers.test_risks
-    bound = subject.model.certificates_["stochastic"].bound
-    axis = "regularisation parameter λ" if subject.is_path else "rank of the classifier by its risk"
+    places, risks, weights = view.places, view.classifiers.risks, view.posterior.weights
+    shown = _shown(view)
+    tested = view.tested.risks if view.tested is not None else view.classifiers.test_risks
+    bound = view.model.certificates_["stochastic"].bound
+    axis = "regularisation parameter λ" if view.is_path else "rank of the classifier by its risk"
 
     def draw(canvas: Canvas, width: int) -> None:
         ticks = 7 if width == _WIDE else 4
-        x = scale_over(places[shown].tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=subject.is_path)
+        x = scale_over(places[shown].tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=view.is_path)
         weight = Scale(0.0, float(weights.max()), 120.0, 26.0)
         canvas.y_axis(weight, _LEFT, width - _RIGHT, _percents(weight, 4), "posterior weight")
         canvas.stems([(x(places[i]), weight(weights[i])) for i in shown], 120.0, "weight")
@@ -77,29 +77,30 @@ def risks_figure(subject: Subject) -> Figure:
             for point in points if len(points) <= _MARKED else []:
                 canvas.dot(*point, 2.5, kind)
         canvas.line(_LEFT, 370.0, width - _RIGHT, 370.0, "axis")
-        canvas.x_axis(x, 370.0, {tick: f"{tick:g}" for tick in _whole(x, ticks, subject.is_path)}, axis)
+        canvas.x_axis(x, 370.0, {tick: f"{tick:g}" for tick in _whole(x, ticks, view.is_path)}, axis)
 
     sample = (
         ""
         if shown.size == weights.size
         else (f" Of {weights.size} classifiers {shown.size} are drawn: the heaviest, and others evenly spread.")
     )
-    counted = PLURAL[subject.classifiers.unit]
-    legend = [("weight", "posterior weight"), ("risk", f"errors on {subject.classifiers.m} validation {counted}")]
+    counted = PLURAL[view.classifiers.unit]
+    legend = [("weight", "posterior weight"), ("risk", f"errors on {view.classifiers.m} validation {counted}")]
     if tested is not None:
-        rows = subject.tested.rows if subject.tested is not None else subject.classifiers.m_test
+        rows = view.tested.rows if view.tested is not None else view.classifiers.m_test
         legend.append(("test", f"errors on {rows} test rows"))
     legend.append(("bound", "bound of the stochastic classifier"))
     heaviest = int(np.argmax(weights))
     description = (
-        f"Above, the posterior weight of {weights.size} classifiers; the largest is {written(weights[heaviest])}, at "
-        f"{written(places[heaviest])}. Below, their shares of validation errors, from {written_up(float(risks.min()))} "
-        f"to {written_up(float(risks.max()))}, and the bound of the stochastic classifier, {written_up(bound)}."
+        f"Above, the posterior weight of {weights.size} classifiers; the largest is "
+        f"{format_number(weights[heaviest])}, at {format_number(places[heaviest])}. Below, their shares of validation "
+        f"errors, from {format_bound(float(risks.min()))} to {format_bound(float(risks.max()))}, and the bound of the "
+        f"stochastic classifier, {format_bound(bound)}."
     )
     title = "Where the weight is, and how often each classifier errs"
     drawings = _drawn("risks", title, description, 412, draw)
     caption = f"Above the weight of each classifier, below its errors; both against the {axis}.{sample}"
-    return Figure("risks", title, caption, tuple(legend), drawings, _risks_table(subject, shown, tested))
+    return Figure("risks", title, caption, tuple(legend), drawings, _risks_table(view, shown, tested))
 
 
 def _whole(x: Scale, most: int, is_path: bool) -> list[float]:
@@ -107,37 +108,37 @@ def _whole(x: Scale, most: int, is_path: bool) -> list[float]:
     return [tick for tick in x.ticks(most) if is_path or tick == round(tick)]
 
 
-def _shown(subject: Subject) -> NDArray[np.intp]:
+def _shown(view: ReportView) -> NDArray[np.intp]:
     """Return the classifiers to draw, in the order of the axis."""
-    order = np.argsort(subject.places, kind="stable")
+    order = np.argsort(view.places, kind="stable")
     if order.size <= _DRAWN:
         return order
     spread = np.linspace(0, order.size - 1, _DRAWN // 2).astype(np.intp)
-    heavy = np.argsort(-subject.posterior.weights[order], kind="stable")[: _DRAWN // 2]
+    heavy = np.argsort(-view.posterior.weights[order], kind="stable")[: _DRAWN // 2]
     return order[np.union1d(spread, heavy)]
 
 
-def _risks_table(subject: Subject, shown: NDArray[np.intp], tested: NDArray[np.float64] | None) -> TextTable:
-    head = ("λ" if subject.is_path else "rank", "classifier", "validation risk", "posterior weight")
+def _risks_table(view: ReportView, shown: NDArray[np.intp], tested: NDArray[np.float64] | None) -> TextTable:
+    head = ("λ" if view.is_path else "rank", "classifier", "validation risk", "posterior weight")
     rows = [
         (
-            written(subject.places[i]) if subject.is_path else f"{subject.places[i]:.0f}",
+            format_number(view.places[i]) if view.is_path else f"{view.places[i]:.0f}",
             str(i),
-            written_up(float(subject.classifiers.risks[i])),
-            written(subject.posterior.weights[i]),
-            *(() if tested is None else (written_up(float(tested[i])),)),
+            format_bound(float(view.classifiers.risks[i])),
+            format_number(view.posterior.weights[i]),
+            *(() if tested is None else (format_bound(float(tested[i])),)),
         )
         for i in shown.tolist()
     ]
     return TextTable("Risk and weight of each classifier", head if tested is None else (*head, "test error"), rows)
 
 
-def bounds_figure(subject: Subject) -> Figure:
+def bounds_figure(view: ReportView) -> Figure:
     """Return the bounds of all distances, and what other methods guarantee, as bars."""
-    bars = bars_of(subject)
+    bars = bars_of(view)
     row, top = 38, 10
 
-    grouped = subject.certificate.unit == "group"
+    grouped = view.certificate.unit == "group"
     axis = "mean share of errors in new groups" if grouped else "share of errors on new examples"
 
     def draw(canvas: Canvas, width: int) -> None:
@@ -162,19 +163,20 @@ def bounds_figure(subject: Subject) -> Figure:
     said = "; ".join(f"{bar.label}: {_bar_value(bar)}" for bar in bars)
     title = "The five bounds, and what other methods guarantee"
     caption = (
-        f"Every bar is a guarantee at δ = {subject.level!r} that holds alone; the inner part of the bar is the share "
+        f"Every bar is a guarantee at δ = {view.level!r} that holds alone; the inner part of the bar is the share "
         "of validation errors it starts from, but for the majority vote: there it is the share of the vote's own "
         "errors, while the bound is twice the stochastic classifier's. Choosing the smallest after looking is not "
         "covered."
     )
-    if len(subject.fixed_distances) > 1:
+    if len(view.fixed_distances) > 1:
         caption += (
-            f" The certificate chose among {len(subject.fixed_distances)} distances at a share of δ each, which makes "
+            f" The certificate chose among {len(view.fixed_distances)} distances at a share of δ each, which makes "
             "that choice part of the guarantee; the bars of single distances are at the whole δ."
         )
     legend = (("bar-own", "the certificate of this model"), ("bar", "bound"), ("bar-risk", "validation risk"))
     rows = [
-        (bar.label, written_up(bar.bound), written_up(bar.empirical_risk), written_up(bar.kl), bar.note) for bar in bars
+        (bar.label, format_bound(bar.bound), format_bound(bar.empirical_risk), format_bound(bar.kl), bar.note)
+        for bar in bars
     ]
     table = TextTable("Bounds", ("guarantee", "bound", "validation risk", "divergence K", "what it is"), rows)
     drawings = _drawn("bounds", title, said, top + row * len(bars) + 46, draw)
@@ -185,18 +187,18 @@ def _bar_value(bar: Bar) -> str:
     return "not available" if bar.bound is None else bar.percent
 
 
-def gibbs_figure(subject: Subject) -> Figure:
+def gibbs_figure(view: ReportView) -> Figure:
     """Return the bound along the curve of Gibbs posteriors, with the certified minimum."""
-    best, m = subject.posterior, subject.classifiers.m
+    best, m = view.posterior, view.classifiers.m
     assert best.beta is not None
     finite = best.beta if 0.0 < best.beta < np.inf else 1.0
     grid = np.geomspace(min(0.1, finite / 10.0), max(100.0 * m, 10.0 * finite), _CURVE_POINTS)
     # The digits the table shows, so that its bounds are those of the temperatures beside them.
     betas = np.array([float(f"{beta:.4g}") for beta in grid])
-    level = share_of(subject.level, len(subject.fixed_distances))
+    level = divide_delta(view.level, len(view.fixed_distances))
     values = {}
-    for name in subject.fixed_distances:
-        problem = Problem.checked(subject.classifiers.risks, m, name, level, subject.prior, best.constant)
+    for name in view.fixed_distances:
+        problem = Problem.checked(view.classifiers.risks, m, name, level, view.prior, best.constant)
         points = [problem.weights(problem.curve.at(float(beta))) for beta in betas]
         values[name] = [problem.evaluate(weights) for weights in points]
 
@@ -218,7 +220,7 @@ def gibbs_figure(subject: Subject) -> Figure:
             )
         canvas.dot(x(min(max(best.beta or 0.0, x.low), x.high)), y(best.bound), 5, "minimum")
 
-    where = f"β = {written(best.beta)}, B = {written_up(best.bound, 6)}"
+    where = f"β = {format_number(best.beta)}, B = {format_bound(best.bound, 6)}"
     description = f"The bound B against the inverse temperature β, with its certified minimum at {where}."
     legend = [(f"curve curve-{number % 5}", name) for number, name in enumerate(values)]
     legend.append(("minimum", f"certified minimum: {where}"))
@@ -226,14 +228,14 @@ def gibbs_figure(subject: Subject) -> Figure:
         "The bound along the curve",
         ("distance", "β", "validation risk L", "divergence K", "bound B"),
         [
-            (name, written(beta), written_up(value.risk), written_up(value.kl), written_up(value.bound))
+            (name, format_number(beta), format_bound(value.risk), format_bound(value.kl), format_bound(value.bound))
             for name, curve in values.items()
             for beta, value in zip(betas.tolist(), curve, strict=True)
         ],
     )
     title = "The certified minimum"
     drawings = _drawn("gibbs", title, description, 292, draw)
-    return Figure("gibbs", title, _gibbs_caption(subject), tuple(legend), drawings, table)
+    return Figure("gibbs", title, _gibbs_caption(view), tuple(legend), drawings, table)
 
 
 def _roomy(low: float, high: float, top: float) -> tuple[float, float]:
@@ -242,13 +244,13 @@ def _roomy(low: float, high: float, top: float) -> tuple[float, float]:
     return max(low - room, 0.0), min(high + room, top)
 
 
-def _gibbs_caption(subject: Subject) -> str:
-    best = subject.posterior
+def _gibbs_caption(view: ReportView) -> str:
+    best = view.posterior
     assert best.beta is not None
     ends = {0.0: "at the left end, the prior itself", np.inf: "at the right end: only those of least risk have weight"}
-    place = ends.get(best.beta, f"at β = {written(best.beta)}")
+    place = ends.get(best.beta, f"at β = {format_number(best.beta)}")
     return (
         "Every optimal posterior lies on one curve: weights p·exp(−β·risk), from the prior (β = 0) to the classifiers "
         f"of least risk (β = ∞). The minimum is {place}. No posterior whatever, on this curve or off it, has a bound "
-        f"below {written_down(best.lower_bound)}: the gap to this one is at most {written_gap(best.gap)}."
+        f"below {format_down(best.lower_bound)}: the gap to this one is at most {format_gap(best.gap)}."
     )

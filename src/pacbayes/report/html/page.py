@@ -15,7 +15,7 @@ from pacbayes.report.html.charts import bounds_figure, gibbs_figure, risks_figur
 from pacbayes.report.html.fact_tables import certificate_table, data_table, heavy_table, parameter_table, version_table
 from pacbayes.report.html.what_if import what_if
 from pacbayes.report.html.words import guarantee
-from pacbayes.report.view import Subject
+from pacbayes.report.view import ReportView
 from pacbayes.runtime.file_write import check_can_write, write_file
 
 # Control characters, halves of pairs, and what is no character.
@@ -99,7 +99,7 @@ def report_html(
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}")
     template = _template()
-    subject = Subject.checked(model, test, data)
+    view = ReportView.checked(model, test, data)
     script = _file("report.js")
     # The hash of a script is that of the characters between its tags.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -109,15 +109,13 @@ def report_html(
         script=script,
         script_hash=f"sha256-{digest}",
         notes=list(notes),
-        guarantee=guarantee(subject),
-        subject=subject,
-        figures={
-            figure.ident: figure for figure in (risks_figure(subject), bounds_figure(subject), gibbs_figure(subject))
-        },
-        what_if=what_if(subject),
-        heavy=heavy_table(subject),
-        certificates=certificate_table(subject),
-        facts=[data_table(subject), parameter_table(subject), version_table()],
+        guarantee=guarantee(view),
+        view=view,
+        figures={figure.ident: figure for figure in (risks_figure(view), bounds_figure(view), gibbs_figure(view))},
+        what_if=what_if(view),
+        heavy=heavy_table(view),
+        certificates=certificate_table(view),
+        facts=[data_table(view), parameter_table(view), version_table()],
     )
     return page
 

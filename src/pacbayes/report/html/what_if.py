@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from pacbayes.certificates.certificate import confidence
-from pacbayes.report.formatting import percent_written
+from pacbayes.report.formatting import format_percent
 from pacbayes.report.tables import TextTable
-from pacbayes.report.view import Subject
+from pacbayes.report.view import ReportView
 
 N_DELTAS = 60
 # Where the slider ends, unless the model's own level lies beyond.
@@ -48,23 +48,23 @@ class WhatIf:
             "deltas": [repr(delta) for delta in self.deltas],
             "confidences": [confidence(delta) for delta in self.deltas],
             "distances": list(self.distances),
-            "bounds": [[percent_written(value) for value in row] for row in self.bounds],
+            "bounds": [[format_percent(value) for value in row] for row in self.bounds],
         }
 
     @property
     def table(self) -> TextTable:
         """All of it as a table."""
         rows = [
-            (repr(delta), confidence(delta), *(percent_written(value) for value in row))
+            (repr(delta), confidence(delta), *(format_percent(value) for value in row))
             for delta, row in zip(self.deltas, self.bounds, strict=True)
         ]
         head = ("δ", "with probability at least", *self.distances)
         return TextTable("Bound of the stochastic classifier for every delta and distance", head, rows)
 
 
-def what_if(subject: Subject) -> WhatIf:
+def what_if(view: ReportView) -> WhatIf:
     """Compute the bound for 60 levels and every distance."""
-    deltas, distances = deltas_around(subject.level), subject.distances
-    bounds = [[subject.best_posterior(distance, delta).bound for distance in distances] for delta in deltas]
-    start = deltas.index(subject.level), distances.index(subject.posterior.distance)
+    deltas, distances = deltas_around(view.level), view.distances
+    bounds = [[view.best_posterior(distance, delta).bound for distance in distances] for delta in deltas]
+    start = deltas.index(view.level), distances.index(view.posterior.distance)
     return WhatIf(deltas, distances, bounds, start)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pacbayes.certificates.certificate import OF_NEW, Certificate, confidence, failure, percent_down, percent_up
 from pacbayes.report.comparison import compared
-from pacbayes.report.view import Subject
+from pacbayes.report.view import ReportView
 
 # What the share of errors is, by what was counted.
 _LONG_RUN = {
@@ -49,17 +49,17 @@ class Guarantee:
     breaks: list[tuple[str, str]]
 
 
-def guarantee(subject: Subject) -> Guarantee:
+def guarantee(view: ReportView) -> Guarantee:
     """Return the words for a model's certificate."""
-    certificate = subject.certificate
+    certificate = view.certificate
     return Guarantee(
         headline=certificate.headline,
         sentence=str(certificate),
-        meaning=[("Who", _who(subject)), *_meaning(subject)],
-        compared=compared(subject),
-        observed=_observed(subject),
+        meaning=[("Who", _who(view)), *_meaning(view)],
+        compared=compared(view),
+        observed=_observed(view),
         assumptions=certificate.assumptions,
-        breaks=_breaks(subject),
+        breaks=_breaks(view),
     )
 
 
@@ -67,15 +67,15 @@ def _is_useless(certificate: Certificate) -> bool:
     return percent_up(certificate.bound) == percent_up(1.0)
 
 
-def _who(subject: Subject) -> str:
-    number = len(subject.classifiers)
+def _who(view: ReportView) -> str:
+    number = len(view.classifiers)
     classifiers = "the one classifier" if number == 1 else f"one of {number} classifiers"
-    if subject.voting == "best":
+    if view.voting == "best":
         return (
-            f"The best single classifier is number {subject.model.best_index_} of {number}; it alone answers. It was "
+            f"The best single classifier is number {view.model.best_index_} of {number}; it alone answers. It was "
             "chosen on the validation rows, and the guarantee accounts for that choice."
         )
-    if subject.voting == "majority":
+    if view.voting == "majority":
         return (
             f"The majority vote: all {number} classifiers answer, each with the weight shown below, and the class with "
             "the most weight behind it wins."
@@ -86,8 +86,8 @@ def _who(subject: Subject) -> str:
     )
 
 
-def _meaning(subject: Subject) -> list[tuple[str, str]]:
-    certificate = subject.certificate
+def _meaning(view: ReportView) -> list[tuple[str, str]]:
+    certificate = view.certificate
     sure = (
         f"With probability at least {confidence(certificate.delta)} over the sample",
         "Repeat everything with other samples of the same kind: for at most "
@@ -117,8 +117,8 @@ def _meaning(subject: Subject) -> list[tuple[str, str]]:
     return [sure, share, least]
 
 
-def _observed(subject: Subject) -> str:
-    tested = subject.tested
+def _observed(view: ReportView) -> str:
+    tested = view.tested
     if tested is None:
         return ""
     return (
@@ -127,10 +127,10 @@ def _observed(subject: Subject) -> str:
     )
 
 
-def _breaks(subject: Subject) -> list[tuple[str, str]]:
-    own = "the rows that later counted errors" if subject.is_shared else "rows that counted its own errors"
+def _breaks(view: ReportView) -> list[tuple[str, str]]:
+    own = "the rows that later counted errors" if view.is_shared else "rows that counted its own errors"
     return [
-        (*_NOT_DRAWN.get(subject.certificate.unit, _NOT_DRAWN["example"]),),
+        (*_NOT_DRAWN.get(view.certificate.unit, _NOT_DRAWN["example"]),),
         (
             "A classifier learned from validation rows.",
             f"The guarantee counts on no classifier having seen {own}. Scaling, filling gaps, choosing columns or "
@@ -152,7 +152,7 @@ def _breaks(subject: Subject) -> list[tuple[str, str]]:
         ),
         (
             "Bad luck.",
-            f"Even with all of this in order, for at most {failure(subject.certificate.delta)} of samples the "
+            f"Even with all of this in order, for at most {failure(view.certificate.delta)} of samples the "
             "statement is false.",
         ),
     ]

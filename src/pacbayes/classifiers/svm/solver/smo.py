@@ -2,7 +2,7 @@ r"""The compiled part of the support vector machine path: sequential minimal opt
 
 Importing this module imports numba; `svm_path` does so when it is first called.
 
-The dual problem is solved in :math:`s_i = y_i \alpha_i / C`, which lies in [lower, upper] = [0, 1] for positive and
+The dual task is solved in :math:`s_i = y_i \alpha_i / C`, which lies in [lower, upper] = [0, 1] for positive and
 [-1, 0] for negative labels.  In these variables the solution for one `C` is the starting point for the next as it
 stands: what was at its bound is exactly at its new bound, and :math:`K s` needs no update.  With :math:`v = y - C K s`,
 a solution is optimal when the largest `v` among variables that can grow does not exceed the smallest among those that
