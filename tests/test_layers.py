@@ -175,3 +175,27 @@ def test_modules_import_each_other_in_one_direction():
     TopologicalSorter(graph).prepare()
     with pytest.raises(CycleError):
         TopologicalSorter(graph | {"pacbayes.numeric.rounding": {"pacbayes.bounds.binary_kl"}}).prepare()
+
+
+def test_the_page_lists_every_module_in_its_room():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rooms = page[page.index("<!-- rooms: begin -->") : page.index("<!-- rooms: end -->")]
+    sections = dict(re.findall(r"^## (\w+)/\n(.*?)(?=^## |\Z)", rooms, flags=re.MULTILINE | re.DOTALL))
+    assert tuple(sections) == ORDER
+    listed = {folder: re.findall(r"\b(\w+)\.py\b", text) for folder, text in sections.items()}
+    there = {folder: [] for folder in ORDER}
+    for name, path in modules().items():
+        if path.stem != "__init__":
+            there[name.split(".")[1]].append(path.stem)
+    assert {folder: sorted(names) for folder, names in listed.items()} == {
+        folder: sorted(names) for folder, names in there.items()
+    }
+
+
+def test_no_room_is_crowded():
+    """About a dozen modules is what a newcomer takes in; a folder with more is asking to become two."""
+    counts = {}
+    for path in modules().values():
+        if path.stem != "__init__":
+            counts[path.parent.relative_to(PACKAGE)] = counts.get(path.parent.relative_to(PACKAGE), 0) + 1
+    assert {str(room): number for room, number in counts.items() if number > 14} == {}
