@@ -50,7 +50,7 @@ class Baseline:
     def seen(self) -> str:
         """The share of validation errors in brackets, as it stands behind the bound."""
         of = "the rows of a validation group, on average" if self.unit == "group" else "the validation rows"
-        return "" if self.empirical_risk is None else f" ({share_written(self.empirical_risk)} of {of})"
+        return "" if self.empirical_risk is None else f" ({format_share(self.empirical_risk)} of {of})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,12 +231,12 @@ def percent_down(share: float) -> str:
     return _percent(share, ROUND_FLOOR)
 
 
-def share_written(share: float) -> str:
+def format_share(share: float) -> str:
     """Return an observed share as a percentage with one decimal, rounded to the nearest.
 
     Examples
     --------
-    >>> share_written(0.0866), share_written(0.006)
+    >>> format_share(0.0866), format_share(0.006)
     ('8.7 %', '0.6 %')
     """
     return f"{100.0 * share:.1f} %"

@@ -29,18 +29,18 @@ class Bar:
 def bars_of(view: ReportView) -> list[Bar]:
     """Return the bound of each distance alone, the choice among several, the vote, the best one and the baselines."""
     certificates = view.model.certificates_
-    single = len(view.fixed_distances) == 1
+    single = len(view.chosen_among) == 1
     bars = []
     for distance in view.distances:
         own = single and distance == view.posterior.distance
-        found = view.best_posterior(distance, view.level)
+        found = view.best_posterior(distance, view.delta)
         note = "stochastic classifier, with the posterior that is best for this distance"
         label = f"stochastic classifier, {distance}"
         mine = own and view.voting == "stochastic"
         bars.append(Bar(label, found.bound, found.empirical_risk, found.kl, note, mine))
     if not single:
         chosen = certificates["stochastic"]
-        number = len(view.fixed_distances)
+        number = len(view.chosen_among)
         label = f"stochastic classifier, best of {number} distances"
         mine = view.voting == "stochastic"
         note = f"the smallest of {number} bounds, each at δ/{number}: {chosen.distance}"
@@ -48,7 +48,7 @@ def bars_of(view: ReportView) -> list[Bar]:
     vote, best = certificates["majority"], certificates["best"]
     mine = view.voting == "majority"
     note = f"{vote.theorem} The validation errors are the vote's own; the bound is not computed from them."
-    bars.append(Bar("majority vote", vote.bound, view.vote_risk, vote.kl, note, mine))
+    bars.append(Bar("majority vote", vote.bound, view.model.vote_risk_, vote.kl, note, mine))
     bars.append(
         Bar(
             "best single classifier (Occam)",

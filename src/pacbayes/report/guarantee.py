@@ -118,11 +118,12 @@ def _meaning(view: ReportView) -> list[tuple[str, str]]:
 
 
 def _observed(view: ReportView) -> str:
-    tested = view.tested
-    if tested is None:
+    observed = view.observed
+    if observed is None:
         return ""
+    errors = observed.errors[view.voting]
     return (
-        f"On {tested.rows} test rows it erred {tested.of_model} times ({percent_up(tested.of_model / tested.rows)}). "
+        f"On {observed.rows} test rows it erred {errors} times ({percent_up(errors / observed.rows)}). "
         "That is one observation and no part of the guarantee."
     )
 
