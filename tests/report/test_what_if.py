@@ -54,8 +54,11 @@ def test_any_risks(m, data):
 
 
 def test_where_the_best_posterior_jumps():
-    """One classifier in a million of risk 0, the others of 0.2: kl has two minima, and leaps between them."""
-    assert compare(view_of([0.0, 0.2], 60, np.array([1e-6, 1.0 - 1e-6]))) < 1e-3
+    """A prior weight of 1e-12 on risk 0: at one level of the slider the whole posterior leaps there from risk 0.3."""
+    view = view_of([0.0, 0.3], 40, np.array([1e-12, 1.0 - 1e-12]))
+    risks = [view.best_posterior("kl", delta).empirical_risk for delta in deltas_around(0.05)]
+    assert np.abs(np.diff(risks)).max() > 0.29
+    assert compare(view) < 1e-3
 
 
 def test_few_searches(monkeypatch):

@@ -20,10 +20,9 @@ class Bar:
     own: bool = False
 
     @property
-    def percent(self) -> str:
-        """The bound as a percentage, rounded up."""
-        assert self.bound is not None
-        return percent_up(min(self.bound, 1.0))
+    def value(self) -> str:
+        """The bound as a percentage, rounded up, in words where there is none."""
+        return "not available" if self.bound is None else percent_up(min(self.bound, 1.0))
 
 
 def bars_of(view: ReportView) -> list[Bar]:

@@ -1,6 +1,6 @@
 """The charts of a report, each drawn twice, wide and narrow, with the numbers behind it as a table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pacbayes.certificates.certificate import PLURAL
 from pacbayes.certificates.posterior_choice import divide_delta
 from pacbayes.posteriors.problem import Problem
-from pacbayes.report.comparison import Bar, bars_of
+from pacbayes.report.comparison import Bar
 from pacbayes.report.formatting import format_bound, format_down, format_gap, format_number
 from pacbayes.report.html.svg import Canvas, Scale, scale_over
 from pacbayes.report.tables import TextTable
@@ -133,9 +133,8 @@ def _risks_table(view: ReportView, shown: NDArray[np.intp], tested: NDArray[np.f
     return TextTable("Risk and weight of each classifier", head if tested is None else (*head, "test error"), rows)
 
 
-def bounds_chart(view: ReportView) -> Chart:
+def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
     """Return the bounds of all distances, and what other methods guarantee, as bars."""
-    bars = bars_of(view)
     row, top = 38, 10
 
     grouped = view.certificate.unit == "group"
@@ -157,10 +156,10 @@ def bounds_chart(view: ReportView) -> Chart:
             canvas.rectangle(_BAR_LEFT, y + 17, end - _BAR_LEFT, 14, "bar-own" if bar.own else "bar")
             if bar.empirical_risk is not None:
                 canvas.rectangle(_BAR_LEFT, y + 17, share(bar.empirical_risk) - _BAR_LEFT, 14, "bar-risk")
-            canvas.text(end + 6, y + 29, _bar_value(bar), "label strong" if bar.own else "label")
+            canvas.text(end + 6, y + 29, bar.value, "label strong" if bar.own else "label")
         canvas.x_axis(share, foot + 4, _percents(share, 6 if width == _WIDE else 4), axis)
 
-    said = "; ".join(f"{bar.label}: {_bar_value(bar)}" for bar in bars)
+    said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
     title = "The five bounds, and what other methods guarantee"
     caption = (
         f"Every bar is a guarantee at δ = {view.delta!r} that holds alone; the inner part of the bar is the share "
@@ -181,10 +180,6 @@ def bounds_chart(view: ReportView) -> Chart:
     table = TextTable("Bounds", ("guarantee", "bound", "validation risk", "divergence K", "what it is"), rows)
     drawings = _drawn("bounds", title, said, top + row * len(bars) + 46, draw)
     return Chart("bounds", title, caption, legend, drawings, table)
-
-
-def _bar_value(bar: Bar) -> str:
-    return "not available" if bar.bound is None else bar.percent
 
 
 def gibbs_chart(view: ReportView) -> Chart:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.report.comparison import bars_of
 from pacbayes.report.guarantee import guarantee
 from pacbayes.report.html.charts import bounds_chart, gibbs_chart, risks_chart
 from pacbayes.report.record import data_table, parameter_table, version_table
@@ -110,14 +111,17 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
     script = _file("report.js")
     # The hash of a script is that of the characters between its tags.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    slider, bars = what_if(view), bars_of(view)
     said = {
         "guarantee": guarantee(view),
-        "what_if": what_if(view),
+        "what_if": slider,
+        "looked_up": slider.looked_up,
+        "levels": slider.table,
         "weights": weight_table(view, most=_MOST_WEIGHTS),
         "certificates": certificate_table(view, full=True).transposed,
         "record": [data_table(view), parameter_table(view), version_table()],
     }
-    charts = {chart.ident: chart for chart in (risks_chart(view), bounds_chart(view), gibbs_chart(view))}
+    charts = {chart.ident: chart for chart in (risks_chart(view), bounds_chart(view, bars), gibbs_chart(view))}
     page: str = _template().render(
         title=title,
         style=_file("report.css"),
