@@ -98,9 +98,9 @@ def tandem_risk(weights: FloatArray, errors: BoolArray, total: float) -> float:
     >>> round(tandem_risk(np.array([0.5, 0.5]), errors, 1.0), 12)
     0.375
     """
-    H, m = errors.shape
+    m = int(errors.shape[1])
     squares, some = [], False
-    step = max(1, _BLOCK // H)
+    step = max(1, _BLOCK // weights.size)
     for start in range(0, m, step):
         erring = weights @ errors[:, start : start + step].astype(np.float64)
         some = some or bool(erring.any())

@@ -37,7 +37,7 @@ _GOAL = 0.45
 _FAR = 16.0
 # Steps of kappa to where the bound says it should be, before the first vertex is looked at.
 _FIXED_POINT_STEPS = 8
-# Lines closer than this prove nothing that rounding does not spoil.
+# Lines closer than this part of kappa prove nothing that rounding does not spoil.
 _CLOSE = 1e-10
 
 
@@ -49,7 +49,7 @@ class Line(NamedTuple):
 
 
 class Vertex(NamedTuple):
-    """Where two lines meet: limits of T and K there, and f at the lower ones, rounded down."""
+    """Where two lines meet: limits of T there, and f, rounded down."""
 
     tandem_low: float
     tandem_high: float
@@ -131,7 +131,7 @@ class TandemSearch:
         candidate = self._best
         for _ in range(_FIXED_POINT_STEPS):
             kappa = candidate.next_kappa
-            if not 0.0 < kappa < math.inf or kappa in self._starts:
+            if not self._is_new(kappa):
                 return
             candidate = self._draw(kappa, tol)
             if abs(candidate.next_kappa - kappa) < 0.01 * kappa:
@@ -173,30 +173,39 @@ class TandemSearch:
         return known
 
     def _meet(self, a: Line, b: Line) -> Vertex:
+        """Return where two lines meet: on the second, between two points that rounding cannot tell apart."""
         if a.kappa == math.inf:
-            kl_low = kl_high = 0.0
+            ends: tuple[float, ...] = (0.0,)
         else:
             error = 2 * EPS * (abs(a.height) + abs(b.height))
-            kl_low, kl_high = ((a.height - b.height + e) / (a.kappa - b.kappa) for e in (-error, error))
-            kl_low, kl_high = kl_low - 4 * EPS * abs(kl_low), kl_high + 4 * EPS * abs(kl_high)
-        margin = 4 * EPS * (abs(b.height) + b.kappa * max(abs(kl_low), abs(kl_high)))
-        low, high = b.height - b.kappa * kl_high - margin, b.height - b.kappa * kl_low + margin
-        # The root is rounded up, by less than this is rounded down.
-        value = round_down(tandem_bound(self.function, min(max(low, 0.0), 1.0), max(kl_low, 0.0)), 64)
-        return Vertex(low, high, value)
+            low, high = ((a.height - b.height + e) / (a.kappa - b.kappa) for e in (-error, error))
+            ends = (low - 4 * EPS * abs(low), high + 4 * EPS * abs(high))
+        margin = 4 * EPS * (abs(b.height) + b.kappa * max(map(abs, ends)))
+        tandem = [b.height - b.kappa * kl for kl in ends]
+        # f is concave on the piece between the ends, too: it is not below the lower of the two.
+        value = min(self._value_below(T - margin, kl) for T, kl in zip(tandem, ends, strict=True))
+        return Vertex(min(tandem) - margin, max(tandem) + margin, value)
+
+    def _value_below(self, tandem: float, kl: float) -> float:
+        """f, rounded down instead of up."""
+        return round_down(tandem_bound(self.function, min(max(tandem, 0.0), 1.0), max(kl, 0.0)), 64)
 
     def _between(self, a: Line, b: Line, missing: float, tol: float) -> float | None:
         """Return where to draw the next line, between two whose vertex is lower than the best bound by `missing`."""
         high, low, best = a.kappa, b.kappa, self._best.kappa
-        if low > high * (1.0 - _CLOSE):
-            return None
         part = min(max(math.sqrt(_GOAL * tol / missing), 1.0 / _FAR), 0.5)
         if low == 0.0 and high == math.inf:
-            return 1.0
-        if high == math.inf:
-            return low / part
-        if low == 0.0:
-            return high * part
-        if best in (low, high):
-            return best + ((low if best == high else high) - best) * part
-        return math.sqrt(low * high)
+            kappa = 1.0
+        elif high == math.inf:
+            kappa = low / part
+        elif low == 0.0:
+            kappa = high * part
+        elif best in (low, high):
+            kappa = best + ((low if best == high else high) - best) * part
+        else:
+            kappa = math.sqrt(low * high)
+        return kappa if self._is_new(kappa) else None
+
+    def _is_new(self, kappa: float) -> bool:
+        """Return whether a line at kappa can be drawn, and is not one that is there but for rounding."""
+        return 0.0 < kappa < math.inf and all(abs(known - kappa) > _CLOSE * kappa for known in self._starts)
