@@ -1,8 +1,8 @@
 """The guarantee of the bounds on a vote, for the weights that minimise them, by simulation with a known law.
 
 Rows are drawn from finitely many kinds; which classifier errs on which kind is fixed, so the risk of every vote and the
-true tandem and Gibbs risks are known.  A bound counts as failed not only where the vote's risk exceeds it: already where
-the second or first moment that it claims to bound does, a sharper test.
+true tandem and Gibbs risks are known.  A bound counts as failed not only where the vote's risk exceeds it: already
+where the second or first moment that it claims to bound does, a sharper test.
 """
 
 import numpy as np
@@ -71,9 +71,10 @@ def test_failures_are_compatible_with_delta_2000(name, m, H, risk):
     assert failures(name, 2_000, m, H, risk) <= largest(2_000)
 
 
-# Where a pair's divergence counts: each of a million classifiers errs on its own, nearly always.  Weights tilted towards
-# the few that err less make the share W of the weight that errs smaller on *every* row, from p to q.  This costs the
-# divergence K = m kl(q, p), and the second moment seems to be q^2 while it is p^2: m kl(q^2, p^2) is between K and 2 K.
+# Where a pair's divergence counts: each of a million classifiers errs on its own, nearly always.  Weights tilted
+# towards the few that err less make the share W of the weight that errs smaller on *every* row, from p to q.  This
+# costs the divergence K = m kl(q, p), and the second moment seems to be q^2 while it is p^2: m kl(q^2, p^2) is between
+# K and 2 K.
 P, PLANTED_M, PLANTED_H = 0.98, 8, 10**6
 PATTERNS = (np.arange(2**PLANTED_M)[:, None] >> np.arange(PLANTED_M)) % 2 == 1
 LAW = P ** PATTERNS.sum(axis=1) * (1 - P) ** (PLANTED_M - PATTERNS.sum(axis=1))

@@ -135,6 +135,7 @@ class TandemFactor:
         """Group classifiers and rows, and choose the smaller of the two ways to write T as a sum of squares."""
         m = errors.shape[1]
         first, index = _distinct(errors)
+        # Grouped by the number of their pattern as by a risk; patterns without prior mass are none.
         groups = group_risks(index.astype(np.float64), None, prior, prior_total)
         kept = errors[first[groups.risks.astype(np.intp)]]
         columns, where = _distinct(np.ascontiguousarray(kept.T))

@@ -61,8 +61,8 @@ class TandemDual:
         self._A = factor.factor
         self._At = np.ascontiguousarray(self._A.T)
         self._log_mass = factor.log_mass
-        # What the logarithms of the prior masses are off by, but for a unit in the last place of each.
-        self._mass_error = factor.groups.mass_error + EPS * float(np.abs(self._log_mass).max(initial=0.0))
+        # What the logarithms of the prior masses are off by, the sum of the prior by which they are divided included.
+        self._mass_error = factor.groups.mass_error + EPS * (64.0 + float(np.abs(self._log_mass).max()))
         self.products = 0
 
     def solve(

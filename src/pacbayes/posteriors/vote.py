@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.posteriors.cantelli import CantelliDescent
 from pacbayes.posteriors.optimal import optimal_posterior
+from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.tandem import TandemSearch
 from pacbayes.posteriors.vote_bounds import VoteProblem
 from pacbayes.posteriors.vote_posterior import VotePosterior
@@ -61,7 +62,7 @@ def _cantelli(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VoteP
     )
 
 
-def _gibbs(problem: VoteProblem, tol: float, max_evaluations: int = 100_000) -> Any:
+def _gibbs(problem: VoteProblem, tol: float, max_evaluations: int = 100_000) -> Posterior:
     function = problem.function
     return optimal_posterior(
         problem.risks,
@@ -130,7 +131,7 @@ def optimal_vote(
         Number of validation examples, the number of columns.
     bound : {"tandem", "cantelli", "first-order"}
         As for `vote_bound`.  For "tandem" and "first-order" the weights are the best of all, with proof; "cantelli" is
-        often smaller where classifiers err together, and its weights are the best of three descents.
+        often smaller where single classifiers err often, and its weights are the best of three descents.
     delta, prior, constant
         As for `vote_bound`.
     tol : float

@@ -49,7 +49,7 @@ class VotePosterior:
     method: str
     #: Whether the search reached its goal; `message` says which.
     converged: bool
-    #: Number of inner problems solved.
+    #: Number of inner problems solved; for first order, of points of the Gibbs curve.
     n_iter: int
     #: How the search ended, in words.
     message: str
