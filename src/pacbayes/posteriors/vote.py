@@ -13,7 +13,7 @@ from pacbayes.posteriors.cantelli import CantelliDescent
 from pacbayes.posteriors.optimal import optimal_posterior
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.tandem import TandemSearch
-from pacbayes.posteriors.vote_bounds import VoteProblem
+from pacbayes.posteriors.vote_bounds import VoteProblem, VoteValues
 from pacbayes.posteriors.vote_posterior import VotePosterior
 
 
@@ -51,9 +51,11 @@ def _cantelli(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VoteP
     name = min(ends, key=lambda name: ends[name].state.bound)
     best = ends[name]
     message = f"the bound falls by less than {0.01 * tol:g} in a step" if best.converged else f"{max_iter} steps taken"
+    weights = groups.spread(best.state.weights)
     return _result(
         problem,
-        groups.spread(best.state.weights),
+        weights,
+        problem.evaluate(weights),
         lower_bound=-math.inf,
         converged=best.converged,
         n_iter=sum(end.steps for end in ends.values()),
@@ -79,16 +81,23 @@ def _proved(
     problem: VoteProblem, weights: FloatArray, lower: float, tol: float, n_iter: int, details: dict[str, Any]
 ) -> VotePosterior:
     """Return a result judged by the bound of the weights as they are returned, not by the search's own value."""
-    gap = problem.evaluate(weights).bound - lower
+    values = problem.evaluate(weights)
+    gap = values.bound - lower
     converged = gap <= tol
     message = f"gap {gap:.1e} {'<=' if converged else '>'} tol = {tol:g} after {n_iter} inner problems"
     return _result(
-        problem, weights, lower_bound=lower, converged=converged, n_iter=n_iter, message=message, details=details
+        problem,
+        weights,
+        values,
+        lower_bound=lower,
+        converged=converged,
+        n_iter=n_iter,
+        message=message,
+        details=details,
     )
 
 
-def _result(problem: VoteProblem, weights: FloatArray, **fields: Any) -> VotePosterior:
-    values = problem.evaluate(weights)
+def _result(problem: VoteProblem, weights: FloatArray, values: VoteValues, **fields: Any) -> VotePosterior:
     return VotePosterior(
         weights=weights,
         m=problem.function.m,
