@@ -21,8 +21,8 @@ from sklearn.ensemble import RandomForestClassifier
 from pacbayes import load_dataset
 from pacbayes.bounds import get_distance
 from pacbayes.certificates.binomial import binomial_upper
-from pacbayes.posteriors.vote import optimal_vote
-from pacbayes.posteriors.vote_bounds import vote_bound
+from pacbayes.posteriors.votes.vote import optimal_vote
+from pacbayes.posteriors.votes.vote_bounds import vote_bound
 
 DELTA, CAP = 0.05, 120.0
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "digits", "waveform", "spambase")

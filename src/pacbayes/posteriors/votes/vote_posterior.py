@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.card import card
-from pacbayes.bounds.rounding import format_up
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import format_up
+from pacbayes.runtime.html_card import card
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class VotePosterior:
 
     Examples
     --------
-    >>> from pacbayes.posteriors.vote import optimal_vote
+    >>> from pacbayes.posteriors.votes.vote import optimal_vote
     >>> errors = np.random.default_rng(0).random((25, 1000)) < 0.2
     >>> optimal_vote(errors, 1000)
     VotePosterior(bound=0.2924, proved within 1e-06 of the least of all weights; tandem, m=1000, delta=0.05)

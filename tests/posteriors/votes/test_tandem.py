@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from tests.posteriors.vote_problems import forest_rows, random_rows, random_vote, tandem_parts
+from tests.posteriors.votes.vote_problems import forest_rows, random_rows, random_vote, tandem_parts
 
 from pacbayes.bounds import get_distance
-from pacbayes.posteriors.error_rows import TandemFactor
-from pacbayes.posteriors.tandem import Line, TandemSearch
-from pacbayes.posteriors.tandem_dual import TandemDual
-from pacbayes.posteriors.vote import optimal_vote
-from pacbayes.posteriors.vote_bounds import vote_bound
+from pacbayes.posteriors.votes.error_rows import TandemFactor
+from pacbayes.posteriors.votes.tandem import Line, TandemSearch
+from pacbayes.posteriors.votes.tandem_dual import TandemDual
+from pacbayes.posteriors.votes.vote import optimal_vote
+from pacbayes.posteriors.votes.vote_bounds import vote_bound
 
 TOL = 1e-6
 

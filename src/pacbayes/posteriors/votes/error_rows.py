@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpstrf
 
 from pacbayes.bounds.bound import average_risk
-from pacbayes.bounds.rounding import EPS, SMALLEST, round_down, round_up
-from pacbayes.bounds.validation import FloatArray, check_sample_size
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_sample_size
+from pacbayes.numeric.rounding import EPS, SMALLEST, round_down, round_up
 from pacbayes.posteriors.grouping import Groups, group_risks
 
 BoolArray = NDArray[np.bool_]

@@ -18,13 +18,15 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
+from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.bound import divergence
 from pacbayes.bounds.distances.base import BoundFunction
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.kl import lower_root
-from pacbayes.bounds.rounding import EPS, round_up
-from pacbayes.bounds.validation import FloatArray, check_choice, check_distribution
-from pacbayes.posteriors.error_rows import (
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_choice, check_distribution
+from pacbayes.numeric.rounding import EPS, round_up
+from pacbayes.posteriors.gibbs import check_prior
+from pacbayes.posteriors.votes.error_rows import (
     BoolArray,
     TandemFactor,
     check_error_rows,
@@ -32,7 +34,6 @@ from pacbayes.posteriors.error_rows import (
     risks_of,
     tandem_risk,
 )
-from pacbayes.posteriors.gibbs import check_prior
 
 VOTE_BOUNDS = ("tandem", "cantelli", "first-order")
 
@@ -204,7 +205,7 @@ def vote_bound(
     Examples
     --------
     >>> import numpy as np
-    >>> from pacbayes.posteriors.vote_bounds import vote_bound
+    >>> from pacbayes.posteriors.votes.vote_bounds import vote_bound
     >>> errors = np.random.default_rng(0).random((25, 1000)) < 0.2
     >>> for name in VOTE_BOUNDS:
     ...     print(f"{name}: {vote_bound(np.full(25, 0.04), errors, 1000, bound=name):.4f}")

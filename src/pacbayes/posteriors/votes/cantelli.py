@@ -6,8 +6,8 @@ For a fixed :math:`\mu` the bound is, but for a positive factor and a constant,
 
 with g the lower root :math:`G^-` for :math:`\mu \ge 0` and the upper root :math:`G^+` for :math:`\mu < 0`.
 
-The upper roots are concave functions and the lower root is a convex one (`pacbayes.posteriors.tandem`, and the same
-argument for the smallest `r`), so :math:`h_\mu` is concave: it lies below its tangent plane.  The weights that minimise
+The upper roots are concave functions and the lower root is a convex one (the argument of `votes.tandem`, and the same
+for the smallest `r`), so :math:`h_\mu` is concave: it lies below its tangent plane.  The weights that minimise
 the tangent plane, a problem :math:`T + \kappa K + \gamma G` of `TandemDual`, therefore have a smaller :math:`h_\mu`
 than those where it touches, and the best mu for them makes the bound smaller still.  The bound never rises; it
 ends at a stationary point, one for each start.
@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.distances.base import BoundFunction
-from pacbayes.bounds.kl import lower_root
-from pacbayes.bounds.validation import FloatArray
-from pacbayes.posteriors.tandem_dual import TandemDual
-from pacbayes.posteriors.vote_bounds import VoteProblem
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.posteriors.votes.tandem_dual import TandemDual
+from pacbayes.posteriors.votes.vote_bounds import VoteProblem
 
 # The share of the tolerance to which an inner problem is solved.
 _INNER = 1e-3

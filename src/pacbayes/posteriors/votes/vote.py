@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.validation import FloatArray
-from pacbayes.posteriors.cantelli import CantelliDescent
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.posteriors.optimal import optimal_posterior
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.tandem import TandemSearch
-from pacbayes.posteriors.vote_bounds import VoteProblem, VoteValues
-from pacbayes.posteriors.vote_posterior import VotePosterior
+from pacbayes.posteriors.votes.cantelli import CantelliDescent
+from pacbayes.posteriors.votes.tandem import TandemSearch
+from pacbayes.posteriors.votes.vote_bounds import VoteProblem, VoteValues
+from pacbayes.posteriors.votes.vote_posterior import VotePosterior
 
 
 def _tandem(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> VotePosterior:
-    """Find the global minimum of the tandem bound with proof; see `pacbayes.posteriors.tandem`."""
+    """Find the global minimum of the tandem bound with proof; see `pacbayes.posteriors.votes.tandem`."""
     minimum = TandemSearch(problem.factor, problem.function).run(tol, max_problems)
     return _proved(
         problem,
@@ -37,7 +37,7 @@ def _first_order(problem: VoteProblem, tol: float, *, max_evaluations: int = 100
 
 
 def _cantelli(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
-    """Descend from the prior and from the optima of the two other bounds; see `pacbayes.posteriors.cantelli`."""
+    """Descend from the prior and from the optima of the two other bounds; see `pacbayes.posteriors.votes.cantelli`."""
     groups = problem.factor.groups
     # The weights of the distinct classifiers are sums over the groups.
     grouped = np.bincount(groups.index, _gibbs(problem, tol).weights, groups.n_keys)[groups.keys]
@@ -158,7 +158,7 @@ def optimal_vote(
 
     Examples
     --------
-    >>> from pacbayes.posteriors.vote import optimal_vote
+    >>> from pacbayes.posteriors.votes.vote import optimal_vote
     >>> rng = np.random.default_rng(0)
     >>> errors = rng.random((25, 1000)) < np.linspace(0.1, 0.3, 25)[:, None]
     >>> for name in ("first-order", "cantelli", "tandem"):

@@ -23,11 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pacbayes.bounds.distances.base import BoundFunction
-from pacbayes.bounds.rounding import EPS, round_down
-from pacbayes.bounds.validation import FloatArray
-from pacbayes.posteriors.error_rows import TandemFactor
-from pacbayes.posteriors.tandem_dual import TandemDual
-from pacbayes.posteriors.vote_bounds import tandem_bound
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import EPS, round_down
+from pacbayes.posteriors.votes.error_rows import TandemFactor
+from pacbayes.posteriors.votes.tandem_dual import TandemDual
+from pacbayes.posteriors.votes.vote_bounds import tandem_bound
 
 # The share of the tolerance that the search uses, and that of an inner problem; the rest is for rounding.
 _SHARE, _INNER = 0.9, 0.02
