@@ -114,7 +114,7 @@ def test_in_the_table_of_certificates(noise):
 
 def test_in_the_report(noise):
     page = Page(report_html(noise[0]))
-    assert page.text("headline").endswith("errors, no better than always the same answer")
+    assert page.text("headline").endswith("errors, no better than always giving the same answer")
     assert "always answering 'no', the class most frequent among the training rows" in page.text("compared")
 
 

@@ -232,7 +232,7 @@ def test_report_tells_the_same(files, capsys):
     bounds = [line.split("\t")[2] for line in done.out.splitlines() if "\tstochastic classifier\t" in line]
     assert [percent_up(float(value)) for value in page.column("table-bounds", "bound")[:5]] == bounds
     assert page.text("headline").startswith("At most ")
-    facts = dict(page.table("table-facts-1")[1])
+    facts = dict(page.table("table-record-1")[1])
     assert "<script>alert(1)</script>" in facts["names of columns"]
     assert len(facts["SHA-256 of the rows"]) == 64
     assert page.text("observed").startswith("On 200 test rows")

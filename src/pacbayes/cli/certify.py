@@ -32,20 +32,22 @@ def certify(
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A data set that comes with pacbayes, not a file; see pacbayes datasets."),
+        typer.Option(
+            metavar="NAME", help="A data set that comes with pacbayes, instead of a file; see pacbayes datasets."
+        ),
     ] = None,
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column with the classes.  [default: the last]")
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be given again.")
+        list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Use a column although it looks like row numbers; may be given again."),
+        typer.Option(metavar="COLUMN", help="Use a column although it looks like row numbers; may be repeated."),
     ] = None,
     categorical: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Take a column as categories; may be given again.")
+        list[str] | None, typer.Option(metavar="COLUMN", help="Treat a column as categories; may be repeated.")
     ] = None,
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
@@ -54,21 +56,25 @@ def certify(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Examples with equal entries here (one patient) stay together and count as one; no feature.",
+            help="Examples with equal entries here (one patient) stay together and count as one; not a feature.",
         ),
     ] = None,
     duplicates: Annotated[
-        str, typer.Option(help="keep: equal examples are draws; together: copies of one, counted once.")
+        str,
+        typer.Option(help="keep: equal examples are draws of their own; together: copies, which count once."),
     ] = "keep",
     sep: Annotated[
         str | None,
-        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+        typer.Option(
+            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
+        ),
     ] = None,
     skip_unlabelled: Annotated[
         bool, typer.Option("--skip-unlabelled", help="Leave out examples without a class.")
     ] = False,
     test: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Other examples: their errors are put beside the certificate.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Other examples; the errors on them are shown beside the certificate."),
     ] = None,
     estimator: Annotated[
         str, typer.Option(help="svm, logistic, forest, boosting, or a classifier's full name under sklearn.")
@@ -90,27 +96,35 @@ def certify(
     distance: Annotated[
         list[str] | None,
         typer.Option(
-            help="kl, pinsker, ch, linear or squared; given again, delta is divided and the smallest bound used.  "
+            help="kl, pinsker, ch, linear or squared; if repeated, delta is divided and the smallest bound used.  "
             "[default: kl]"
         ),
     ] = None,
     split: Annotated[
-        str, typer.Option(help="shared: one training and validation part; independent: for each classifier its own.")
+        str,
+        typer.Option(
+            help="shared: one training and validation part for all; independent: each classifier has its own."
+        ),
     ] = "shared",
     validation_size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Fraction or number of examples (or groups) that only count errors.")
+        str, typer.Option(metavar="SIZE", help="Fraction or number of examples (or groups) used only to count errors.")
     ] = "0.5",
     seed: Annotated[int, typer.Option(help="Seed of all random choices; fix it before you look.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Keep finished work here, and go on from it after a break.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Keep finished work here, and continue from it after an interruption."),
     ] = None,
     save: Annotated[Path | None, typer.Option(metavar="MODEL", help="Save the model for pacbayes predict.")] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="OUT.html", help="Write a page for who relies on it and who checks it.")
+        Path | None,
+        typer.Option(
+            metavar="OUT.html",
+            help="Write an HTML report, for those who rely on the certificate and those who check it.",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
 ) -> None:
     """Train many classifiers, find the best posterior over them, and print what is guaranteed.
 
@@ -150,7 +164,7 @@ def certify(
     )
     options.check()
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
-        raise ValueError(f"--test must hold other examples than the data, got {str(test)!r} for both")
+        raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
     rows = read_data(data, dataset, choices)
     check_outputs({"--save": save, "--report": report}, (data, test, grid))
     tested = None if test is None else read_test(test, rows, choices)
@@ -166,7 +180,7 @@ def certify(
     if checkpoint is not None:
         from pacbayes.runtime.checkpoint import kept_in
 
-        keeps(partial(kept_in, checkpoint, ", the same command goes on from there"))
+        keeps(partial(kept_in, checkpoint, ", the same command continues from there"))
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
     with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
         model = _fitted(make_model(options, rows.columns), rows)

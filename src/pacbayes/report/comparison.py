@@ -1,4 +1,4 @@
-"""What is guaranteed by whom: the bounds of all distances beside those of other methods, from the same data."""
+"""What each method guarantees: the bounds of all distances beside those of other methods, from the same data."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Bar:
 
     label: str
     bound: float | None
-    #: Validation errors of the classifier that is guaranteed for; None where they were not counted.
+    #: Validation errors of the classifier that the guarantee is for; None where they were not counted.
     empirical_risk: float | None
     kl: float | None
     note: str
@@ -68,7 +68,7 @@ def bars_of(view: ReportView) -> list[Bar]:
 
 
 def compared(view: ReportView) -> list[str]:
-    """Say how the certificate compares with what simpler methods guarantee, where they do better above all."""
+    """Say how the certificate compares with what simpler methods guarantee, above all where they do better."""
     own = view.certificate
     others = []
     if view.voting != "best":

@@ -46,11 +46,11 @@ def data_table(view: ReportView) -> TextTable:
         rows.append(("names of columns", format_names(model.feature_names_in_.tolist())))
     rows.append(("classifiers", str(len(classifiers))))
     if classifiers.dropped:
-        rows.append(("classifiers left out, which could not be trained", str(len(classifiers.dropped))))
+        rows.append(("classifiers left out because they could not be trained", str(len(classifiers.dropped))))
     if classifiers.converged is not None:
         unfinished = int(np.count_nonzero(~classifiers.converged))
         rows.append(("support vector machines that did not converge", str(unfinished)))
-    given = "not given: write_report(..., data=(X, y)) adds it"
+    given = "not given; write_report(..., data=(X, y)) adds it"
     X, y = (None, None) if view.data is None else view.data
     rows.append(("SHA-256 of the rows", given if X is None else fingerprint(X)))
     rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
@@ -107,4 +107,4 @@ def version_table(now: datetime | None = None) -> TextTable:
         *versions().items(),
         ("written", (now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")),
     ]
-    return TextTable("Versions of what wrote this page", ("what", "version"), rows)
+    return TextTable("Versions of the software that wrote this page", ("what", "version"), rows)

@@ -180,7 +180,7 @@ def test_many_classifiers_are_thinned():
     shown = {int(row[head.index("classifier")]) for row in rows}
     assert 1000 <= len(shown) <= 2000
     assert set(np.argsort(-clf.posterior_.weights, kind="stable")[:20].tolist()) <= shown
-    assert f"Of 2500 classifiers {len(shown)} are drawn" in page.text("figure-risks")
+    assert f"Of 2500 classifiers, {len(shown)} are drawn" in page.text("figure-risks")
 
 
 def test_prior_that_is_not_uniform():

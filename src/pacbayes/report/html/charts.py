@@ -82,7 +82,7 @@ def risks_chart(view: ReportView) -> Chart:
     sample = (
         ""
         if shown.size == weights.size
-        else (f" Of {weights.size} classifiers {shown.size} are drawn: the heaviest, and others evenly spread.")
+        else (f" Of {weights.size} classifiers, {shown.size} are drawn: the heaviest, and others evenly spread.")
     )
     counted = PLURAL[view.classifiers.unit]
     legend = [("weight", "posterior weight"), ("risk", f"errors on {view.classifiers.m} validation {counted}")]
@@ -99,7 +99,7 @@ def risks_chart(view: ReportView) -> Chart:
     )
     title = "Where the weight is, and how often each classifier errs"
     drawings = _drawn("risks", title, description, 412, draw)
-    caption = f"Above the weight of each classifier, below its errors; both against the {axis}.{sample}"
+    caption = f"Above, the weight of each classifier; below, its errors; both against the {axis}.{sample}"
     return Chart("risks", title, caption, tuple(legend), drawings, _risks_table(view, shown, tested))
 
 
@@ -162,8 +162,8 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
     said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
     title = "The five bounds, and what other methods guarantee"
     caption = (
-        f"Every bar is a guarantee at δ = {view.delta!r} that holds alone; the inner part of the bar is the share "
-        "of validation errors it starts from, but for the majority vote: there it is the share of the vote's own "
+        f"Every bar is a guarantee at δ = {view.delta!r} that holds alone. The inner part of a bar is the share of "
+        "validation errors it is computed from, except for the majority vote: there it is the share of the vote's own "
         "errors, while the bound is twice the stochastic classifier's. Choosing the smallest after looking is not "
         "covered."
     )
