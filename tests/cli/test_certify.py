@@ -192,7 +192,7 @@ def test_a_category_is_the_same_in_every_file(worded, capsys):
 def test_the_data_are_no_test(worded, capsys):
     done = in_process(["certify", worded / "data.csv", *WORDED, "--test", worded / "data.csv"], capsys)
     assert done.code == 2
-    assert "--test must hold other examples" in done.error
+    assert "--test must hold examples other than the data" in done.error
 
 
 def test_categories_with_test_and_report(worded, capsys):
