@@ -74,8 +74,6 @@ class OnTerminal:
         code = self.process.wait()
         os.close(self.master)
         lines = [line.strip() for line in re.split(r"[\r\n]", self.said()) if line.strip()]
-        # In its first moments Python itself is loading, and ends in its own way.
-        assert "Traceback" not in self.said() or "pacbayes/cli" not in self.said()
         return code, lines[-1] if lines else ""
 
     def said(self):
@@ -142,13 +140,18 @@ MOMENTS = [0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 4.0]
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", MOMENTS)
 def test_at_any_moment_after_the_start(seconds, hard_file, tmp_path):
-    """While it is loading, reading, compiling, training: never a traceback, never half a file."""
+    """While it is loading, reading, compiling, training: the same end, never half a file.
+
+    Python loses an interrupt that comes in the middle of some of its own callbacks, and says so; then the watching
+    thread ends the process.
+    """
     command = OnTerminal("certify", hard_file, *HARD, "--save", tmp_path / "model.pacbayes")
     begun = time.monotonic()
     while (left := begun + seconds - time.monotonic()) > 0:
         command.read(left)
     code, last = command.interrupt()
-    if "Traceback" not in command.said() and last:
+    # In its first moments Python itself is loading, and ends in its own way.
+    if "pacbayes/cli" in command.said() or "pacbayes: " in command.said():
         assert (code, last) == (130, "pacbayes: interrupted; nothing was written")
     assert not list(tmp_path.iterdir())
 
