@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import ClassifierSet, StochasticClassifier, grid_set, svm_set
-from pacbayes.classifiers import rows_alone
+from pacbayes.data import rows_alone
 from pacbayes.data.rows_alone import depends_on_batch, few_rows, warn_of_batches
 
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, svm_path, svm_set
-from pacbayes.classifiers import progress as module
+from pacbayes.runtime import progress as module
 from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.progress import GivenUp, Stage, current_stage, progress, working_for
 from pacbayes.runtime.quiet import quiet

@@ -28,7 +28,8 @@ DESCRIPTIONS = {
     "outline": "the paper's outline of its results, each cell with a verdict",
     "claims": "each claim of the paper, yes or no",
 }
-_MODULES = {name: name.replace("-", "_") for name in DESCRIPTIONS} | {"datasets": "dataset_table"}
+_FIGURES = ("risk-curves", "no-best-lambda", "robustness")
+_OTHERS = {"datasets": "dataset_table", "ccp": "ccp_starts"}
 
 
 def load(name: str) -> Callable[[Workspace], Output]:
@@ -36,5 +37,7 @@ def load(name: str) -> Callable[[Workspace], Output]:
     check_choice("name", name, DESCRIPTIONS)
     if name.startswith("support-"):
         return partial(import_module("pacbayes.paper.tables.support").reproduce, distance=name.removeprefix("support-"))
-    function: Callable[[Workspace], Output] = import_module(f"pacbayes.paper.{_MODULES[name]}").reproduce
+    folder = "figures" if name in _FIGURES else "tables"
+    module = _OTHERS.get(name, name.replace("-", "_"))
+    function: Callable[[Workspace], Output] = import_module(f"pacbayes.paper.{folder}.{module}").reproduce
     return function

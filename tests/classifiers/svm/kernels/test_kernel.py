@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.classifiers.data import rbf
 
-from pacbayes.classifiers import kernels
+from pacbayes.classifiers.svm.kernels import kernel as kernels
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, fit_scaling, shared_matrix
 from pacbayes.runtime.progress import GivenUp, Stage, working_for
 
