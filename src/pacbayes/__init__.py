@@ -9,7 +9,14 @@ if TYPE_CHECKING:
     from pacbayes.classifiers import ClassifierSet, SVMPath, grid_set, sigest, svm_path, svm_set
     from pacbayes.data import load_dataset
     from pacbayes.estimators import StochasticClassifier, StochasticSVC, load, save
-    from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
+    from pacbayes.posteriors import (
+        Posterior,
+        VotePosterior,
+        gibbs_posterior,
+        optimal_posterior,
+        optimal_vote,
+        vote_bound,
+    )
     from pacbayes.report import write_report
 
 __version__ = "0.1.0.dev0"
@@ -24,6 +31,7 @@ _HOMES = {
     "SVMPath": "pacbayes.classifiers",
     "StochasticClassifier": "pacbayes.estimators",
     "StochasticSVC": "pacbayes.estimators",
+    "VotePosterior": "pacbayes.posteriors",
     "bound": "pacbayes.bounds",
     "gibbs_posterior": "pacbayes.posteriors",
     "grid_set": "pacbayes.classifiers",
@@ -33,10 +41,12 @@ _HOMES = {
     "load_dataset": "pacbayes.data",
     "log_constant": "pacbayes.bounds",
     "optimal_posterior": "pacbayes.posteriors",
+    "optimal_vote": "pacbayes.posteriors",
     "save": "pacbayes.estimators",
     "sigest": "pacbayes.classifiers",
     "svm_path": "pacbayes.classifiers",
     "svm_set": "pacbayes.classifiers",
+    "vote_bound": "pacbayes.posteriors",
     "write_report": "pacbayes.report",
 }
 
@@ -49,6 +59,7 @@ __all__ = [
     "SVMPath",
     "StochasticClassifier",
     "StochasticSVC",
+    "VotePosterior",
     "bound",
     "gibbs_posterior",
     "grid_set",
@@ -58,10 +69,12 @@ __all__ = [
     "load_dataset",
     "log_constant",
     "optimal_posterior",
+    "optimal_vote",
     "save",
     "sigest",
     "svm_path",
     "svm_set",
+    "vote_bound",
     "write_report",
 ]
 
