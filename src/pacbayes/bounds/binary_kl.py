@@ -3,7 +3,8 @@ r"""The binary Kullback-Leibler divergence and its roots.
 .. math:: kl(p, q) = p \ln\frac{p}{q} + (1-p) \ln\frac{1-p}{1-q}
 
 is convex in `q` with its minimum 0 at `q = p`, so that ``kl(p, r) = x`` has at most one root on each
-side of `p`.  The upper one is the kl bound on a true risk when `p` is an empirical risk.
+side of `p`.  The upper one is the kl bound on a true risk when `p` is an empirical risk: equation (kl-root) of
+docs/mathematics.md.
 
 How the root is found
 ---------------------

@@ -5,8 +5,9 @@ that of
 
 .. math:: q_i(\beta) \propto p_i e^{-\beta \hat l_i}, \qquad 0 \le \beta \le \infty,
 
-and for larger `L` the prior itself is better in both.  A bound that is non-decreasing in `L` and in `K` is therefore
-minimised over the whole simplex by some :math:`q(\beta)`: a problem in `H` dimensions has become one in a single one.
+equation (gibbs) of docs/mathematics.md, and for larger `L` the prior itself is better in both.  A bound that is
+non-decreasing in `L` and in `K` is therefore minimised over the whole simplex by some :math:`q(\beta)`: a problem in
+`H` dimensions has become one in a single one.
 """
 
 import math
