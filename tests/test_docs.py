@@ -13,7 +13,7 @@ import pacbayes
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "datasets")
+FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "data")
 NEEDED = ("sphinx", "myst_parser", "sphinx_gallery", "numpydoc", "furo", "sphinx_copybutton", "sphinx-mathjax-offline")
 
 

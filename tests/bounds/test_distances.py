@@ -11,7 +11,7 @@ from pacbayes import DISTANCES, bound, kl_divergence, log_constant
 from pacbayes.bounds import Distance, get_distance, register_distance
 from pacbayes.bounds.distances import registry
 from pacbayes.bounds.distances.ch import ch_root
-from pacbayes.bounds.rounding import round_up
+from pacbayes.numeric.rounding import round_up
 
 CASES = [(L, x) for L in (1e-9, 0.003, 0.2, 0.5, 0.97) for x in (1e-9, 1e-4, 0.02, 0.6, 3.0)]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pacbayes import DISTANCES, Baseline, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
 from pacbayes.certificates import Certificate, best_single, binomial_upper, certify, choose_posterior
 from pacbayes.certificates.certificate import confidence, failure, percent_down, percent_up
-from pacbayes.certificates.choice import BITS, share_of, weights_of, whole_parts
+from pacbayes.certificates.posterior_choice import BITS, divide_delta, integer_weights, weights_of
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
 RISKS = ERRORS / M
@@ -91,7 +91,9 @@ def test_delta_is_divided_among_distances():
     assert (found["stochastic"].delta, found["stochastic"].distance) == (0.06, "kl")
     assert "smallest of 3" in found["stochastic"].theorem
     assert 3 * posterior.delta <= 0.06
-    assert all(number * share_of(delta, number) <= delta for delta in (0.05, 0.1, 1 / 3) for number in range(1, 100))
+    assert all(
+        number * divide_delta(delta, number) <= delta for delta in (0.05, 0.1, 1 / 3) for number in range(1, 100)
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_weights_are_whole_parts():
     rng = np.random.default_rng(0)
     for size in (1, 2, 7, 1990):
         weights = rng.dirichlet(np.full(size, 0.1))
-        parts = whole_parts(weights)
+        parts = integer_weights(weights)
         assert int(parts.sum()) == 2**BITS
         assert parts.min() >= 0
         np.testing.assert_allclose(weights_of(parts), weights, atol=size * 2.0**-BITS)

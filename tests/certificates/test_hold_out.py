@@ -7,7 +7,14 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
 from pacbayes import svm_set
-from pacbayes.certificates.hold_out import CANDIDATES, candidates_of, choose, folds_of, hold_out, svm_errors_in_fold
+from pacbayes.certificates.hold_out import (
+    CANDIDATES,
+    candidates_of,
+    folds_of,
+    hold_out,
+    select_by_cv,
+    svm_errors_in_fold,
+)
 
 LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
 
@@ -32,7 +39,7 @@ def test_the_fewest_errors_win_and_the_first_of_several():
     table = {0: [3, 1, 1], 1: [0, 1, 1]}
     calls = iter(table.values())
     codes = np.array([0, 1] * 10)
-    choice = choose(lambda candidates, train, test: np.array(next(calls)), codes, 3, 2, np.random.default_rng(0))
+    choice = select_by_cv(lambda candidates, train, test: np.array(next(calls)), codes, 3, 2, np.random.default_rng(0))
     assert choice.index == 1
     assert choice.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
     assert choice.sizes.tolist() == [10, 10]

@@ -10,22 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pacbayes.paper import (
-    ccp,
+from pacbayes.paper.figures import no_best_lambda, robustness
+from pacbayes.paper.output import to_csv
+from pacbayes.paper.protocol import NINE
+from pacbayes.paper.table_names import DESCRIPTIONS
+from pacbayes.paper.tables import (
+    ccp_starts,
     claims,
     constants,
     dataset_table,
     fp_vs_solver,
-    no_best_lambda,
     outline,
     protocols,
-    robustness,
     support,
 )
-from pacbayes.paper.bound_tables import bound_rows
-from pacbayes.paper.output import to_csv
-from pacbayes.paper.protocol import NINE
-from pacbayes.paper.registry import DESCRIPTIONS
+from pacbayes.paper.tables.bound_tables import bound_rows
 from pacbayes.paper.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
@@ -97,11 +96,11 @@ def test_fixed_point_against_solver(space):
 
 
 def test_convex_concave_procedure(space):
-    run = space.run(SMALL, space.primary, 0).first(ccp.SIZE)
+    run = space.run(SMALL, space.primary, 0).first(ccp_starts.SIZE)
     (theirs,) = committed("ccp", dataset=SMALL)
-    starts = ccp._summary("start", ccp._start_values(run, int(theirs["starts"]))[0])
+    starts = ccp_starts._summary("start", ccp_starts._start_values(run, int(theirs["starts"]))[0])
     close(starts, theirs, starts, run.m)
-    ends = {form: ccp._ends(run, form, 3)["bounds"] for form in ccp.FORMULATIONS}
+    ends = {form: ccp_starts._ends(run, form, 3)["bounds"] for form in ccp_starts.FORMULATIONS}
     for form, bounds in ends.items():
         assert bounds.min() >= float(theirs[f"{form}_low"]) - 0.2 / run.m
         assert bounds.max() <= float(theirs[f"{form}_high"]) + 0.2 / run.m

@@ -15,9 +15,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import xlogy
 
-from pacbayes.bounds.constants import log_binomial_peaks
-from pacbayes.bounds.rounding import round_up
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.bounds.binomial_moments import log_binomial_peaks
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import round_up
 
 Function = Callable[[FloatArray], FloatArray]
 

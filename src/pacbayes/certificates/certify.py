@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.rounding import round_down, round_up, usual_float_errors
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
-from pacbayes.certificates.choice import share_of
 from pacbayes.certificates.limits import risks_of, upper_limits
+from pacbayes.certificates.posterior_choice import divide_delta
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import round_down, round_up, usual_float_errors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
@@ -123,7 +123,7 @@ def _check_posterior(
     posterior: Posterior, errors: Errors | GroupErrors, delta: float, prior: FloatArray | None, n_distances: int
 ) -> None:
     """Raise unless the posterior's bound is one at this level, or a smaller one, for these errors and this prior."""
-    level = share_of(delta, n_distances)
+    level = divide_delta(delta, n_distances)
     if posterior.delta > level * (1.0 + 1e-12):
         raise ValueError(f"posterior must have been computed at delta = {level:g} or less, got {posterior.delta:g}")
     with usual_float_errors(), warnings.catch_warnings():

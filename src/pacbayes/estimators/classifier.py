@@ -11,25 +11,24 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import check_level, narrow_labels
 from pacbayes.certificates.certificate import Baseline
-from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out
-from pacbayes.classifiers.belonging import check_duplicates
+from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, hold_out, select_by_cv
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
-from pacbayes.classifiers.grid_set import grid_set
-from pacbayes.classifiers.one_thread import one_thread
-from pacbayes.classifiers.progress import progress
-from pacbayes.classifiers.row_values import check_values
-from pacbayes.classifiers.samples import check_rows, own
-from pacbayes.classifiers.seeds import generator
-from pacbayes.classifiers.sparse_rows import csr_rows
-from pacbayes.classifiers.units import run_units
-from pacbayes.estimators.base import FOLDS, CertifiedClassifier
-from pacbayes.estimators.draws import draw_key
+from pacbayes.classifiers.grid.grid_set import grid_set
+from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.row_values import check_values
+from pacbayes.data.samples import check_rows, copy_rows
+from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
-from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
-
-Rows = NDArray[np.int64]
+from pacbayes.estimators.prediction.draws import draw_key
+from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
+from pacbayes.numeric.arrays import Rows
+from pacbayes.numeric.checks import check_level, narrow_labels
+from pacbayes.runtime.progress import progress
+from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.units import run_units
 
 
 class StochasticClassifier(CertifiedClassifier):
@@ -185,10 +184,10 @@ class StochasticClassifier(CertifiedClassifier):
             units = classifiers.splits.units_of(train)
             training = _safe_indexing(rows, train)
             baseline = self._baseline(classifiers, training, labels[train], codes[train], units, seed)
-        return self._settle(
+        return self._certify_trained_set(
             classifiers,
             classifiers.params,
-            None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
+            None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
             baseline,
@@ -201,7 +200,9 @@ class StochasticClassifier(CertifiedClassifier):
         if self.cv is None:
             return Baseline(None, None, NOT_ASKED)
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
-        self._cross_validated = choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units)
+        self._cross_validated = select_by_cv(
+            errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units
+        )
         return hold_out(classifiers, self._cross_validated.index, check_level(self.delta), self.cv)
 
     def _validated(self, X: Any) -> Any:

@@ -28,7 +28,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pacbayes.bounds.distances.base import BoundFunction
-from pacbayes.bounds.rounding import EPS, SMALLEST_NORMAL, round_down
+from pacbayes.numeric.rounding import EPS, SMALLEST_NORMAL, round_down
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
 # The share of the tolerance that the search uses; the rest is for rounding.

@@ -6,15 +6,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.rounding import usual_float_errors
-from pacbayes.bounds.validation import check_choice
-from pacbayes.posteriors.ccp import ccp
+from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.certified import CertifiedSearch
-from pacbayes.posteriors.fixed_point import fixed_point
-from pacbayes.posteriors.ipopt import ipopt
-from pacbayes.posteriors.ordered_subsets import ordered_subsets
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.reference.ccp import ccp
+from pacbayes.posteriors.reference.fixed_point import fixed_point
+from pacbayes.posteriors.reference.ipopt import ipopt
+from pacbayes.posteriors.reference.ordered_subsets import ordered_subsets
 
 _USUAL_TOL = 1e-9
 
@@ -91,9 +91,9 @@ def optimal_posterior(
         certified: ``max_evaluations=100_000``.  fixed-point: ``start="random"`` ("prior", or an array),
         ``random_state=0``, ``max_iter=10_000``.  ordered-subsets: ``size_tol=1e-6``, ``max_evaluations=100_000``.
         ipopt: ``formulation="lifted"`` ("paper"), ``eps=1e-10``, ``start``, ``random_state``, ``max_iter=3000``,
-        ``time_limit=None`` (seconds), ``solver_options=None`` (Ipopt's own); see `pacbayes.posteriors.ipopt`.
+        ``time_limit=None`` (seconds), ``solver_options=None`` (Ipopt's own); see `pacbayes.posteriors.reference.ipopt`.
         ccp: ``formulation="one-sided"`` ("paper"), ``start``, ``random_state``, ``n_init=1``, ``max_iter=100``,
-        ``solver_options=None`` (Clarabel's own); see `pacbayes.posteriors.ccp`.
+        ``solver_options=None`` (Clarabel's own); see `pacbayes.posteriors.reference.ccp`.
 
     Returns
     -------

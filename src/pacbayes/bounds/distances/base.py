@@ -11,9 +11,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.constants import log_moment
-from pacbayes.bounds.rounding import EPS, round_up, usual_float_errors
-from pacbayes.bounds.validation import FloatArray, check_between, check_choice, check_level, check_sample_size
+from pacbayes.bounds.binomial_moments import log_moment
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_between, check_choice, check_level, check_sample_size
+from pacbayes.numeric.rounding import EPS, round_up, usual_float_errors
 
 CONSTANTS = ("exact", "paper")
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.constants import log_xi
+from pacbayes.bounds.binary_kl import kl_divergence, lower_root, upper_root
+from pacbayes.bounds.binomial_moments import log_xi
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.kl import kl_divergence, lower_root, upper_root
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
 
 
 class KL(Distance):

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.constants import log_square_moment
+from pacbayes.bounds.binomial_moments import log_square_moment
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.rounding import difference_down, round_up
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import difference_down, round_up
 
 
 class Squared(Distance):
