@@ -25,14 +25,6 @@ def check_duplicates(duplicates: Any, groups: Any) -> None:
         )
 
 
-def check_test_groups(given: bool, groups: Any) -> None:
-    """Raise for test rows from elsewhere beside groups: theirs are not known."""
-    if given and groups is not None:
-        raise ValueError(
-            "test must be None, a share or a number of groups where groups are given: those of other rows are not known"
-        )
-
-
 @dataclass(frozen=True)
 class Belonging:
     """What is divided and counted, and which rows are equal.
@@ -60,7 +52,7 @@ class Belonging:
 
 
 def belonging(X: Any, codes: Rows, groups: Any, duplicates: str) -> Belonging:
-    """Return which rows belong together, by `groups` and `duplicates`.
+    """Return which rows belong together, by `groups` and (where those are None) by `duplicates`.
 
     Examples
     --------
@@ -70,7 +62,6 @@ def belonging(X: Any, codes: Rows, groups: Any, duplicates: str) -> Belonging:
     >>> belonging(X, codes, ["a", "b", "b"], "keep").units
     array([0, 1, 1])
     """
-    check_duplicates(duplicates, groups)
     numbers = None if groups is None else check_groups(groups, codes.size)
     same = same_examples(X, codes)
     if numbers is not None:
