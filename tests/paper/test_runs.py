@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 from pacbayes import load_dataset, svm_set
 from pacbayes.paper import runs
 from pacbayes.paper.cache import Cache
-from pacbayes.paper.protocol import COSTS, SCALINGS, SPLITS, Protocol
+from pacbayes.paper.protocol import COSTS, SCALINGS, SPLIT_SCHEMES, Protocol
 from pacbayes.paper.runs import train
 from pacbayes.runtime.seeds import generator
 
@@ -39,7 +39,7 @@ def by_scikit_learn(name, protocol, seed):
     return np.array(errors), np.array(test_errors)
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("split", SPLIT_SCHEMES)
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_errors_are_those_of_scikit_learn(tmp_path, split, scaling):
     protocol = Protocol(scaling, split)
@@ -52,7 +52,7 @@ def test_errors_are_those_of_scikit_learn(tmp_path, split, scaling):
 
 
 def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
-    first = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLITS]
+    first = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLIT_SCHEMES]
     files = sorted(path.name for path in tmp_path.iterdir())
     assert len(files) == 2  # shared and overlapping samples are counted on the same machines
 
@@ -60,7 +60,7 @@ def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
         raise AssertionError("trained again")
 
     monkeypatch.setattr(runs, "svm_set", refuse)
-    second = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLITS]
+    second = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLIT_SCHEMES]
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one.errors, other.errors)
     with pytest.raises(AssertionError, match="trained again"):

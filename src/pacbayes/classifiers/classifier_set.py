@@ -271,7 +271,7 @@ class ClassifierSet:
             raise TypeError(f"the number of a classifier must be an integer, got {i!r}")
         if not -len(self) <= i < len(self):
             raise IndexError(f"the set has {len(self)} classifiers, got number {i}")
-        return self._classifiers()[int(i) % len(self)]
+        return self._known_members()[int(i) % len(self)]
 
     @property
     def unit(self) -> str:
@@ -293,7 +293,7 @@ class ClassifierSet:
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""
-        return self._classifiers().predict(X)
+        return self._known_members().predict(X)
 
     @property
     def members(self) -> Members | None:
@@ -306,7 +306,7 @@ class ClassifierSet:
         slim._members = getattr(self._members, "without_data", lambda: self._members)()
         return slim
 
-    def _classifiers(self) -> Members:
+    def _known_members(self) -> Members:
         if self._members is None:
             raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
         return self._members

@@ -49,7 +49,7 @@ def load_dataset(
     sep : str, optional
         For a CSV or TSV file: the character between two fields, by default a comma or a tab.
     skip_unlabelled : bool
-        For a file: leave out examples without a class; the certificate is then about examples that have one.
+        For a file: leave out rows without a class; the certificate is then about examples that have one.
     as_frame : bool
         Return pandas objects.
 
@@ -58,8 +58,8 @@ def load_dataset(
     sklearn.utils.Bunch
         As from scikit-learn's own loaders:
 
-        * data: ndarray of float64, shape (examples, features); a DataFrame with `as_frame`
-        * target: ndarray of shape (examples,), a Series with `as_frame`; for the named data sets the class as a code,
+        * data: ndarray of float64, shape (rows, features); a DataFrame with `as_frame`
+        * target: ndarray of shape (rows,), a Series with `as_frame`; for the named data sets the class as a code,
           0 or 1, for a file the labels as they stand there
         * frame: DataFrame of `data` and `target` with `as_frame`, otherwise None
         * feature_names: list of str

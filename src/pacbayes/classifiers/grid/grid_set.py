@@ -77,7 +77,7 @@ def grid_set(
     groups, duplicates
         As for `svm_set`.
     sample_weight : array_like of shape (N,), optional
-        Weights of the examples in training, for the last step of a pipeline.
+        Weights of the rows in training, for the last step of a pipeline.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted: raise an error that names its parameters, or leave it out,
         with a warning and an entry in `dropped`.  Whether it is left out depends on its training sample, which a shared
