@@ -1,5 +1,6 @@
 """The documentation names everything that is public, and builds without a warning."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -15,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "data")
 NEEDED = ("sphinx", "myst_parser", "sphinx_gallery", "numpydoc", "furo", "sphinx_copybutton", "sphinx-mathjax-offline")
+# Reading and writing: nothing in them comes from a paper.
+UNPUBLISHED = ("load", "save", "write_report")
 
 
 def documented() -> dict[str, set[str]]:
@@ -34,12 +37,48 @@ def test_every_public_name_has_its_place_in_the_reference():
     assert documented()["pacbayes"] == set(pacbayes.__all__)
 
 
+@pytest.mark.parametrize("name", [name for name in pacbayes.__all__ if callable(getattr(pacbayes, name))])
+def test_public_names_say_what_stands_beside_them_and_where_they_come_from(name):
+    public = getattr(pacbayes, name)
+    text = inspect.getdoc(public)
+    # The order of numpydoc.
+    wanted = ["See Also", "References", "Examples"] if name not in UNPUBLISHED else ["See Also", "Examples"]
+    sections = re.findall(r"^([A-Z][A-Za-z ]+)\n-+$", text, flags=re.MULTILINE)
+    assert [section for section in sections if section in ("See Also", "References", "Examples")] == wanted
+    for other in re.findall(r"^([\w.]+) : ", text.partition("See Also\n")[2].partition("\n\n")[0], flags=re.MULTILINE):
+        home, _, own = (other if "." in other else f"pacbayes.{other}").rpartition(".")
+        assert hasattr(import_module(home), own), other
+        assert own != name
+    # What NumPy's aliases stand for fills a screen, and belongs into no signature.
+    assert not re.search(r"_NestedSequence|numpy\.ndarray\[", str(inspect.signature(public)))
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_public_name_of_a_folder_has_its_place_in_the_reference(folder):
     names = set(import_module(f"pacbayes.{folder}").__all__)
     found = documented()
     assert names <= found["pacbayes"] | found.get(f"pacbayes.{folder}", set())
     assert found.get(f"pacbayes.{folder}", set()) <= names
+
+
+def test_equations_named_in_the_code_are_labelled_in_the_mathematics():
+    labels = re.findall(r"\\tag\{([a-z-]+)\}", (DOCS / "mathematics.md").read_text())
+    assert len(labels) == len(set(labels))
+    named = {label for module in (ROOT / "src").rglob("*.py") for label in equations(module.read_text())}
+    # A label that nothing names is one that nobody would miss.
+    assert named == set(labels)
+
+
+def equations(text: str) -> list[str]:
+    """Return the labels in phrases such as "equation (gibbs)", also where a line of a comment ends inside."""
+    return re.findall(r"[Ee]quation\s+(?:#\s+)?\(([a-z-]+)\)", text)
+
+
+def test_equations_are_found_across_lines():
+    assert equations("by equation (corner), as\n    # Equation\n    # (tangents) says; equation (12)") == [
+        "corner",
+        "tangents",
+    ]
 
 
 def test_every_page_is_reached_from_the_index():

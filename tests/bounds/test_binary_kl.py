@@ -20,7 +20,7 @@ EDGES_X = [0.0, 1.0, SUBNORMAL, 1e3, 700.0, 745.0, 1e-16, 1e-32, 1e-200, 1e-290]
 def adversarial(n, seed):
     """p and x over 300 orders of magnitude, next to 0 and 1, subnormal, and of similar size."""
     rng = np.random.default_rng(seed)
-    p = np.select_by_cv(
+    p = np.choose(
         rng.integers(0, 7, n),
         [
             10.0 ** rng.uniform(-300, 0, n),
@@ -32,7 +32,7 @@ def adversarial(n, seed):
             10.0 ** rng.uniform(-324, -290, n),
         ],
     )
-    x = np.select_by_cv(
+    x = np.choose(
         rng.integers(0, 7, n),
         [
             10.0 ** rng.uniform(-300, 0, n),

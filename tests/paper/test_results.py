@@ -21,7 +21,7 @@ from pacbayes.paper.tables import (
     dataset_table,
     fp_vs_solver,
     outline,
-    protocols,
+    protocol_comparison,
     support,
 )
 from pacbayes.paper.tables.bound_tables import bound_rows
@@ -119,12 +119,12 @@ def test_support(space, distance):
 
 
 def test_protocols(space):
-    chosen = [p for p in protocols.choices(space, SMALL) if p.split == "overlapping"][:4]
+    chosen = [p for p in protocol_comparison.choices(space, SMALL) if p.split == "overlapping"][:4]
     for protocol in chosen:
-        ours = protocols._row(space, SMALL, protocol)
+        ours = protocol_comparison._row(space, SMALL, protocol)
         (theirs,) = committed("protocols", kind="choice", dataset=SMALL, **protocol.to_dict())
         close(ours, theirs, ("mean_bound", "largest_bound", "mean_test"), 122)
-    ours = protocols._evidence_row(space, SMALL, "shared")
+    ours = protocol_comparison._evidence_row(space, SMALL, "shared")
     (theirs,) = committed("protocols", kind="evidence", dataset=SMALL, split="shared")
     close(ours, theirs, ("least", "random", "random_test", "scatter", "flattery"), 122)
 

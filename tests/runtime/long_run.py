@@ -55,7 +55,7 @@ def bits(classifiers):
 
 if __name__ == "__main__":
     # The module by its name: what it pickles must be found by others.
-    from tests.classifiers import long_run
+    from tests.runtime import long_run
 
     print("begin", flush=True)
     long_run.RUNS[sys.argv[1]](sys.argv[2], n_jobs=int(sys.argv[3]))

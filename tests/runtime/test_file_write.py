@@ -1,6 +1,8 @@
 """Files whole or not at all."""
 
+import errno
 import os
+import stat
 import threading
 from pathlib import Path
 
@@ -40,6 +42,40 @@ def test_nothing_is_left_of_what_failed(owner, step, tmp_path, monkeypatch):
         write_file(path, b"after")
     assert path.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_system_that_opens_no_folders(tmp_path, monkeypatch):
+    usual = os.open
+
+    def as_windows(path, *args, **kwargs):
+        if os.path.isdir(path):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return usual(path, *args, **kwargs)
+
+    monkeypatch.delattr(os, "O_DIRECTORY")
+    monkeypatch.setattr(os, "open", as_windows)
+    write_file(tmp_path / "file", b"text")
+    assert (tmp_path / "file").read_bytes() == b"text"
+
+
+@pytest.mark.parametrize(("number", "goes_on"), [(errno.EINVAL, True), (errno.ENOTSUP, True), (errno.EIO, False)])
+def test_folders_that_cannot_be_synced(number, goes_on, tmp_path, monkeypatch):
+    usual, synced = os.fsync, []
+
+    def fail_for_folders(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            synced.append(descriptor)
+            raise OSError(number, os.strerror(number))
+        usual(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fail_for_folders)
+    if goes_on:
+        write_file(tmp_path / "file", b"text")
+    else:
+        with pytest.raises(OSError, match=os.strerror(number)):
+            write_file(tmp_path / "file", b"text")
+    assert len(synced) == 1
+    assert (tmp_path / "file").read_bytes() == b"text"
 
 
 def test_a_device_is_written_to_not_replaced(tmp_path):

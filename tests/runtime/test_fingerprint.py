@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from pacbayes.runtime.fingerprint import fingerprint
 
+SOURCES = Path(__file__).parents[2] / "src"
 X, Y = load_iris(return_X_y=True)
 TABLE = sparse.csr_array(np.maximum(X - 2.0, 0.0))
 
@@ -82,9 +84,8 @@ def test_same_in_another_process():
     )
     values = [RandomForestClassifier(3, max_features=0.5), {"b", "a", "c"}, "text", 1.5]
     for seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
-        )
+        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(SOURCES)}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         assert done.stdout.strip() == fingerprint(values)
 
 

@@ -27,8 +27,9 @@ def undisturbed():
 
 
 def start(*arguments, fits=None):
-    """Start a run in a process group of its own and return it when its imports are done."""
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    """Start a run of this checkout in a process group of its own and return it when its imports are done."""
+    found_first = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": found_first}
     if fits is not None:
         environment["PACBAYES_FITS"] = str(fits)
     process = subprocess.Popen(
@@ -91,7 +92,7 @@ def test_killed_at_twenty_random_moments(tmp_path, undisturbed):
 AT_EVERY_STEP = """
 import os, signal, sys
 from pathlib import Path
-from tests.classifiers import long_run
+from tests.runtime import long_run
 print("begin", flush=True)
 steps = 0
 def deadly(function, last):

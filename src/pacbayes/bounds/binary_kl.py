@@ -3,7 +3,8 @@ r"""The binary Kullback-Leibler divergence and its roots.
 .. math:: kl(p, q) = p \ln\frac{p}{q} + (1-p) \ln\frac{1-p}{1-q}
 
 is convex in `q` with its minimum 0 at `q = p`, so that ``kl(p, r) = x`` has at most one root on each
-side of `p`.  The upper one is the kl bound on a true risk when `p` is an empirical risk.
+side of `p`.  The upper one is the kl bound on a true risk when `p` is an empirical risk: equation (kl-root) of
+docs/mathematics.md.
 
 How the root is found
 ---------------------
@@ -16,6 +17,8 @@ a point to the right of the root needs three steps for full precision in both `r
 all `p` and `x`; the logarithm of the ratio ``r / p`` is formed from ``D / p``, so nothing cancels.  The lower
 root is the upper root of the mirrored problem, ``(p, s) -> (s, p)``.
 """
+
+from __future__ import annotations
 
 import math
 from typing import NamedTuple
@@ -216,6 +219,18 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
         At ``p = 0`` they are 0 and :math:`1 - e^{-x}`, at ``p = 1`` they are :math:`e^{-x}` and 1.
         Where there is no root on a side, the end of the interval, 0 or 1.
 
+    See Also
+    --------
+    kl_divergence : The function whose roots these are.
+    bound : The bound of a posterior, by default the upper root.
+
+    References
+    ----------
+    .. [1] M. Seeger, "PAC-Bayesian generalisation error bounds for Gaussian process classification", Journal of Machine
+       Learning Research 3, 2002.
+    .. [2] J. Langford, "Tutorial on practical prediction theory for classification", Journal of Machine Learning
+       Research 6, 2005.
+
     Examples
     --------
     >>> lower, upper = kl_roots(0.1, 0.05)
@@ -288,6 +303,15 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
     -------
     ndarray or float
         Double precision whatever the input; a float if both arguments are scalars.
+
+    See Also
+    --------
+    kl_roots : Its roots in the second argument.
+
+    References
+    ----------
+    .. [1] J. Langford, "Tutorial on practical prediction theory for classification", Journal of Machine Learning
+       Research 6, 2005.
 
     Examples
     --------

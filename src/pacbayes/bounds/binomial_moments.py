@@ -55,8 +55,8 @@ def log_binomial_peaks(m: int) -> FloatArray:
 def log_xi(m: int) -> float:
     r"""Return :math:`\ln\xi(m)`, :math:`\xi(m) = \sum_k \binom{m}{k}(k/m)^k(1-k/m)^{m-k}`, rounded up.
 
-    This is the constant of the kl distance, the same for every `l` in (0, 1).  It is
-    :math:`1 + Q(m)` with Ramanujan's function Q, whose asymptotic expansion, cut after m**-5, is off by less than
+    This is the constant of the kl distance, the same for every `l` in (0, 1): equation (xi) of docs/mathematics.md.  It
+    is :math:`1 + Q(m)` with Ramanujan's function Q, whose asymptotic expansion, cut after m**-5, is off by less than
     1e-15 from m = 100 on.
 
     Examples
@@ -88,7 +88,8 @@ def _half_square_minus_log_cosh(x: FloatArray) -> FloatArray:
 def log_square_moment(c: float, m: int) -> float:
     r"""Return :math:`\ln E e^{c m (k/m - 1/2)^2}` for k binomial with parameter 1/2 and 0 < c <= 2, rounded up.
 
-    Writing the exponential of a square as a Gaussian mean of exponentials gives
+    Writing the exponential of a square as a Gaussian mean of exponentials gives equation (square-moment) of
+    docs/mathematics.md,
 
     .. math:: E e^{c m (k/m-1/2)^2} = \sqrt{\frac{m}{4 \pi c}} \int e^{-m v(t)} dt, \qquad
               v(t) = \frac{t^2}{4c} - \ln\cosh\frac{t}{2}.

@@ -9,7 +9,7 @@ from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_level
 from pacbayes.numeric.rounding import round_down, usual_float_errors
-from pacbayes.posteriors.optimal import optimal_posterior
+from pacbayes.posteriors.optimal import USUAL_TOL, certified
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
@@ -89,9 +89,9 @@ def divide_delta(delta: float, number: int) -> float:
 def _exact(
     risks: FloatArray, m: int, distance: str, delta: float, prior: FloatArray | None, constant: str
 ) -> Posterior:
-    found = optimal_posterior(risks, m, distance=distance, delta=delta, prior=prior, constant=constant)
-    weights = weights_of(integer_weights(found.weights))
     kept = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
     with usual_float_errors():
         problem = Problem.checked(risks, m, distance, delta, prior, constant)
+        found = certified(problem, USUAL_TOL)
+        weights = weights_of(integer_weights(found.weights))
         return problem.posterior(weights, **{name: getattr(found, name) for name in kept})

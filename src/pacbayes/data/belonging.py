@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pacbayes.data.copies import copies_across, same_examples, warn_of_copies
+from pacbayes.data.copies import copies_across, equal_labelled_rows, warn_of_copies
 from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, Splits
 from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.checks import check_choice
@@ -22,14 +22,6 @@ def check_duplicates(duplicates: Any, groups: Any) -> None:
         raise ValueError(
             "duplicates must be 'keep' with groups: equal rows of different groups cannot be one draw, and a group is "
             "counted once, whatever copies it holds"
-        )
-
-
-def check_test_groups(given: bool, groups: Any) -> None:
-    """Raise for test rows from elsewhere beside groups: theirs are not known."""
-    if given and groups is not None:
-        raise ValueError(
-            "test must be None, a share or a number of groups where groups are given: those of other rows are not known"
         )
 
 
@@ -60,7 +52,7 @@ class Belonging:
 
 
 def belonging(X: Any, codes: Rows, groups: Any, duplicates: str) -> Belonging:
-    """Return which rows belong together, by `groups` and `duplicates`.
+    """Return which rows belong together, by `groups` and (where those are None) by `duplicates`.
 
     Examples
     --------
@@ -70,9 +62,8 @@ def belonging(X: Any, codes: Rows, groups: Any, duplicates: str) -> Belonging:
     >>> belonging(X, codes, ["a", "b", "b"], "keep").units
     array([0, 1, 1])
     """
-    check_duplicates(duplicates, groups)
     numbers = None if groups is None else check_groups(groups, codes.size)
-    same = same_examples(X, codes)
+    same = equal_labelled_rows(X, codes)
     if numbers is not None:
         return Belonging(GROUP, numbers, same)
     if duplicates == "keep":

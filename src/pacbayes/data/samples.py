@@ -9,6 +9,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, index
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
+from pacbayes.data.division import Division
 from pacbayes.data.labels import check_same_kind
 from pacbayes.data.rows_alone import few_rows
 from pacbayes.data.sparse_rows import csr_rows
@@ -56,13 +57,16 @@ class Samples:
     def kinds(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return the kinds of the i-th classifier's validation rows and of the test rows, and how many there are."""
         splits = self.splits
-        test = np.zeros(0 if self.test is None else self.test[1].size, dtype=np.int64)
-        return splits.kinds(splits(i)[1]), splits.kinds(splits.test) if splits.test.size else test, splits.sizes.size
+        return splits.kinds(splits(i)[1]), splits.test_kinds(self._test_rows), splits.sizes.size
 
     @property
     def m_test(self) -> int:
         """The units of the test sample, 0 without one."""
-        return self.splits.n_test if self.splits.test.size else 0 if self.test is None else self.test[1].size
+        return self.splits.m_test(self._test_rows)
+
+    @property
+    def _test_rows(self) -> int:
+        return 0 if self.test is None else self.test[1].size
 
     def few(self, i: int) -> Any:
         """Return a few rows of the i-th classifier's training sample."""
@@ -85,9 +89,10 @@ def _training(X: Any, y: Labels, weights: FloatArray | None, rows: NDArray[np.in
 
 
 def cut_samples(
-    X: Any, y: Labels, weights: FloatArray | None, splits: Splits, test: Any, copies: int | None
+    X: Any, y: Labels, weights: FloatArray | None, division: Division, test: tuple[Any, Labels] | None
 ) -> Samples:
-    """Return the samples of checked rows; `test` is a pair, or None for the rows the splits put aside."""
+    """Return the samples of checked rows; `test` is a pair, or None for the rows the division put aside."""
+    splits, copies = division.splits, division.copies
     if test is None and splits.test.size:
         test = (_safe_indexing(X, splits.test), y[splits.test])
     if splits.shared is None:
@@ -120,11 +125,7 @@ def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
 
 
 def check_test_rows(test: Any, X: Any, y: Labels) -> tuple[Any, Labels]:
-    """Return a test sample given by the user."""
-    if len(test) != 2:
-        raise ValueError(
-            f"test must be a fraction, a number of rows or a pair (X_test, y_test), got {len(test)} entries"
-        )
+    """Return a test sample given by the user, a pair."""
     rows, labels = check_rows(test[0], test[1], name="test ")
     shape, new = getattr(X, "shape", ()), getattr(rows, "shape", ())
     if shape[1:] != new[1:]:
@@ -134,7 +135,7 @@ def check_test_rows(test: Any, X: Any, y: Labels) -> tuple[Any, Labels]:
 
 
 def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
-    """Return weights of the training examples: finite, not negative, not all zero; None for none."""
+    """Return weights of the training rows: finite, not negative, not all zero; None for none."""
     if sample_weight is None:
         return None
     weights = check_numbers("sample_weight", sample_weight)

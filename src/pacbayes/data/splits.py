@@ -67,10 +67,15 @@ class Splits:
         """The rows that were divided, those of the test sample and copies included."""
         return self.rest.size + self.test.size if self.units is None else self.units.size
 
-    @property
-    def n_test(self) -> int:
-        """The units of the test sample."""
+    def m_test(self, n_rows: int) -> int:
+        """Return the units of the test sample; where none was put aside, of one from elsewhere with so many rows."""
+        if self.test.size == 0:
+            return n_rows
         return self.test.size if self.units is None else np.unique(self.units[self.test]).size
+
+    def test_kinds(self, n_rows: int) -> Rows:
+        """Return the kind of every row of that test sample; those from elsewhere are of one kind."""
+        return self.kinds(self.test) if self.test.size else np.zeros(n_rows, dtype=np.int64)
 
     @property
     def most_rows(self) -> tuple[int, int]:
@@ -223,5 +228,5 @@ def check_training_classes(splits: Splits, codes: Rows, classes: NDArray[np.gene
             whose = "the training sample" if splits.shared is not None else f"the training sample of classifier {i}"
             raise ValueError(
                 f"y must give every training sample at least two classes; all {train.size} rows of {whose} are of "
-                f"class {classes[train[0]].item()!r}"
+                f"class {classes.tolist()[train[0]]!r}"
             )

@@ -29,7 +29,7 @@ DESCRIPTIONS = {
     "claims": "each claim of the paper, yes or no",
 }
 _FIGURES = ("risk-curves", "no-best-lambda", "robustness")
-_OTHERS = {"datasets": "dataset_table", "ccp": "ccp_starts"}
+_OTHERS = {"datasets": "dataset_table", "ccp": "ccp_starts", "protocols": "protocol_comparison"}
 
 
 def load(name: str) -> Callable[[Workspace], Output]:

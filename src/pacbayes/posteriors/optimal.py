@@ -1,5 +1,7 @@
 """One door to all methods."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -16,14 +18,15 @@ from pacbayes.posteriors.reference.fixed_point import fixed_point
 from pacbayes.posteriors.reference.ipopt import ipopt
 from pacbayes.posteriors.reference.ordered_subsets import ordered_subsets
 
-_USUAL_TOL = 1e-9
+#: The gap between bound and lower bound where nobody asks for another.
+USUAL_TOL = 1e-9
 
 
 def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -> Posterior:
     """Find the global minimum with proof; see `pacbayes.posteriors.certified`."""
     search = CertifiedSearch(problem.curve, problem.function)
     # What the usual tolerance proves stays proved; for a smaller one the search goes on to where rounding decides.
-    minima = [search.run(goal, max_evaluations) for goal in ((tol,) if tol >= _USUAL_TOL else (_USUAL_TOL, tol))]
+    minima = [search.run(goal, max_evaluations) for goal in ((tol,) if tol >= USUAL_TOL else (USUAL_TOL, tol))]
     last, lower_bound = minima[-1], max(minimum.lower_bound for minimum in minima)
     # Judged by the bound of the weights as they are returned, not by the search's own value.
     judged = []
@@ -64,7 +67,7 @@ def optimal_posterior(
     prior: ArrayLike | None = None,
     constant: str = "exact",
     method: str = "certified",
-    tol: float = _USUAL_TOL,
+    tol: float = USUAL_TOL,
     **options: Any,
 ) -> Posterior:
     r"""Posterior with the smallest PAC-Bayesian bound.
@@ -100,6 +103,20 @@ def optimal_posterior(
     Posterior
         The weights, the bound (computed anew by `bound`), and for "certified" a `lower_bound` below which no
         posterior's bound lies.
+
+    See Also
+    --------
+    bound : The bound of given weights.
+    gibbs_posterior : The family that every optimal posterior belongs to.
+    Posterior : What is returned.
+    StochasticSVC : Classifiers, their posterior and its certificate in one.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] O. Catoni, "PAC-Bayesian supervised classification: the thermodynamics of statistical learning", IMS Lecture
+       Notes Monograph Series 56, 2007.
 
     Examples
     --------

@@ -6,28 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]  # `hold_lock` says that there is no lock without it
-
-_held: set[int] = set()
-
-
-def _close_in_child() -> None:
-    """Leave the lock to the parent: a forked worker that outlives it would keep the directory locked."""
-    for descriptor in _held:
-        os.close(descriptor)
-    _held.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_in_child)
+from filelock import FileLock, Timeout
 
 
 @contextmanager
 def hold_lock(path: Path, name: str) -> Iterator[None]:
     """Hold the lock, or raise a `BlockingIOError` that says which process has it.
+
+    Forked workers leave it to their parent (filelock sees to that from version 3.30 on): one that outlives it does not
+    keep the directory locked.
 
     Examples
     --------
@@ -38,20 +25,31 @@ def hold_lock(path: Path, name: str) -> Iterator[None]:
     Traceback (most recent call last):
     BlockingIOError: the directory is in use by process ... on ...; one run at a time can work there
     """
-    if fcntl is None:
-        raise OSError(f"{name} cannot be locked: this system has no flock")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    _held.add(descriptor)
+    # The file stays: whoever waits for a file that is removed and made again waits for another one.  And no soft lock
+    # where the system has no other: that one outlives a killed process.
+    lock = FileLock(path, blocking=False, fallback_to_soft=False, preserve_lock_file=True, on_acquired=_sign)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(descriptor, 200).decode(errors="replace").strip() or "another process"
-            raise BlockingIOError(f"{name} is in use by {holder}; one run at a time can work there") from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        lock.acquire()
+    except Timeout:
+        raise BlockingIOError(f"{name} is in use by {_holder(path)}; one run at a time can work there") from None
+    try:
         yield
     finally:
-        # The file stays: whoever waits for a file that is removed and made again waits for another one.
-        _held.discard(descriptor)
-        os.close(descriptor)
+        lock.release()
+
+
+def _sign(descriptor: int) -> None:
+    """Write who has the lock, after a first byte that nobody else can read on Windows while it is locked."""
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, f"\nprocess {os.getpid()} on {socket.gethostname()}\n".encode())
+
+
+def _holder(path: Path) -> str:
+    """Return what the process that has the lock wrote; it may not have come to that."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            file.seek(1)
+            return file.read(200).decode(errors="replace").strip() or "another process"
+    except OSError:
+        return "another process"

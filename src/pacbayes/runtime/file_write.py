@@ -1,5 +1,6 @@
 """Files that are there whole or not at all."""
 
+import errno
 import os
 import secrets
 import tempfile
@@ -58,10 +59,24 @@ def _replace(place: Path, data: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    # The rename is an entry of the directory, which has a cache of its own.
-    directory = os.open(place.parent, os.O_RDONLY)
+    _sync_entries(place.parent)
+
+
+def _sync_entries(folder: Path) -> None:
+    """Bring a rename to the disk: it is an entry of the folder, which has a cache of its own.
+
+    Windows opens no folders, and some file systems of networks and containers do not sync them (EINVAL).  The file is
+    in its place by then, whole, and nobody can do more.
+    """
+    flag = getattr(os, "O_DIRECTORY", None)
+    if flag is None:
+        return
+    directory = os.open(folder, os.O_RDONLY | flag)
     try:
         os.fsync(directory)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
     finally:
         os.close(directory)
 

@@ -1,8 +1,8 @@
 """Refuse work that does not fit into memory before any of it is allocated."""
 
-import os
-from pathlib import Path
 from typing import Any
+
+import psutil
 
 # Of the memory that is free, this much may be taken without asking.
 SHARE_OF_FREE = 0.5
@@ -11,23 +11,17 @@ BLOCK_BYTES = 64 * 2**20
 
 
 def free_bytes() -> int | None:
-    """Return how much memory is available, None where the system does not tell.
+    """Return how much memory is available without swapping, None where the system does not tell (no /proc, for one).
 
     Examples
     --------
     >>> free = free_bytes()
-    >>> free is None or free > 0
+    >>> free is None or 0 < free < psutil.virtual_memory().total
     True
     """
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
+        return int(psutil.virtual_memory().available)
+    except (OSError, psutil.Error):
         return None
 
 

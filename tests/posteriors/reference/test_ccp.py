@@ -123,7 +123,7 @@ def test_a_one_sided_round_is_a_step_of_the_fixed_point_iteration(name):
     f = get_distance("kl").bound_function(m, **PAPER)
     start = np.random.default_rng(0).exponential(size=50)
     start /= start.sum()
-    step = gibbs_posterior(risks, f.beta(risks @ start, start @ np.log(50 * start)))
+    step = gibbs_posterior(risks, f.ratio(risks @ start, start @ np.log(50 * start)))
     posterior = optimal_posterior(risks, m, method="ccp", start=start, max_iter=1, **PAPER)
     # A round minimises K + beta L, which is flat: an error of 1e-10 m in it is one of its root in the weights.
     np.testing.assert_allclose(posterior.weights, step, atol=np.sqrt(m * 1e-10))

@@ -16,7 +16,7 @@ def plain_iteration(risks, m, distance, delta, steps, q):
     H = risks.size
     for _ in range(steps):
         L, K = float(q @ risks), float((q * np.log(q * H)).sum())
-        weights = np.exp(-f.beta(L, K) * risks) / H
+        weights = np.exp(-f.ratio(L, K) * risks) / H
         q = weights / weights.sum()
     return q
 
@@ -76,7 +76,7 @@ def test_from_the_prior_it_climbs_to_the_first_minimum(distance, H, m, a, b, fir
 
 @pytest.mark.parametrize("distance", ["pinsker", "ch", "squared"])
 def test_monotone_from_the_prior(distance):
-    # g is increasing, so the iterates of beta increase and the bound falls at every step.
+    # The ratio is increasing, so the iterates of beta increase and the bound falls at every step.
     found = optimal_posterior(profile(100, 3), 100, distance=distance, method="fixed-point", start="prior")
     trace = np.array(found.details["trace"])
     assert (np.diff(trace) <= 1e-15).all()

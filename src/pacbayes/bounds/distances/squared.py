@@ -14,8 +14,8 @@ from pacbayes.numeric.rounding import difference_down, round_up
 class Squared(Distance):
     r""":math:`\phi(\hat l, l) = c (l - \hat l)^2` with `c` = 1: the bound is :math:`L + \sqrt{x/c}`.
 
-    The moment is largest at :math:`l = 1/2` for every :math:`c \le 2` (proof in docs/mathematics.md), where it is
-    below :math:`\sqrt 2` for c = 1 and about :math:`1.346035 m^{1/4}` for c = 2.
+    The moment is largest at :math:`l = 1/2` for every :math:`c \le 2` (equation (one-half) of
+    docs/mathematics.md), where it is below :math:`\sqrt 2` for c = 1 and about :math:`1.346035 m^{1/4}` for c = 2.
 
     Examples
     --------

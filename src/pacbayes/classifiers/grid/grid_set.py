@@ -1,22 +1,22 @@
 """Any scikit-learn classifier with many settings, each with its errors on validation examples."""
 
+from __future__ import annotations
+
 import pickle
 import warnings
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.grid.candidates import Candidates, plan_candidates
 from pacbayes.classifiers.grid.fit_weights import check_takes_weights
 from pacbayes.classifiers.grid.grid_fit import GRID_CHUNKS, Failed, Fitted, Task, fit_one
-from pacbayes.data.belonging import belonging, check_duplicates, check_test_groups
+from pacbayes.data.division import DivisionChoices, divide_rows
 from pacbayes.data.rows_alone import warn_of_batches
-from pacbayes.data.samples import Samples, check_rows, check_test_rows, check_weights, cut_samples
-from pacbayes.data.splits import SPLITS, check_training_classes, plan_splits
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.data.samples import check_rows, check_test_rows, check_weights, cut_samples
 from pacbayes.numeric.checks import check_choice
 from pacbayes.runtime.checkpoint import open_checkpoint
 from pacbayes.runtime.run_identity import describe_run
@@ -77,7 +77,7 @@ def grid_set(
     groups, duplicates
         As for `svm_set`.
     sample_weight : array_like of shape (N,), optional
-        Weights of the examples in training, for the last step of a pipeline.
+        Weights of the rows in training, for the last step of a pipeline.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted: raise an error that names its parameters, or leave it out,
         with a warning and an entry in `dropped`.  Whether it is left out depends on its training sample, which a shared
@@ -101,6 +101,16 @@ def grid_set(
     ClassifierSet
         `params` are the settings (``{"estimator": ...}`` for a list of estimators).
 
+    See Also
+    --------
+    svm_set : The same for support vector machines, many times faster.
+    StochasticClassifier : The set, its posterior and its certificate in one.
+    ClassifierSet : What is returned; also from classifiers trained elsewhere.
+
+    References
+    ----------
+    .. [1] D. A. McAllester, "PAC-Bayesian model averaging", COLT, 1999.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -112,30 +122,25 @@ def grid_set(
     ({'max_depth': 3}, 284, True)
     """
     check_choice("error_score", error_score, ERROR_SCORES)
-    if check_choice("split", split, SPLITS) == "independent" and error_score == "drop":
+    choices = DivisionChoices(split, validation_size, test, stratify, groups, duplicates)
+    if split == "independent" and error_score == "drop":
         raise ValueError(
             "error_score='drop' needs split='shared': with independent splits whether a classifier is left out depends "
             "on examples that validate others, and a bound on those left would not hold"
         )
     rows, labels = check_rows(X, y)
     weights = check_weights(sample_weight, labels.size)
-    check_duplicates(duplicates, groups)
     with open_checkpoint(checkpoint, GRID_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
         candidates = plan_candidates(estimator, param_grid, n_iter, seed)
         _check_fits(candidates, weights is not None, store is not None)
-        options: dict[str, Any] = {
-            "split": split,
-            "validation_size": validation_size,
-            "test": test,
-            "stratify": stratify,
-        }
-        options |= {"groups": groups, "duplicates": duplicates}
-        samples = _samples(rows, labels, weights, seed, len(candidates), options)
+        division = divide_rows(rows, labels, choices, len(candidates), seed)
+        test_rows = check_test_rows(test, rows, labels) if choices.test_is_given else None
+        samples = cut_samples(rows, labels, weights, division, test_rows)
         if store is not None:
             data = {"X": rows, "y": labels, "estimator and param_grid": candidates.described()}
-            choices = options | {"sample_weight": weights}
-            store.begin(describe_run("grid_set", len(candidates), seed, data, choices, candidates.modules()))
+            options = choices.as_dict() | {"sample_weight": weights}
+            store.begin(describe_run("grid_set", len(candidates), seed, data, options, candidates.modules()))
 
         def check(i: int, one: Fitted | Failed) -> None:
             if isinstance(one, Failed) and (one.fitted or error_score == "raise"):
@@ -158,32 +163,6 @@ def _check_fits(candidates: Candidates, weighted: bool, stored: bool) -> None:
             pickle.dumps((candidates.estimator, candidates.params))
         except Exception as error:  # pickle passes on whatever an object's own methods raise
             raise TypeError(f"checkpoint must be None for estimators that cannot be pickled: {error}") from error
-
-
-def _samples(
-    rows: Any, labels: NDArray[Any], weights: FloatArray | None, seed: int, number: int, options: dict[str, Any]
-) -> Samples:
-    """Divide checked data among `number` classifiers."""
-    classes, codes = np.unique(labels, return_inverse=True)
-    if classes.size < 2:
-        raise ValueError(f"y must hold at least two classes, got class {classes.tolist()[0]!r} only")
-    test = options["test"]
-    given = isinstance(test, tuple | list)
-    check_test_groups(given, options["groups"])
-    together = belonging(rows, codes, options["groups"], options["duplicates"])
-    splits = plan_splits(
-        codes,
-        kind=options["split"],
-        validation_size=options["validation_size"],
-        test_size=None if given else test,
-        stratify=options["stratify"],
-        seed=seed,
-        unit=together.unit,
-        units=together.units,
-    )
-    check_training_classes(splits, codes, classes, number)
-    copies = together.copies(rows, codes, splits, number)
-    return cut_samples(rows, labels, weights, splits, check_test_rows(test, rows, labels) if given else None, copies)
 
 
 def _as_set(task: Task, trained: list[Fitted | Failed]) -> ClassifierSet:

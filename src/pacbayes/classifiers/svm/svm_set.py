@@ -1,11 +1,13 @@
 """Support vector machines for a grid of regularisation parameters, with their errors on validation examples."""
 
+from __future__ import annotations
+
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -16,11 +18,10 @@ from pacbayes.classifiers.svm.shared import train_shared
 from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.classifiers.svm.trained import SVM_CHUNKS
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
-from pacbayes.data.belonging import belonging, check_duplicates, check_test_groups
+from pacbayes.data.division import Division, DivisionChoices, divide_rows
 from pacbayes.data.preparing import apply_prepare, check_prepare, fit_prepare
 from pacbayes.data.samples import check_rows
-from pacbayes.data.splits import SPLITS, check_training_classes, plan_splits
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, narrow_labels
 from pacbayes.runtime.checkpoint import open_checkpoint
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
@@ -107,6 +108,20 @@ def svm_set(
     -------
     ClassifierSet
 
+    See Also
+    --------
+    grid_set : The same for any scikit-learn estimator.
+    svm_path : The machines alone, on a kernel matrix.
+    StochasticSVC : The set, its posterior and its certificate in one.
+    optimal_posterior : The posterior over the set from its risks.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] R.-E. Fan, P.-H. Chen and C.-J. Lin, "Working set selection using second order information for training
+       support vector machines", Journal of Machine Learning Research 6, 2005.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -118,92 +133,58 @@ def svm_set(
     """
     lambdas = check_lambdas(lambdas)
     check_choice("kernel", kernel, KERNELS)
-    check_choice("split", split, SPLITS)
+    choices = DivisionChoices(split, validation_size, test, stratify, groups, duplicates)
     if checkpoint is not None and split == "shared":
         raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
     check_prepare(prepare, split)
-    check_duplicates(duplicates, groups)
-    choices: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
-    features, labels = check_X_y(X, narrow_labels(y), dtype=np.float64) if prepare is None else check_rows(X, y)
+    options: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
+    features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
-        task = _problem(
-            features,
-            labels,
-            lambdas,
-            choices | {"prepare": prepare},
-            split,
-            validation_size,
-            test,
-            stratify,
-            groups,
-            duplicates,
-            seed,
-            n_jobs,
+        division = divide_rows(features, labels, choices, lambdas.size, seed)
+        given = test if choices.test_is_given else None
+        task = _training_task(
+            features, labels, division, given, prepare, lambdas=lambdas, seed=seed, jobs=_jobs(n_jobs), **options
         )
         _check_memory(task, max_bytes)
         if store is not None:
-            choices |= {"split": split, "validation_size": validation_size, "test": test, "stratify": stratify}
-            choices |= {"groups": groups, "duplicates": duplicates}
-            store.begin(
-                describe_run("svm_set", lambdas.size, seed, {"X": features, "y": labels, "lambdas": lambdas}, choices)
-            )
+            data = {"X": features, "y": labels, "lambdas": lambdas}
+            store.begin(describe_run("svm_set", lambdas.size, seed, data, options | choices.as_dict()))
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
         with one_thread():
             return train_shared(task) if task.splits.shared is not None else train_independent(task, store)
 
 
-def _problem(
-    X: Any,
-    labels: NDArray[Any],
-    lambdas: FloatArray,
-    choices: dict[str, Any],
-    split: str,
-    validation_size: Any,
-    test: Any,
-    stratify: bool,
-    groups: Any,
-    duplicates: str,
-    seed: int,
-    n_jobs: int | None,
-) -> SvmTrainingTask:
-    """Divide the data among the classifiers and check that each can be trained."""
+def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
+    """Return rows of finite numbers, and labels of classes."""
+    features, labels = check_X_y(X, narrow_labels(y), dtype=np.float64)
     check_classification_targets(labels)
-    classes, codes = np.unique(labels, return_inverse=True)
-    if classes.size < 2:
-        raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
-    given = isinstance(test, tuple | list)
-    check_test_groups(given, groups)
-    together = belonging(X, codes, groups, duplicates)
-    splits = plan_splits(
-        codes,
-        kind=split,
-        validation_size=validation_size,
-        test_size=None if given else test,
-        stratify=stratify,
-        seed=seed,
-        unit=together.unit,
-        units=together.units,
-    )
-    check_training_classes(splits, codes, classes, lambdas.size)
-    copies = together.copies(X, codes, splits, lambdas.size)
-    if choices["prepare"] is not None:
+    return features, labels
+
+
+def _training_task(
+    X: Any, labels: Labels, division: Division, given: Any, prepare: Any, **settings: Any
+) -> SvmTrainingTask:
+    """Return what is to be trained on divided rows, prepared where they are to be; `given` is a user's test sample."""
+    splits, codes = division.splits, division.codes
+    fitted = None
+    if prepare is not None:
         train, validation = splits(0)
-        choices["prepare"], X = fit_prepare(choices["prepare"], X, labels, train, (validation, splits.test))
-    fitted = choices["prepare"]
-    test_rows, test_codes = _test_sample(test, X, classes, fitted) if given else (X[splits.test], codes[splits.test])
+        fitted, X = fit_prepare(prepare, X, labels, train, (validation, splits.test))
+    if given is None:
+        test_rows, test_codes = X[splits.test], codes[splits.test]
+    else:
+        test_rows, test_codes = _test_sample(given, X, division.classes, fitted)
     return SvmTrainingTask(
         X=X,
         codes=codes,
-        classes=classes,
-        lambdas=lambdas,
+        classes=division.classes,
         splits=splits,
         test_rows=test_rows,
         test_codes=test_codes,
-        seed=seed,
-        jobs=_jobs(n_jobs),
-        copies=copies,
-        **choices,
+        copies=division.copies,
+        prepare=fitted,
+        **settings,
     )
 
 
@@ -213,12 +194,8 @@ def _jobs(n_jobs: int | None) -> int:
     return int(cpu_count()) if n_jobs is None and said == 1 else said
 
 
-def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any], prepare: Any) -> tuple[FloatArray, NDArray[np.int64]]:
+def _test_sample(test: Any, X: FloatArray, classes: Labels, prepare: Any) -> tuple[FloatArray, Rows]:
     """Return the rows and class numbers of a test sample given by the user; -1 for labels that never occurred."""
-    if len(test) != 2:
-        raise ValueError(
-            f"test must be a fraction, a number of rows or a pair (X_test, y_test), got {len(test)} entries"
-        )
     given = test if prepare is None else (apply_prepare(prepare, test[0]), test[1])
     rows, labels = check_X_y(given[0], narrow_labels(given[1]), dtype=np.float64)
     if rows.shape[1] != X.shape[1]:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
@@ -40,13 +39,12 @@ class SvmTrainingTask:
     @property
     def test_kinds(self) -> Rows:
         """The kind of every test row by its group; of one kind where the test sample was given."""
-        splits = self.splits
-        return splits.kinds(splits.test) if splits.test.size else np.zeros(len(self.test_codes), dtype=np.int64)
+        return self.splits.test_kinds(len(self.test_codes))
 
     @property
     def m_test(self) -> int:
         """The units of the test sample, 0 without one."""
-        return self.splits.n_test if self.splits.test.size else len(self.test_codes)
+        return self.splits.m_test(len(self.test_codes))
 
     def params(self, gammas: list[float | None]) -> list[dict[str, Any]]:
         """Return what distinguishes each classifier."""

@@ -65,11 +65,11 @@ def _markdown(space: Workspace, rows: list[Row], letters: dict[str, dict[str, st
         parts += ["### Average test errors", paper_table(rows, split, "test_error", letters[split])]
         parts += ["### How near we are to the paper", agreement_table(rows, split)]
         parts += ["### With exact constants (and the change)", exact_table(rows, split)]
-    parts += ["## Protocols", _protocols(space, rows)]
+    parts += ["## Protocols", _protocol_table(space, rows)]
     return "\n\n".join(parts)
 
 
-def _protocols(space: Workspace, rows: list[Row]) -> str:
+def _protocol_table(space: Workspace, rows: list[Row]) -> str:
     lines = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         chosen = {row["split"]: row for row in rows if row["dataset"] == dataset}

@@ -4,14 +4,15 @@ The bound is the least r >= L(q) with :math:`K(q) + c \le m\,kl(L(q), r)`, c = l
 at most another one.  The procedure replaces the larger one by its tangent plane at the current point
 :math:`(q^0, r^0)`,
 
-.. math:: \widehat{kl}(q, r) = kl(L^0, r^0) - \gamma\,(L - L^0) + \frac{r^0 - L^0}{r^0 (1 - r^0)} (r - r^0),
-          \qquad \gamma = \ln\frac{r^0}{1 - r^0} - \ln\frac{L^0}{1 - L^0},
+.. math:: \widehat{kl}(q, r) = kl(L^0, r^0) - \frac{\rho^0}{m}\,(L - L^0) + \frac{r^0 - L^0}{r^0 (1 - r^0)} (r - r^0),
+          \qquad \frac{\rho^0}{m} = \ln\frac{r^0}{1 - r^0} - \ln\frac{L^0}{1 - L^0},
 
 and solves the convex program that is left: minimise r subject to :math:`K(q) + c \le m\,\widehat{kl}(q, r)` and
 r >= L.  A tangent plane lies below, so the new point is feasible, and since the old one is, r never rises.  This is
 ``formulation="one-sided"``.  The paper adds the reverse inequality, :math:`kl(L, r) \le` (the tangent plane of the
-divergence, :math:`\sum_i q_i \ln(q_i^0/p_i)` plus c, over m).  With both, :math:`q^0` is the only feasible point: see
-docs/paper-notes.md, which also shows that a one-sided round is one step of the paper's fixed-point iteration.
+divergence, :math:`\sum_i q_i \ln(q_i^0/p_i)` plus c, over m).  With both, :math:`q^0` is the only feasible point,
+by equation (stuck) of docs/mathematics.md; docs/paper-notes.md shows that a one-sided round is one step of the paper's
+fixed-point iteration.
 """
 
 import math

@@ -33,11 +33,12 @@ def start_weights(start: str | ArrayLike, random_state: int, problem: Problem) -
 def fixed_point(
     problem: Problem, tol: float, *, start: str | ArrayLike = "random", random_state: int = 0, max_iter: int = 10_000
 ) -> Posterior:
-    r"""Iterate :math:`q_i \leftarrow p_i e^{-g(q) \hat l_i} / Z` until the weights stay.
+    r"""Iterate :math:`q_i \leftarrow p_i e^{-\rho(q) \hat l_i} / Z` until the weights stay.
 
-    Here :math:`g = (\partial B/\partial L)/(\partial B/\partial K)`.
-    For kl, pinsker, ch and squared these are the paper's fixed-point equations; for linear g = m and one step is the
-    closed form.  After the first step every iterate is a Gibbs posterior, so the rest runs on the groups of equal risk.
+    Here :math:`\rho = (\partial B/\partial L)/(\partial B/\partial K)`, equation (ratio) of docs/mathematics.md.  For
+    kl, pinsker, ch and squared these are the paper's fixed-point equations, equation (fixed-point); for linear the
+    ratio is m and one step is the closed form, equation (closed-form).  After the first step every iterate is a Gibbs
+    posterior, so the rest runs on the groups of equal risk.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def fixed_point(
     beta, change, steps = math.nan, math.inf, 0
     shares = np.empty(0)
     while steps < max_iter and change > tol:
-        beta = function.beta(risk, kl)
+        beta = function.ratio(risk, kl)
         point = curve.at(beta)
         new = curve.shares(point)
         if steps == 0:

@@ -121,10 +121,10 @@ class TandemSearch:
 
     def _candidate(self, kappa: float, weights: FloatArray, tandem: float, kl: float) -> Candidate:
         tandem = min(tandem, 1.0)
-        value, beta = self.function.value_and_beta(tandem, 2.0 * kl)
+        value, ratio = self.function.value_and_ratio(tandem, 2.0 * kl)
         slope = 4.0 * self.function.partials(tandem, 2.0 * kl)[0]
-        # beta is the ratio of the slopes in T and in 2 K.
-        return Candidate(kappa, 4.0 * value, weights, 2.0 / beta if beta > 0.0 else math.inf, slope)
+        # The ratio is that of the slopes in T and in 2 K.
+        return Candidate(kappa, 4.0 * value, weights, 2.0 / ratio if ratio > 0.0 else math.inf, slope)
 
     def _follow(self, tol: float) -> None:
         """Move kappa to the ratio of the bound's slopes, which is the condition for a minimum, a few times."""

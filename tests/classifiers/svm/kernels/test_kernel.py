@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.classifiers.data import rbf
 
-from pacbayes.classifiers.svm.kernels import kernel as kernels
+from pacbayes.classifiers.svm.kernels import kernel as module
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, fit_scaling, shared_matrix
 from pacbayes.runtime.progress import GivenUp, Stage, working_for
 
@@ -80,8 +80,8 @@ def test_the_same_bits_in_one_call_and_in_many(kernel, monkeypatch):
     results, steps = [], []
     monkeypatch.setattr(Stage, "advance", lambda self, number: steps.append(number))
     for terms in (2**60, 1):
-        monkeypatch.setattr(kernels, "_TERMS_PER_CALL", terms)
-        shared = kernels.shared_matrix(A, kernel.name)
+        monkeypatch.setattr(module, "_TERMS_PER_CALL", terms)
+        shared = shared_matrix(A, kernel.name)
         parts = [kernel.gram(A), kernel.between(A, B), shared, kernel.of_shared(shared, places, places[::-1].copy())]
         results.append([part.tobytes() for part in parts])
         # Three tiles of columns; divided further, the six corners of a triangle.
@@ -94,7 +94,7 @@ def test_kernel_values_nobody_waits_for_are_not_computed():
     """In another thread, whose stage is over: no call after the one that was under way."""
     A = np.random.default_rng(0).normal(size=(600, 2))
     kernel, stage = Kernel("rbf", 0.3), Stage("work", 1)
-    shared, everything = kernels.shared_matrix(A, "rbf"), np.arange(600)
+    shared, everything = shared_matrix(A, "rbf"), np.arange(600)
     stage.over = True
     works = {
         "within": lambda: kernel.gram(A),
