@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.certificate import OF_NEW, Certificate, confidence, failure, percent_down, percent_up
+from pacbayes.certificates.certificate import (
+    OF_NEW,
+    Certificate,
+    confidence,
+    failure,
+    format_share,
+    percent_down,
+    percent_up,
+)
 from pacbayes.report.comparison import compared
 from pacbayes.report.view import ReportView
 
@@ -55,7 +63,7 @@ def guarantee(view: ReportView) -> Guarantee:
     return Guarantee(
         headline=certificate.headline,
         sentence=str(certificate),
-        meaning=[("Who", _who(view)), *_meaning(view)],
+        meaning=[("Which classifier", _who(view)), *_meaning(view)],
         compared=compared(view),
         observed=_observed(view),
         assumptions=certificate.assumptions,
@@ -123,7 +131,7 @@ def _observed(view: ReportView) -> str:
         return ""
     errors = observed.errors[view.voting]
     return (
-        f"On {observed.rows} test rows it erred {errors} times ({percent_up(errors / observed.rows)}). "
+        f"On {observed.rows} test rows it erred {errors} times ({format_share(errors / observed.rows)}). "
         "That is an observation, not part of the guarantee."
     )
 

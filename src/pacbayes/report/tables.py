@@ -29,15 +29,15 @@ class TextTable:
 
     @property
     def transposed(self) -> "TextTable":
-        """The table with rows as columns.
+        """The table with rows as columns; what its first column was called is left out.
 
         Examples
         --------
         >>> TextTable("Risks", ("classifier", "risk", "m"), [("a", "0.1", "9"), ("b", "0.2", "9")]).transposed.rows
         [('risk', '0.1', '0.2'), ('m', '9', '9')]
         """
-        columns, *rows = zip(self.columns, *self.rows, strict=True)
-        return TextTable(self.title, columns, rows, self.caption)
+        (_, *names), *rows = zip(self.columns, *self.rows, strict=True)
+        return TextTable(self.title, ("", *names), rows, self.caption)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]
 
 def _certificate_caption(view: ReportView) -> str:
     caption = (
-        f"Each line holds alone, with probability at least {confidence(view.delta)}: decide beforehand which "
+        f"Each certificate holds alone, with probability at least {confidence(view.delta)}: decide beforehand which "
         "classifier you will use. The majority vote's bound is twice the stochastic classifier's; it is not computed "
         "from the vote's own errors."
     )
