@@ -1,5 +1,7 @@
 """A finite set of classifiers with the errors each made on validation examples it was not trained on."""
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
@@ -88,6 +90,16 @@ class ClassifierSet:
     dropped : list of dict
         Candidates that could not be trained and were left out: "params" and "error" of each.
 
+    See Also
+    --------
+    svm_set : Support vector machines for many regularisation parameters.
+    grid_set : Any scikit-learn estimator with every setting of a grid.
+    optimal_posterior : The posterior over a set from its risks.
+
+    References
+    ----------
+    .. [1] D. A. McAllester, "PAC-Bayesian model averaging", COLT, 1999.
+
     Examples
     --------
     >>> from pacbayes import ClassifierSet, bound
@@ -134,7 +146,7 @@ class ClassifierSet:
         self._members = members
 
     @classmethod
-    def from_errors(cls, params: Sequence[dict[str, Any]], errors: Errors, m: int, **details: Any) -> "ClassifierSet":
+    def from_errors(cls, params: Sequence[dict[str, Any]], errors: Errors, m: int, **details: Any) -> ClassifierSet:
         """Make a set from counted errors; the risks follow."""
         return cls(params, risks_of_errors(errors, m), m, errors=errors, **details)
 
@@ -148,7 +160,7 @@ class ClassifierSet:
         test_counts: Errors | None,
         m_test: int,
         **details: Any,
-    ) -> "ClassifierSet":
+    ) -> ClassifierSet:
         """Make a set from errors counted by the kinds of rows that a division has, shape (H, kinds)."""
         if splits.unit != GROUP:
             tested = None if test_counts is None else test_counts[:, 0]
@@ -169,7 +181,7 @@ class ClassifierSet:
         )
 
     @classmethod
-    def from_fitted(cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike) -> "ClassifierSet":
+    def from_fitted(cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike) -> ClassifierSet:
         """Make a set of fitted classifiers, with errors on examples none of them was trained on.
 
         Examples
@@ -196,7 +208,7 @@ class ClassifierSet:
         return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
 
     @classmethod
-    def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> "ClassifierSet":
+    def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> ClassifierSet:
         """Make a set from predicted labels, shape (H, m), of examples no classifier was trained on.
 
         Examples
@@ -215,7 +227,7 @@ class ClassifierSet:
         return cls.from_errors([{} for _ in table], count_errors(table, labels), labels.size)
 
     @classmethod
-    def from_losses(cls, losses: ArrayLike) -> "ClassifierSet":
+    def from_losses(cls, losses: ArrayLike) -> ClassifierSet:
         """Make a set from losses in [0, 1], shape (H, m): row i on m examples classifier i does not depend on.
 
         Examples
@@ -288,7 +300,7 @@ class ClassifierSet:
         """The classifiers themselves, None for a set made from predictions or losses."""
         return self._members
 
-    def without_data(self) -> "ClassifierSet":
+    def without_data(self) -> ClassifierSet:
         """Return the same set without the rows that only training and validation needed."""
         slim = copy.copy(self)
         slim._members = getattr(self._members, "without_data", lambda: self._members)()

@@ -1,5 +1,7 @@
 """Any scikit-learn classifier with many settings, each with its errors on validation examples."""
 
+from __future__ import annotations
+
 import pickle
 import warnings
 from os import PathLike
@@ -98,6 +100,16 @@ def grid_set(
     -------
     ClassifierSet
         `params` are the settings (``{"estimator": ...}`` for a list of estimators).
+
+    See Also
+    --------
+    svm_set : The same for support vector machines, many times faster.
+    StochasticClassifier : The set, its posterior and its certificate in one.
+    ClassifierSet : What is returned; also from classifiers trained elsewhere.
+
+    References
+    ----------
+    .. [1] D. A. McAllester, "PAC-Bayesian model averaging", COLT, 1999.
 
     Examples
     --------

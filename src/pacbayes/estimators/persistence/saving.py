@@ -1,5 +1,7 @@
 """Models in files that cannot run code when they are loaded."""
 
+from __future__ import annotations
+
 import hashlib
 import hmac
 import io
@@ -65,6 +67,10 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     str
         The SHA-256 of the contents.  Keep it elsewhere and give it to `load` to be sure that nobody changed the file.
 
+    See Also
+    --------
+    load : Read it again.
+
     Examples
     --------
     >>> import tempfile
@@ -115,6 +121,10 @@ def load(
     Returns
     -------
     StochasticSVC or StochasticClassifier
+
+    See Also
+    --------
+    save : Write a model.
 
     Examples
     --------
