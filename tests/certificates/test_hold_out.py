@@ -7,7 +7,15 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
 from pacbayes import svm_set
-from pacbayes.certificates.hold_out import CANDIDATES, candidates_of, choose, folds_of, hold_out, svm_errors_in_fold
+from pacbayes.certificates.hold_out import (
+    CANDIDATES,
+    Chosen,
+    candidates_of,
+    choose,
+    folds_of,
+    hold_out,
+    svm_errors_in_fold,
+)
 
 LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
 
@@ -51,6 +59,6 @@ def test_at_most_fifty_candidates():
 def test_the_bound_is_the_binomial_limit_of_the_chosen_one():
     X, y = load_breast_cancer(return_X_y=True)
     classifiers = svm_set(X, y, LAMBDAS, stratify=False, random_state=3)
-    baseline = hold_out(classifiers, 2, 0.05, 5)
+    baseline = hold_out(classifiers, Chosen(2, 5), 0.05)
     assert binom.cdf(classifiers.errors[2], classifiers.m, baseline.bound) == pytest.approx(0.05, rel=1e-6)
     assert "lambda = 1" in baseline.note

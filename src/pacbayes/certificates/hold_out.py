@@ -1,6 +1,7 @@
 """The hold-out baseline: one classifier chosen by cross-validation within the training rows, then validated once."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,14 @@ CANDIDATES = 50
 # Why there is none.
 NOT_SHARED = "every row validates some classifier"
 NOT_ASKED = "cv=None: not asked for"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which classifier cross-validation chose, and with how many folds."""
+
+    index: int
+    folds: int
 
 
 def candidates_of(number: int) -> Rows:
@@ -85,14 +94,18 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, R
     return errors
 
 
-def hold_out(classifiers: ClassifierSet, chosen: int, delta: float, folds: int) -> Baseline:
-    """Return the baseline for the classifier chosen within the training rows."""
+def hold_out(classifiers: ClassifierSet, choice: Chosen | None, delta: float) -> Baseline:
+    """Return the baseline for the classifier chosen within the training rows; None where none was."""
     assert classifiers.errors is not None
+    assert classifiers.splits is not None
+    if choice is None:
+        return Baseline(None, None, NOT_ASKED if classifiers.splits.kind == "shared" else NOT_SHARED)
+    chosen = choice.index
     bound = float(binomial_upper(classifiers.errors[chosen], classifiers.m, delta))
     number = candidates_of(len(classifiers)).size
     among = f"all {number}" if number == len(classifiers) else f"{number} of {len(classifiers)}"
     note = (
-        f"classifier {chosen} ({_written(classifiers.params[chosen])}), chosen among {among} by {folds}-fold "
+        f"classifier {chosen} ({_written(classifiers.params[chosen])}), chosen among {among} by {choice.folds}-fold "
         "cross-validation within the training rows"
     )
     return Baseline(bound, float(classifiers.risks[chosen]), note)

@@ -194,6 +194,14 @@ class ClassifierSet:
         """The classifiers themselves, None for a set made from predictions or losses."""
         return self._members
 
+    def recounted(self) -> "ClassifierSet":
+        """Return the same set with the risks that follow from its errors."""
+        assert self.errors is not None
+        again = copy.copy(self)
+        again.risks = risks_of_errors(self.errors, self.m)
+        again.test_risks = None if self.test_errors is None else risks_of_errors(self.test_errors, self.m_test)
+        return again
+
     def without_data(self) -> "ClassifierSet":
         """Return the same set without the rows that only training and validation needed."""
         slim = copy.copy(self)

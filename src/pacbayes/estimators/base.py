@@ -1,5 +1,6 @@
 """What all estimators share: from a trained set to posterior and certificates, and from these to predictions."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
@@ -14,14 +15,23 @@ from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.bounds.validation import FloatArray, check_choice, check_level
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
-from pacbayes.certificates.choice import BITS, Counts, check_distances, choose_posterior, whole_parts
+from pacbayes.certificates.choice import (
+    BITS,
+    Counts,
+    check_distances,
+    choose_posterior,
+    restored_posterior,
+    share_of,
+    whole_parts,
+)
 from pacbayes.certificates.constant import constant_baseline, most_frequent
+from pacbayes.certificates.hold_out import Chosen, hold_out
 from pacbayes.classifiers.checkpoint import begun_seed
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.seeds import seed_of
 from pacbayes.classifiers.splits import SPLITS
 from pacbayes.estimators.draws import KEY, draw_classifiers
-from pacbayes.estimators.prior import check_prior_kind, describe_prior, resolve_prior
+from pacbayes.estimators.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
 from pacbayes.estimators.voters import Codes, Voters, majority, number_of_rows
 
 # The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
@@ -35,6 +45,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
     classifiers_: ClassifierSet
     certificates_: dict[str, Certificate]
     vote_errors_: int | None
+    _constant: tuple[int, int] | None
 
     # -- what subclasses provide -------------------------------------------------------------------------------------
 
@@ -81,7 +92,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         training_rows: Callable[[], tuple[Any, Any]] | None,
         validation_rows: Callable[[], tuple[Any, Codes]] | None,
         key: bytes,
-        hold_out: Baseline,
+        chosen: Chosen | None,
         codes: NDArray[np.int64],
     ) -> Self:
         """Turn a trained set into posterior and certificates.
@@ -89,12 +100,16 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
         where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
         `_validated` would, and their class numbers; None where there are no such rows.  `codes` are the class numbers
-        of all rows.
+        of all rows, `chosen` which classifier cross-validation within the training rows chose.
+
+        Attributes whose names begin with an underscore are what was so when the model was fitted, whatever its
+        parameters are set to later.  They, the errors and the weights are what a file stores; see `_restore`.
         """
         prior = resolve_prior(self.prior, params, training_rows)
         self.classifiers_ = classifiers
         self.prior_ = np.full(len(classifiers), 1.0 / len(classifiers)) if prior is None else prior
-        self._uniform, self._key, self._hold_out = prior is None, key, hold_out
+        self._uniform, self._key, self._chosen = prior is None, key, chosen
+        self._prior_kind = prior_kind(self.prior, self.split == "shared")
         assert classifiers.splits is not None
         # With independent splits no part trains all classifiers; that of the first is as good as another.
         self._constant = most_frequent(*(codes[rows] for rows in classifiers.splits(0)))
@@ -106,15 +121,38 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             prior=prior,
             constant=self.constant,
         )
-        self._assumptions = (*self._roles(), describe_prior(self.prior, self.split == "shared"))
         self._level, self._distances = check_level(self.delta), check_distances(self.distance)
-        assert classifiers.errors is not None
-        self.best_index_ = best_single(classifiers.errors, classifiers.m, self._level, prior).index
         self.vote_errors_ = None if validation_rows is None else self._count_vote_errors(*validation_rows())
-        self.certificates_ = self._certificates()
+        self._conclude()
         if self.verbose:
             print(self.certificate_)
         return self
+
+    def _conclude(self) -> None:
+        """Set what follows from errors, prior and posterior."""
+        errors, m = self.classifiers_.errors, self.classifiers_.m
+        assert errors is not None
+        self.best_index_ = best_single(errors, m, self._level, None if self._uniform else self.prior_).index
+        self.certificates_ = self._certificates()
+
+    def _restore(self, weights: FloatArray, distance: str, constant: str) -> None:
+        """Compute anew all that follows from what a file stores; none of it is read from there."""
+        self.classifiers_ = self.classifiers_.recounted()
+        number = len(self.classifiers_)
+        if self._uniform:
+            self.prior_ = np.full(number, 1.0 / number)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
+            self.posterior_ = restored_posterior(
+                weights,
+                self.classifiers_.risks,
+                self.classifiers_.m,
+                distance=check_choice("distance", distance, self._distances),
+                delta=share_of(self._level, len(self._distances)),
+                prior=None if self._uniform else self.prior_,
+                constant=check_choice("constant", constant, CONSTANTS),
+            )
+        self._conclude()
 
     def _count_vote_errors(self, rows: Any, codes: Codes) -> int:
         """Return the errors of the majority vote: only to be shown, for the posterior was chosen on the same rows."""
@@ -137,13 +175,15 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             delta=self._level,
             prior=prior,
             n_distances=len(self._distances),
-            hold_out=self._hold_out,
+            hold_out=hold_out(self.classifiers_, self._chosen, self._level),
             constant=self._constant_baseline(),
-            assumptions=self._assumptions,
+            assumptions=(*self._roles(), PRIORS[self._prior_kind]),
         )
 
     def _constant_baseline(self) -> Baseline:
         """Return what always answering the most frequent class errs on, from its stored errors."""
+        if self._constant is None:
+            return Baseline(None, None, "the model was saved by a version that did not count it")
         code, errors = self._constant
         splits = self.classifiers_.splits
         assert splits is not None
@@ -156,7 +196,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         splits = self.classifiers_.splits
         assert splits is not None
         trained = "trained all classifiers, with everything fitted inside them (scaling, kernel width)"
-        if self.split == "shared":
+        if splits.kind == "shared":
             rows = f"{splits.n_train} of {splits.n_train + m} rows {trained}; the other {m} only counted their errors."
         else:
             rows = (
@@ -180,9 +220,12 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     @property
     def constant_label_(self) -> Any:
-        """The class most frequent among the training rows, which every certificate is compared with."""
+        """The class most frequent among the training rows, which every certificate is compared with.
+
+        None in a model of an early version, which did not store it.
+        """
         check_is_fitted(self)
-        return self.classes_[self._constant[0]]
+        return None if self._constant is None else self.classes_[self._constant[0]]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted labels, shape (n,), in the way `voting` says now.

@@ -11,9 +11,8 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import check_level, narrow_labels
-from pacbayes.certificates.certificate import Baseline
-from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out
+from pacbayes.bounds.validation import narrow_labels
+from pacbayes.certificates.hold_out import Chosen, choose
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
 from pacbayes.classifiers.grid_set import grid_set
 from pacbayes.classifiers.samples import check_rows, own
@@ -161,25 +160,26 @@ class StochasticClassifier(CertifiedClassifier):
         )
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if self.split == "shared" else (None, None)
-        baseline = Baseline(None, None, NOT_SHARED)
+        chosen = None
         if train is not None:
-            baseline = self._baseline(classifiers, _safe_indexing(rows, train), labels[train], codes[train], seed)
+            chosen = self._choose(classifiers, _safe_indexing(rows, train), labels[train], codes[train], seed)
         return self._settle(
             classifiers,
             classifiers.params,
             None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
-            baseline,
+            chosen,
             codes,
         )
 
-    def _baseline(self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, seed: int) -> Baseline:
+    def _choose(self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, seed: int) -> Chosen | None:
+        """Return what cross-validation within the training rows chooses, for the hold-out baseline."""
         if self.cv is None:
-            return Baseline(None, None, NOT_ASKED)
+            return None
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
-        chosen = choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS))
-        return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
+        index = choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS))
+        return Chosen(index, int(self.cv))
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)

@@ -8,9 +8,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import check_level, narrow_labels
-from pacbayes.certificates.certificate import Baseline
-from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, choose, hold_out, svm_errors_in_fold
+from pacbayes.bounds.validation import narrow_labels
+from pacbayes.certificates.hold_out import Chosen, choose, svm_errors_in_fold
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.preparing import check_prepare
@@ -180,7 +179,7 @@ class StochasticSVC(CertifiedClassifier):
             random_state=seed,
             checkpoint=self.checkpoint,
         )
-        baseline = self._baseline(classifiers, codes, seed)
+        chosen = self._choose(classifiers, codes, seed)
         shared = self.split == "shared"
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if shared else (None, None)
@@ -192,21 +191,20 @@ class StochasticSVC(CertifiedClassifier):
             None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
             draw_key(seed),
-            baseline,
+            chosen,
             codes,
         )
 
-    def _baseline(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Baseline:
+    def _choose(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Chosen | None:
+        """Return what cross-validation within the training rows chooses, for the hold-out baseline."""
         members = classifiers.members
-        if not isinstance(members, SharedMembers):
-            return Baseline(None, None, NOT_SHARED)
-        if self.cv is None:
-            return Baseline(None, None, NOT_ASKED)
+        if not isinstance(members, SharedMembers) or self.cv is None:
+            return None
         train = members.problem.splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            chosen = choose(errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS))
-        return hold_out(classifiers, chosen, check_level(self.delta), self.cv)
+            index = choose(errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS))
+        return Chosen(index, int(self.cv))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""

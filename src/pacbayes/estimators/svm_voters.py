@@ -43,7 +43,7 @@ class SharedVoters:
             for block in blocks(which.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
                 mine = order[block]
                 K = self.members.kernel.between(self.members.scaling(X[mine]), rows)
-                codes[mine] = _decide(machines, sums, K, places[mine], self.n_classes)
+                codes[mine] = _decide(machines, sums, K, places[mine])
         return codes
 
     def votes(self, X: FloatArray, chosen: Codes, parts: Counts) -> FloatArray:
@@ -91,10 +91,12 @@ def _sizes(pair: Pair) -> FloatArray:
     return tie_widths(pair.path.intercept, np.abs(pair.path.dual_coef).sum(axis=1), pair.kernel_size)
 
 
-def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: Codes, n_classes: int) -> Codes:
+def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: Codes) -> Codes:
     """Return class numbers for kernel values of new rows by training rows; rows of one machine are neighbours."""
     runs = runs_of(places)
-    votes = np.zeros((len(places), n_classes), dtype=np.int16)
+    # One place for each class that occurs, not for each there is.
+    votes = np.zeros((len(places), machines.codes.size), dtype=np.int16)
+    numbers = {code: number for number, code in enumerate(machines.codes.tolist())}
     everyone = np.arange(len(places))
     for pair, tie in zip(machines.pairs, ties, strict=True):
         part = K if pair.rows.size == K.shape[1] else K[:, pair.rows]
@@ -103,6 +105,6 @@ def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: C
             np.dot(part[run], pair.path.dual_coef[places[run.start]], out=decisions[run])
         decisions += pair.path.intercept[places]
         # Ties go to the second class, as in scikit-learn's SVC.
-        votes[everyone, np.where(decisions >= -tie[places], pair.second, pair.first)] += 1
-    winners: Codes = votes.argmax(axis=1)
+        votes[everyone, np.where(decisions >= -tie[places], numbers[pair.second], numbers[pair.first])] += 1
+    winners: Codes = machines.codes[votes.argmax(axis=1)]
     return winners

@@ -1,0 +1,328 @@
+"""What every part of a saved model must be like before anything is computed with it.
+
+Compiled code, and NumPy's own, take shapes and indices at their word.  Here is written down, class by class, what they
+rely on; whatever does not hold is a `ValueError` that names the class and the field.  The parts that follow from others
+(risks, bounds, certificates, words) are not checked but computed anew, see `base.CertifiedClassifier._restore`.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.bounds.validation import check_distribution, check_level
+from pacbayes.certificates.choice import check_distances, weights_of, whole_parts
+from pacbayes.certificates.hold_out import Chosen
+from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.independent import IndependentMembers
+from pacbayes.classifiers.kernels import KERNELS, Kernel, Scaling, check_gamma, check_scale
+from pacbayes.classifiers.machines import Machines, OneMachine, Pair, pairs_of
+from pacbayes.classifiers.problem import Problem
+from pacbayes.classifiers.shared import SharedMembers
+from pacbayes.classifiers.splits import SPLITS, Splits
+from pacbayes.classifiers.svm_classifier import SVMClassifier
+from pacbayes.classifiers.svm_path import SVMPath, check_lambdas
+from pacbayes.classifiers.trained import Trained
+from pacbayes.estimators.draws import KEY_BYTES
+from pacbayes.estimators.prior import PRIORS
+
+# Votes take room for every row and class.
+MOST_CLASSES = 100_000
+# Row numbers and sizes are well below; products of two of them are integers still.
+_MOST = 2**31
+# No more threads than this are asked for, whatever a file says.
+_MOST_JOBS = 4096
+
+
+def check_model(model: Any) -> None:
+    """Raise unless a model that was loaded holds what its way of predicting, and its certificates, rest on."""
+    check_labels(model.classes_, "classes_")
+    classifiers, classes = model.classifiers_, model.classes_
+    _need(isinstance(classifiers, ClassifierSet), "classifiers_", "must be a ClassifierSet")
+    check_classifier_set(classifiers, classes)
+    members = classifiers.members
+    if hasattr(model, "n_features_in_"):
+        _whole(model.n_features_in_, "n_features_in_", 1)
+        if isinstance(members, SharedMembers | IndependentMembers) and members.problem.prepare is None:
+            width = members.problem.X.shape[1]
+            _need(model.n_features_in_ == width, "n_features_in_", f"must be {width}")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        _array(names, "feature_names_in_", "O", (model.n_features_in_,))
+        _need(all(type(name) is str for name in names.tolist()), "feature_names_in_", "must be text")
+    number = len(classifiers)
+    _array(model.prior_, "prior_", "f", (number,))
+    check_distribution("prior_", model.prior_, number)
+    _need(type(model._uniform) is bool, "_uniform", "must be True or False")
+    _need(type(model._key) is bytes and len(model._key) == KEY_BYTES, "_key", f"must be {KEY_BYTES} bytes")
+    check_level(model._level)
+    check_distances(model._distances)
+    _need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")
+    _need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
+    _check_chosen(model._chosen, classifiers)
+    if model.vote_errors_ is not None:
+        _whole(model.vote_errors_, "vote_errors_", 0, classifiers.m)
+    if model._constant is not None:
+        _need(type(model._constant) is tuple and len(model._constant) == 2, "_constant", "must be a pair")
+        _whole(model._constant[0], "_constant", 0, classes.size - 1)
+        _whole(model._constant[1], "_constant", 0, classifiers.m)
+
+
+def check_weights(weights: Any, number: int) -> None:
+    """Raise unless weights are multiples of 2^-52 with the sum one, from which draws and votes are made."""
+    _array(weights, "weights", "f", (number,))
+    _need(bool((weights >= 0.0).all()) and math.fsum(weights.tolist()) == 1.0, "weights", "must have the sum one")
+    _need(np.array_equal(weights_of(whole_parts(weights)), weights), "weights", "must be multiples of 2^-52")
+
+
+def _check_chosen(chosen: Any, classifiers: ClassifierSet) -> None:
+    if chosen is None:
+        return
+    _need(isinstance(chosen, Chosen), "_chosen", "must be a Chosen")
+    assert classifiers.splits is not None
+    _need(classifiers.splits.kind == "shared", "_chosen", "must be None without a shared split")
+    _whole(chosen.index, "Chosen.index", 0, len(classifiers) - 1)
+    _whole(chosen.folds, "Chosen.folds", 2)
+
+
+def check_labels(classes: Any, name: str) -> None:
+    """Raise unless labels are one-dimensional, different and sorted."""
+    _need(isinstance(classes, np.ndarray) and classes.ndim == 1, name, "must be a one-dimensional array")
+    _need(classes.dtype.kind in "biufUO", name, f"must be numbers or text, got {classes.dtype}")
+    _need(2 <= classes.size <= MOST_CLASSES, name, f"must be 2 to {MOST_CLASSES} classes, got {classes.size}")
+    plain = (str, int, float, bool)
+    _need(classes.dtype != object or all(type(one) in plain for one in classes), name, "must be numbers or text")
+    _need(bool((classes[1:] > classes[:-1]).all()), name, "must be sorted and different")
+
+
+def check_classifier_set(classifiers: ClassifierSet, classes: NDArray[Any]) -> None:
+    """Raise unless errors and classifiers are as many as parameters, and belong to the division of the rows."""
+    splits, params = classifiers.splits, classifiers.params
+    _need(isinstance(splits, Splits), "ClassifierSet.splits", "must be Splits")
+    assert splits is not None
+    check_splits(splits)
+    _need(type(params) is list and len(params) > 0, "ClassifierSet.params", "must be a list")
+    _need(all(type(one) is dict for one in params), "ClassifierSet.params", "must be dicts")
+    number = len(params)
+    _need(classifiers.m == splits.m, "ClassifierSet.m", f"must be {splits.m}")
+    _counts(classifiers.errors, "ClassifierSet.errors", number, splits.m)
+    _whole(classifiers.m_test, "ClassifierSet.m_test", 0)
+    if classifiers.test_errors is not None:
+        _whole(classifiers.m_test, "ClassifierSet.m_test", 1)
+        _counts(classifiers.test_errors, "ClassifierSet.test_errors", number, classifiers.m_test)
+    if classifiers.kkt_violation is not None:
+        _array(classifiers.kkt_violation, "ClassifierSet.kkt_violation", "f", (number,), finite=False)
+    if classifiers.converged is not None:
+        _array(classifiers.converged, "ClassifierSet.converged", "b", (number,))
+    _need(type(classifiers.dropped) is list, "ClassifierSet.dropped", "must be a list")
+    members = classifiers.members
+    if isinstance(members, SharedMembers):
+        check_shared_members(members, number)
+    elif isinstance(members, IndependentMembers):
+        check_independent_members(members, number, splits.m)
+    else:
+        _need(isinstance(members, EstimatorMembers), "ClassifierSet._members", "must be the classifiers")
+        estimators = getattr(members, "_estimators", None)
+        _need(type(estimators) is list and len(estimators) == number, "EstimatorMembers", f"must be {number}")
+        return
+    _same_problem(members.problem, splits, classes)
+
+
+def _same_problem(problem: Problem, splits: Splits, classes: NDArray[Any]) -> None:
+    """Raise unless machines are for the classes and the division of their set, both of which are stored twice."""
+    same = problem.classes.dtype == classes.dtype and np.array_equal(problem.classes, classes)
+    _need(same, "Problem.classes", "must be those of the estimator")
+    for name in vars(splits):
+        left, right = getattr(problem.splits, name), getattr(splits, name)
+        arrays = zip(left, right, strict=True) if isinstance(left, tuple) else [(left, right)]
+        _need(all(np.array_equal(a, b) for a, b in arrays), f"Splits.{name}", "must be the same twice")
+
+
+def check_splits(splits: Splits) -> None:
+    """Raise unless the parts of a division are sorted rows, none of them in two parts, of the sizes it says."""
+    _need(splits.kind in SPLITS, "Splits.kind", f"must be one of {', '.join(SPLITS)}")
+    _whole(splits.n_train, "Splits.n_train", 1)
+    _whole(splits.m, "Splits.m", 1)
+    _need(type(splits.seed) is int and 0 <= splits.seed < 2**4096, "Splits.seed", "must be a seed")
+    _need(type(splits.stratified) is bool, "Splits.stratified", "must be True or False")
+    _rows(splits.test, "Splits.test", _MOST)
+    _rows(splits.rest, "Splits.rest", _MOST)
+    _need(np.intersect1d(splits.test, splits.rest, assume_unique=True).size == 0, "Splits.test", "must not be in rest")
+    _need(splits.rest.size == splits.n_train + splits.m, "Splits.rest", "must train or validate")
+    _need((splits.kind == "shared") == (splits.shared is not None), "Splits.shared", "must be there if it is shared")
+    if splits.shared is None:
+        return
+    _need(type(splits.shared) is tuple and len(splits.shared) == 2, "Splits.shared", "must be a pair")
+    for part, size in zip(splits.shared, (splits.n_train, splits.m), strict=True):
+        _rows(part, "Splits.shared", _MOST)
+        _need(part.size == size, "Splits.shared", f"must be {size} rows")
+    together = np.sort(np.concatenate(splits.shared))
+    _need(np.array_equal(together, splits.rest), "Splits.shared", "must divide the rows of rest")
+
+
+def check_problem(problem: Problem, number: int) -> None:
+    """Raise unless a problem, without the rows that only training needed, is one for so many classifiers."""
+    _array(problem.X, "Problem.X", "f", (None, None))
+    _array(problem.codes, "Problem.codes", "i", (None,))
+    check_labels(problem.classes, "Problem.classes")
+    _array(problem.lambdas, "Problem.lambdas", "f", (number,))
+    check_lambdas(problem.lambdas)
+    _need(problem.kernel in KERNELS, "Problem.kernel", f"must be one of {', '.join(KERNELS)}")
+    check_gamma(problem.gamma)
+    check_scale(problem.scale)
+    check_splits(problem.splits)
+    _array(problem.test_rows, "Problem.test_rows", "f", (None, None))
+    _array(problem.test_codes, "Problem.test_codes", "i", (None,))
+    _need(type(problem.seed) is int and 0 <= problem.seed < 2**4096, "Problem.seed", "must be a seed")
+    _whole(problem.jobs, "Problem.jobs", 1, _MOST_JOBS)
+
+
+def check_shared_members(members: SharedMembers, number: int) -> None:
+    """Raise unless machines, kernel and scaling are for the training rows that are stored."""
+    check_problem(members.problem, number)
+    _array(members.rows, "SharedMembers.rows", "f", (None, members.problem.X.shape[1]))
+    n_train, width = members.rows.shape
+    train = members.problem.splits(0)[0]
+    _need(members.problem.splits.kind == "shared" and train.size == n_train, "SharedMembers.rows", "must train")
+    check_scaling(members.scaling, width)
+    check_kernel(members.kernel)
+    check_machines(members.machines, n_train, members.problem)
+
+
+def check_independent_members(members: IndependentMembers, number: int, m: int) -> None:
+    """Raise unless there are so many machines, each of them on support vectors that are stored."""
+    check_problem(members.problem, number)
+    _need(type(members.trained) is list and len(members.trained) == number, "IndependentMembers", f"must be {number}")
+    rows, width = members.problem.X.shape
+    for one in members.trained:
+        _need(isinstance(one, Trained), "IndependentMembers.trained", "must be Trained")
+        check_trained(one, rows, width, members.problem.classes.size, m)
+
+
+def check_trained(one: Trained, rows: int, width: int, n_classes: int, m: int) -> None:
+    """Raise unless a machine with its own sample has support vectors among so many rows of so many columns."""
+    check_scaling(one.scaling, width)
+    check_kernel(one.kernel)
+    check_one_machine(one.machine, n_classes)
+    _rows(one.support, "Trained.support", rows)
+    _need(one.support.size == one.machine.coefs.shape[1], "Trained.support", "must be a row for each coefficient")
+    _whole(one.errors, "Trained.errors", 0, m)
+    _whole(one.test_errors, "Trained.test_errors", 0)
+    _need(type(one.kkt_violation) is float and type(one.converged) is bool, "Trained", "must say if it converged")
+
+
+def check_svm_classifier(machine: SVMClassifier) -> None:
+    """Raise unless a single machine, as it stands at the end of a pipeline, is one on its own support vectors."""
+    if not hasattr(machine, "_machine"):  # not fitted
+        return
+    check_labels(machine._labels, "SVMClassifier._labels")
+    _need(isinstance(machine._machine, OneMachine), "SVMClassifier._machine", "must be a OneMachine")
+    check_one_machine(machine._machine, machine._labels.size)
+    size = machine._machine.coefs.shape[1]
+    _array(machine.support_vectors_, "SVMClassifier.support_vectors_", "f", (size, None))
+    check_scaling(machine._scaling, machine.support_vectors_.shape[1])
+    check_kernel(machine._kernel)
+    _whole(machine.n_features_in_, "SVMClassifier.n_features_in_", 1)
+    _need(machine.n_features_in_ == machine.support_vectors_.shape[1], "SVMClassifier.n_features_in_", "is wrong")
+
+
+def check_scaling(scaling: Any, width: int) -> None:
+    """Raise unless a scaling is one for so many columns."""
+    _need(isinstance(scaling, Scaling), "scaling", "must be a Scaling")
+    _array(scaling.shift, "Scaling.shift", "f", (width,))
+    _array(scaling.width, "Scaling.width", "f", (width,))
+    _need(bool((scaling.width > 0.0).all()), "Scaling.width", "must be positive")
+
+
+def check_kernel(kernel: Any) -> None:
+    """Raise unless a kernel is rbf with a width, or linear without."""
+    _need(isinstance(kernel, Kernel) and kernel.name in KERNELS, "Kernel.name", f"must be one of {', '.join(KERNELS)}")
+    if kernel.name == "linear":
+        _need(kernel.gamma is None, "Kernel.gamma", "must be None for linear")
+    else:
+        _need(type(kernel.gamma) is float and 0.0 < kernel.gamma < math.inf, "Kernel.gamma", "must be positive")
+
+
+def check_machines(machines: Any, n_train: int, problem: Problem) -> None:
+    """Raise unless there is a path for every pair of the classes that occur in so many training rows."""
+    _need(isinstance(machines, Machines), "machines", "must be Machines")
+    _check_codes(machines.codes, "Machines.codes", problem.classes.size)
+    _need(type(machines.pairs) is tuple, "Machines.pairs", "must be a tuple")
+    _need(all(isinstance(pair, Pair) for pair in machines.pairs), "Machines.pairs", "must be of Pair")
+    found = [(pair.first, pair.second) for pair in machines.pairs]
+    _need(found == pairs_of(machines.codes), "Machines.pairs", "must be all pairs of the classes, in order")
+    for pair in machines.pairs:
+        _rows(pair.rows, "Pair.rows", n_train)
+        # The kernel of a single pair is that of all training rows.
+        _need(len(found) > 1 or pair.rows.size == n_train, "Pair.rows", "must be all training rows")
+        _number(pair.kernel_size, "Pair.kernel_size")
+        check_path(pair.path, problem.lambdas, pair.rows.size)
+
+
+def check_path(path: Any, lambdas: NDArray[Any], n: int) -> None:
+    """Raise unless a path has a machine for each lambda, and each of them a coefficient for each of n rows."""
+    _need(isinstance(path, SVMPath), "Pair.path", "must be an SVMPath")
+    number = lambdas.size
+    _array(path.lambdas, "SVMPath.lambdas", "f", (number,))
+    _need(np.array_equal(path.lambdas, lambdas), "SVMPath.lambdas", "must be those of the problem")
+    _array(path.dual_coef, "SVMPath.dual_coef", "f", (number, n))
+    _need(path.dual_coef.flags.c_contiguous, "SVMPath.dual_coef", "must be stored by rows")
+    _array(path.intercept, "SVMPath.intercept", "f", (number,))
+    _array(path.n_iter, "SVMPath.n_iter", "i", (number,))
+    _array(path.kkt_violation, "SVMPath.kkt_violation", "f", (number,), finite=False)
+    _array(path.converged, "SVMPath.converged", "b", (number,))
+
+
+def check_one_machine(machine: Any, n_classes: int) -> None:
+    """Raise unless a machine has coefficients for every pair of its classes and every support vector."""
+    _need(isinstance(machine, OneMachine), "machine", "must be a OneMachine")
+    _check_codes(machine.codes, "OneMachine.codes", n_classes)
+    pairs = pairs_of(machine.codes)
+    _array(machine.pairs, "OneMachine.pairs", "i", (len(pairs), 2))
+    _need(np.array_equal(machine.pairs, pairs), "OneMachine.pairs", "must be all pairs of the classes, in order")
+    _rows(machine.support, "OneMachine.support", _MOST)
+    _array(machine.coefs, "OneMachine.coefs", "f", (len(pairs), machine.support.size))
+    _array(machine.intercepts, "OneMachine.intercepts", "f", (len(pairs),))
+    _array(machine.kernel_sizes, "OneMachine.kernel_sizes", "f", (len(pairs),))
+
+
+def _check_codes(codes: Any, name: str, n_classes: int) -> None:
+    _rows(codes, name, n_classes)
+    _need(codes.size >= 2, name, "must be at least two classes")
+
+
+def _rows(values: Any, name: str, end: int) -> None:
+    """Raise unless values are row numbers below `end`, sorted and different."""
+    _array(values, name, "i", (None,))
+    inside = values.size == 0 or (values[0] >= 0 and values[-1] < end)
+    _need(bool(inside and (values[1:] > values[:-1]).all()), name, f"must be sorted, different and below {end}")
+
+
+def _counts(values: Any, name: str, number: int, most: int) -> None:
+    _array(values, name, "i", (number,))
+    _need(bool((values >= 0).all() and (values <= most).all()), name, f"must be from 0 to {most}")
+
+
+def _array(values: Any, name: str, kind: str, shape: tuple[int | None, ...], finite: bool = True) -> None:
+    """Raise unless `values` is an array of 64-bit numbers ("f", "i"), booleans ("b") or objects, in this shape."""
+    dtype = np.dtype({"f": np.float64, "i": np.int64, "b": np.bool_, "O": object}[kind])
+    _need(type(values) is np.ndarray and values.dtype == dtype, name, f"must be an array of {dtype}")
+    same = values.ndim == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, values.shape, strict=True)
+    )
+    _need(same, name, f"must have the shape {shape}, got {values.shape}")
+    _need(not finite or kind != "f" or bool(np.isfinite(values).all()), name, "must be finite")
+
+
+def _number(value: Any, name: str) -> None:
+    _need(type(value) is float and 0.0 <= value < math.inf, name, f"must be a number of at least 0, got {value!r}")
+
+
+def _whole(value: Any, name: str, least: int, most: int = _MOST) -> None:
+    _need(type(value) is int and least <= value <= most, name, f"must be from {least} to {most}, got {value!r}")
+
+
+def _need(true: bool, name: str, rule: str) -> None:
+    if not true:
+        raise ValueError(f"{name} {rule}")

@@ -1,0 +1,52 @@
+"""Models of format 1, which stored certificates and words: what can be computed is taken from nowhere else now."""
+
+import math
+import re
+from typing import Any
+
+from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.hold_out import Chosen
+from pacbayes.estimators.prior import PRIORS
+
+_CHOSEN = re.compile(r"classifier (\d{1,9}) \(.*, chosen among .* by (\d{1,9})-fold ", re.DOTALL)
+_NUMBERS = ("bound", "lower", "delta", "m", "empirical_risk", "kl")
+
+
+def from_format_1(fitted: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Certificate]]:
+    """Return attributes as format 2 stores them, the posterior's facts, and the certificates of the file."""
+    facts = dict(fitted)
+    posterior, stored = facts.pop("posterior_"), facts.pop("certificates_")
+    facts["_chosen"] = _chosen(facts.pop("_hold_out"))
+    words = facts.pop("_assumptions")
+    given = "uniform" if facts["_uniform"] else "given"
+    facts["_prior_kind"] = next((kind for kind, said in PRIORS.items() if said in words), given)
+    facts.setdefault("_constant", None)
+    facts.setdefault("vote_errors_", None)
+    return facts, {name: getattr(posterior, name) for name in ("weights", "distance", "constant")}, stored
+
+
+def _chosen(baseline: Baseline) -> Chosen | None:
+    """Return which classifier the hold-out baseline is for: it was stored in words only.
+
+    Examples
+    --------
+    >>> _chosen(Baseline(0.1, 0.05, "classifier 7 (lambda = 2), chosen among all 40 by 3-fold cross-validation"))
+    Chosen(index=7, folds=3)
+    """
+    found = _CHOSEN.match(baseline.note) if baseline.bound is not None else None
+    return None if found is None else Chosen(int(found[1]), int(found[2]))
+
+
+def check_agree(stored: dict[str, Certificate], computed: dict[str, Certificate]) -> None:
+    """Raise unless certificates have the same numbers, up to what another version of SciPy may round."""
+    same = set(stored) == set(computed) and all(_agree(stored[name], computed[name]) for name in computed)
+    if not same:
+        raise ValueError("it was changed after it was saved: its certificates do not follow from its errors")
+
+
+def _agree(stored: Certificate, computed: Certificate) -> bool:
+    return stored.not_valid == computed.not_valid and all(
+        left == right or (left is not None and right is not None and math.isclose(left, right, rel_tol=1e-9))
+        for name in _NUMBERS
+        for left, right in [(getattr(stored, name), getattr(computed, name))]
+    )
