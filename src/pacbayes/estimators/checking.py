@@ -176,6 +176,8 @@ def check_problem(problem: Problem, number: int) -> None:
     _array(problem.test_codes, "Problem.test_codes", "i", (None,))
     _need(type(problem.seed) is int and 0 <= problem.seed < 2**4096, "Problem.seed", "must be a seed")
     _whole(problem.jobs, "Problem.jobs", 1, _MOST_JOBS)
+    prepares = problem.prepare is None or callable(getattr(problem.prepare, "transform", None))
+    _need(prepares, "Problem.prepare", "must be a transformer or None")
 
 
 def check_shared_members(members: SharedMembers, number: int) -> None:

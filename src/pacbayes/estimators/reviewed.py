@@ -63,7 +63,7 @@ _PLAIN = {
     "sklearn.svm._classes.LinearSVC",
 }
 # Numbers and functions of losses, compared with those of the ensemble where they matter.
-_PARTS = ("sklearn._loss.link.", "sklearn._loss.loss.")
+_PARTS = ("sklearn._loss._loss.", "sklearn._loss.link.", "sklearn._loss.loss.", "sklearn.linear_model._sgd_fast.")
 
 
 def needs_trust(name: str) -> bool:

@@ -156,7 +156,7 @@ def load(
             raise ValueError(f"{path} was changed after it was saved: its SHA-256 is {digest}, not {expected}")
     if "sha256" not in manifest:
         raise ValueError(f"{path} is not a model saved by pacbayes: its manifest has no sha256")
-    if found > 1 and "bytes" not in manifest:
+    if found > 1 and manifest.get("bytes") is None:
         raise ValueError(f"{path} is not a model saved by pacbayes: its manifest does not say how long it is")
     state = _loaded(path, contents, manifest, list(trusted), max_bytes)
     try:

@@ -10,6 +10,7 @@ import io
 import json
 import math
 import zipfile
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -62,14 +63,10 @@ class Schema:
         self._parts: dict[str, bytes] = {}
         self._objects: dict[int, bytes] = {}
         self._look(tree, 0)
-        named = [str(node["file"]) for node in self.nodes if "file" in node]
-        self.bytes = len(contents) + sum(map(self._unpacked, named))
+        # A part that is named several times is made as often.
+        named = Counter(node["file"] for node in self.nodes if "file" in node)
+        self.bytes = len(contents) + sum(times * self._unpacked(name) for name, times in named.items())
         check_room(_COPIES * self.bytes + _OBJECT_BYTES * self._size(SCHEMA), max_bytes)
-
-    @property
-    def names(self) -> set[str]:
-        """The full names of all types."""
-        return {f"{node.get('__module__')}.{node.get('__class__')}" for node in self.nodes}
 
     def value(self, node: dict[str, Any]) -> Any:
         """Return what a node of plain values stands for: numbers, text, tuples, dicts, arrays."""
