@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pacbayes.datasets import load_dataset
     from pacbayes.estimators import StochasticClassifier, StochasticSVC, load, save
     from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
+    from pacbayes.report import write_report
 
 __version__ = "0.1.0.dev0"
 
@@ -36,6 +37,7 @@ _HOMES = {
     "sigest": "pacbayes.classifiers",
     "svm_path": "pacbayes.classifiers",
     "svm_set": "pacbayes.classifiers",
+    "write_report": "pacbayes.report",
 }
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "sigest",
     "svm_path",
     "svm_set",
+    "write_report",
 ]
 
 

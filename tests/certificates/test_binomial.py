@@ -36,8 +36,21 @@ def test_limits_round_up_and_are_tight(delta):
         assert tail(k, m, limit * (1 - 1e-7)) > delta, (k, m)
 
 
+@pytest.mark.parametrize("delta", [1e-200, 1e-281, 1e-300, 1e-308, 1e-310, 3e-323, 1e-323, 5e-324])
+def test_small_levels(delta):
+    # Down to the smallest positive number the tail is at most the level, and not less than a tenth below it.
+    for k, m in [*CASES, (10, 10**9), (10**6, 10**12), (10, 2**53), (2**53 - 1, 2**53)]:
+        limit = float(binomial_upper(k, m, delta))
+        if limit == 1.0:
+            assert tail(k, m, 1.0 - 2**-53) > 0.9 * mpf(delta), (k, m)
+            continue
+        assert tail(k, m, limit) <= delta, (k, m)
+        assert tail(k, m, limit - 2**-53) > 0.9 * mpf(delta), (k, m)
+
+
 def test_ends():
     assert binomial_upper([10, 0, 3], 10, [0.05, 0.0, 0.0]).tolist() == [1.0, 1.0, 1.0]
+    assert binomial_upper([0, 1, 2], 2, 1.0).tolist() == [0.0, 0.0, 1.0]
     assert binomial_upper(np.array([0, 5]), 50, 0.05)[0] < binomial_upper(np.array([0, 5]), 50, 0.05)[1]
 
 

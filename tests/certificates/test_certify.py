@@ -1,13 +1,16 @@
 """Certificates against their definitions."""
 
 import json
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pacbayes import DISTANCES, Baseline, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
 from pacbayes.certificates import Certificate, best_single, binomial_upper, certify, choose_posterior
-from pacbayes.certificates.certificate import confidence
+from pacbayes.certificates.certificate import confidence, failure, percent_down, percent_up
 from pacbayes.certificates.choice import BITS, share_of, weights_of, whole_parts
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
@@ -128,6 +131,54 @@ def test_printed_numbers_are_rounded_away_from_the_truth():
     assert confidence(0.1 + 0.2) == "69.9999 %"
 
 
+@pytest.mark.parametrize(
+    ("delta", "sure", "fails"),
+    [
+        (1e-6, "99.9999 %", "0.0001 %"),
+        (1e-7, "1 - 1e-7", "1e-7"),
+        (1.21e-9, "1 - 1.3e-9", "1.3e-9"),
+        (1e-30, "1 - 1e-30", "1e-30"),
+        (1e-300, "1 - 1e-300", "1e-300"),
+        (5e-324, "1 - 5e-324", "5e-324"),
+        (1 - 2**-53, "0 %", "100 %"),
+    ],
+)
+def test_no_confidence_is_printed_as_certainty(delta, sure, fails):
+    assert (confidence(delta), failure(delta)) == (sure, fails)
+    written = str(Certificate(0.2, None, delta, 50, "kl", 0.1, 0.0, "the classifier", "PAC-Bayes."))
+    assert f"at least {sure} over the sample" in written
+
+
+@given(st.floats(5e-324, 1 - 2**-53))
+def test_what_is_printed_is_never_above_the_truth(delta):
+    sure, fails = confidence(delta), failure(delta)
+    with localcontext(prec=400):
+        # repr is the shortest decimal that stands for the number: what a person wrote.
+        truth = Decimal(repr(delta))
+        if sure.endswith("%"):
+            said, left = Decimal(sure[:-2]) / 100, Decimal(fails[:-2]) / 100
+            assert 1 - truth - Decimal("1e-6") < said <= 1 - truth
+        else:
+            said, left = 1 - Decimal(sure.removeprefix("1 - ")), Decimal(fails)
+            assert truth <= left <= truth * Decimal("1.1")
+        assert said < 1
+        assert said + left == 1
+
+
+def test_percentages_at_the_ends():
+    assert [percent_up(share) for share in (0.0, 5e-324, 1e-9, 1 - 2**-53, 1.0)] == [
+        "0.0 %", "0.1 %", "0.1 %", "100.0 %", "100.0 %"
+    ]  # fmt: skip
+    assert [percent_down(share) for share in (0.0, 5e-324, 1 - 2**-53, 1.0)] == ["0.0 %", "0.0 %", "99.9 %", "100.0 %"]
+
+
+def test_a_level_too_small_to_be_divided_is_refused():
+    arguments = {"delta": 5e-324, "prior": None, "constant": "exact"}
+    assert choose_posterior(RISKS, M, distance="kl", **arguments).bound <= 1.0
+    with pytest.raises(ValueError, match="large enough to be divided among 2 distances, got 5e-324"):
+        choose_posterior(RISKS, M, distance=["kl", "ch"], **arguments)
+
+
 def test_to_dict_is_json():
     _, found = certificates(["kl", "linear"], prior=PRIOR)
     for certificate in found.values():
@@ -150,3 +201,22 @@ def test_a_set_is_as_good_as_its_errors():
         certify(posterior, ClassifierSet.from_predictions(np.ones((3, 50)), np.ones(50)), **choices)
     with pytest.raises(ValueError, match="classifiers must have counted errors; this set was made from losses"):
         certify(posterior, ClassifierSet.from_losses(np.ones((3, 100))), **choices)
+
+
+def test_a_posterior_of_another_level_is_refused():
+    posterior = optimal_posterior(RISKS, M, delta=0.5)
+    with pytest.raises(ValueError, match=r"computed at delta = 0\.01 or less, got 0\.5"):
+        certify(posterior, ERRORS, delta=0.01, prior=None, hold_out=ABSENT, constant=ABSENT)
+
+
+def test_a_posterior_of_other_errors_is_refused():
+    posterior = optimal_posterior(RISKS, M)
+    with pytest.raises(ValueError, match="must belong to these errors"):
+        certify(posterior, ERRORS * 3, delta=0.05, prior=None, hold_out=ABSENT, constant=ABSENT)
+    other = np.array([0.01, 0.01, 0.01, 0.01, 0.96])
+    with pytest.raises(ValueError, match="must belong to these errors"):
+        certify(posterior, ERRORS, delta=0.05, prior=other, hold_out=ABSENT, constant=ABSENT)
+
+
+def test_a_classifier_without_prior_weight_is_never_the_best():
+    assert best_single(np.array([0, 30]), 30, 0.05, np.array([0.0, 1.0])).index == 1

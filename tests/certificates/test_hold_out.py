@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from pacbayes import svm_set
 from pacbayes.certificates.hold_out import (
     CANDIDATES,
-    Chosen,
+    Choice,
     candidates_of,
     choose,
     folds_of,
@@ -40,7 +40,10 @@ def test_the_fewest_errors_win_and_the_first_of_several():
     table = {0: [3, 1, 1], 1: [0, 1, 1]}
     calls = iter(table.values())
     codes = np.array([0, 1] * 10)
-    assert choose(lambda candidates, train, test: np.array(next(calls)), codes, 3, 2, np.random.default_rng(0)) == 1
+    choice = choose(lambda candidates, train, test: np.array(next(calls)), codes, 3, 2, np.random.default_rng(0))
+    assert choice.index == 1
+    assert choice.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
+    assert choice.sizes.tolist() == [10, 10]
 
 
 def test_folds_divide_the_training_rows():
@@ -59,6 +62,6 @@ def test_at_most_fifty_candidates():
 def test_the_bound_is_the_binomial_limit_of_the_chosen_one():
     X, y = load_breast_cancer(return_X_y=True)
     classifiers = svm_set(X, y, LAMBDAS, stratify=False, random_state=3)
-    baseline = hold_out(classifiers, Chosen(2, 5), 0.05)
+    baseline = hold_out(classifiers, Choice(np.array([2]), np.zeros((1, 5), int), np.full(5, 9)), 0.05)
     assert binom.cdf(classifiers.errors[2], classifiers.m, baseline.bound) == pytest.approx(0.05, rel=1e-6)
     assert "lambda = 1" in baseline.note

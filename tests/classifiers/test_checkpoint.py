@@ -8,13 +8,14 @@ import shutil
 import numpy as np
 import pytest
 import sklearn
+from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 from tests.classifiers.long_run import RUNS, X, Y, bits
 
-from pacbayes import grid_set, svm_set
+from pacbayes import StochasticClassifier, StochasticSVC, grid_set, svm_set
 from pacbayes.classifiers.checkpoint import open_checkpoint
 from pacbayes.classifiers.grid_fit import GRID_CHUNKS
 
@@ -145,6 +146,17 @@ def test_without_random_state_the_run_goes_on_with_its_seed(tmp_path):
     first, second = (changed("grid", tmp_path, {"random_state": None}) for _ in range(2))
     fresh = changed("grid", None, {"random_state": None})
     assert bits(first) == bits(second) != bits(fresh)
+
+
+@pytest.mark.parametrize("model", [
+    StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
+    StochasticSVC([0.1, 1.0], split="independent"),
+])  # fmt: skip
+def test_without_random_state_an_estimator_goes_on_too(tmp_path, model):
+    data = load_breast_cancer(return_X_y=True)
+    model.set_params(checkpoint=str(tmp_path))
+    first = model.fit(*data).classifiers_.errors
+    np.testing.assert_array_equal(model.fit(*data).classifiers_.errors, first)
 
 
 def test_two_at_once(tmp_path):

@@ -110,5 +110,5 @@ def test_wrong_transformers_are_refused():
         def transform(self, X):
             return super().transform(X)[1:]
 
-    with pytest.raises(ValueError, match="prepare must keep every row, got 119 of 120"):
+    with pytest.raises(ValueError, match="prepare must keep every row, got 59 of 60"):
         svm_set(X[["x"]].to_numpy(), y, LAMBDAS, prepare=Shorter())

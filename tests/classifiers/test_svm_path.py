@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import types
 import warnings
 
 import numpy as np
@@ -277,3 +278,34 @@ def test_second_start_does_not_compile_and_the_first_says_so(tmp_path):
     second = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
     assert second.stdout.split() == ["1", "0"]
     assert second.stderr == ""
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_same_bits_in_one_call_and_in_many(dtype, monkeypatch):
+    """Calls end in the middle of a stage, of a stepping stone and of recomputing a gradient, and go on from there."""
+    module = sys.modules["pacbayes.classifiers.svm_path"]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.where(rng.random(300) < 0.5, -1.0, 1.0)
+    K = rbf(X, X, 0.5).astype(dtype)
+    # Far apart, for stepping stones; a small tolerance, for gradients recomputed again and again; a limit that is met.
+    lambdas, choices = [10.0, 1e-3, 0.1, 1e-6], {"tol": 1e-10, "max_iter": 20_000}
+    calls, paths = [], []
+    smo = module.load_solver(np.dtype(dtype))
+    counted = types.SimpleNamespace(
+        new_state=smo.new_state, run_stages=lambda *arguments: (calls.append(1), smo.run_stages(*arguments))[1]
+    )
+    monkeypatch.setattr(module, "load_solver", lambda _: counted)
+    for entries in (2**40, 300 * 1000, 1):
+        monkeypatch.setattr(module, "_ENTRIES_PER_CALL", entries)
+        calls.append(0)
+        with pytest.warns(ConvergenceWarning):
+            paths.append(svm_path(K, y, lambdas, **choices))
+    # One call; twenty or more; with 64 rows each, fewer than recomputing takes.
+    number = np.diff([*np.flatnonzero(np.array(calls) == 0), len(calls)]) - 1
+    assert number[0] == 1
+    assert number[1] > 20
+    assert number[2] > 10 * number[1]
+    for path in paths[1:]:
+        for name in ("dual_coef", "intercept", "n_iter", "kkt_violation"):
+            assert getattr(path, name).tobytes() == getattr(paths[0], name).tobytes()

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import pacbayes.estimators.saving
+import pacbayes.report.html  # noqa: F401  (patched by name)
 from pacbayes.cli.app import main
 from pacbayes.datasets import DATASETS
 
@@ -64,3 +66,33 @@ def test_a_folder_that_cannot_be_written_is_one_line(capsys, tmp_path):
     assert code == 2
     assert err.startswith("pacbayes: ")
     assert err.count("\n") == 1
+
+
+def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monkeypatch):
+    """Before, in the middle of, and after what is written."""
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    data, model, report = tmp_path / "data.csv", tmp_path / "m.pacbayes", tmp_path / "r.html"
+    data.write_text("x,class\n" + "".join(f"{i / 4},{i // 30}\n" for i in range(60)))
+    certify = ("certify", str(data), "--lambdas", "0.1,1", "-q", "--save", str(model), "--report", str(report))
+    ends = {
+        "pacbayes.estimators.saving.save": "nothing was written",
+        "pacbayes.report.html.write_report": f"the model is saved in {str(model)!r}",
+        "pacbayes.cli.certify._print": f"the model is saved in {str(model)!r}; the report is in {str(report)!r}",
+    }
+    for name, kept in ends.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2], interrupt)
+            code, out, err = run(capsys, *certify)
+        assert (code, out) == (130, "")
+        assert err.strip() == f"pacbayes: interrupted; {kept}"
+    with monkeypatch.context() as patch:
+        patch.setattr("pacbayes.paper.workspace.Workspace.run", interrupt)
+        code, _, err = run(capsys, "reproduce", "main", "--quick", "--out", str(tmp_path / "results"))
+    assert code == 130
+    kept = f"what was computed is kept in {str(tmp_path / 'results' / '.cache')!r}, the same command goes on from there"
+    assert err.splitlines()[-1] == f"pacbayes: interrupted; {kept}"
+    code, _, err = run(capsys, "predict", str(model), str(data), "--voting", "best")
+    assert (code, "interrupted" in err) == (0, False)

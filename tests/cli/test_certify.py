@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 from tests.classifiers.test_preparing import mixed
@@ -19,6 +20,7 @@ from pacbayes.certificates.certificate import percent_up
 from pacbayes.cli.lambdas import parse_lambdas
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
+WORDED = ["--categorical", "code", "--lambdas", "0.1,1", "--quiet"]
 
 
 @pytest.fixture
@@ -33,6 +35,19 @@ def mixed_file(tmp_path):
     _, X, y = mixed(200)
     X.assign(kind=y).to_csv(tmp_path / "mixed.csv", index=False)
     return tmp_path / "mixed.csv"
+
+
+@pytest.fixture
+def worded(tmp_path):
+    """A file with categories that look like truth values and numbers; in `part.csv` pandas would take them for such."""
+    rng = np.random.default_rng(0)
+    word = rng.choice(["TRUE", "FALSE", "MAYBE"], 200)
+    code = rng.choice(["01", "1", "X9"], 200)
+    label = np.where((word == "TRUE") ^ (code == "01"), "yes", "no")
+    frame = pd.DataFrame({"word": word, "code": code, "size": rng.normal(size=200).round(3), "class": label})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    frame[(frame["word"] != "MAYBE") & (frame["code"] != "X9")].to_csv(tmp_path / "part.csv", index=False)
+    return tmp_path
 
 
 def as_json(arguments, capsys):
@@ -60,12 +75,13 @@ def test_without_arguments_it_is_the_default_estimator_on_wdbc(capsys):
 
 def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
     done = in_process(["certify", files / "data.csv", *QUICK, "--test", files / "new.csv"], capsys)
-    tables = [[line.split("\t") for line in table.splitlines()] for table in done.out.split("\n\n")]
+    guarantee, *parts = done.out.split("\n\n")
+    tables = [[line.split("\t") for line in part.splitlines()] for part in parts]
     assert [table[0][0] for table in tables] == ["classifier", "bound", "lambda"]
     assert all(len(row) == len(table[0]) for table in tables for row in table)
     assert [row[0] for row in tables[1][1:]] == [*DISTANCES, "Occam", "hold-out"]
     assert tables[0][0][-1] == "test errors"
-    assert "With probability at least 95 % over the sample, the stochastic classifier errs on at most" in done.err
+    assert guarantee.startswith("With probability at least 95 % over the sample, the stochastic classifier errs on at")
     assert "Fix distance and delta before you look" in done.err
     assert "The class is the last column, 'kind'" in done.err
 
@@ -159,6 +175,41 @@ def test_categories_by_request_and_texts_for_missing_values(tmp_path, capsys):
     assert as_json([*words, "--drop", "code"], capsys)["data"]["numeric"] == ["a"]
 
 
+def test_a_category_is_the_same_in_every_file(worded, capsys):
+    assert in_process(["certify", worded / "data.csv", *WORDED, "--save", worded / "model"], capsys).code == 0
+    predictions = {}
+    for name in ("data.csv", "part.csv"):
+        done = in_process(["predict", worded / "model", worded / name, "--quiet"], capsys)
+        assert done.code == 0
+        predictions[name] = done.out.splitlines()[1:]
+    whole = pd.read_csv(worded / "data.csv", dtype=str)
+    inside = (whole["word"] != "MAYBE") & (whole["code"] != "X9")
+    assert predictions["part.csv"] == [one for one, kept in zip(predictions["data.csv"], inside, strict=True) if kept]
+    right = np.mean(np.array([one.split(",")[-1] for one in predictions["part.csv"]]) == whole["class"][inside])
+    assert right > 0.9
+
+
+def test_the_data_are_no_test(worded, capsys):
+    done = in_process(["certify", worded / "data.csv", *WORDED, "--test", worded / "data.csv"], capsys)
+    assert done.code == 2
+    assert "--test must hold other examples" in done.error
+
+
+def test_categories_with_test_and_report(worded, capsys):
+    others = ["--test", worded / "part.csv", "--report", worded / "report.html"]
+    assert in_process(["certify", worded / "data.csv", *WORDED, *others], capsys).code == 0
+    assert (worded / "report.html").exists()
+
+
+def test_a_closed_pipe_costs_no_model(worded):
+    command = [sys.executable, "-m", "pacbayes", "certify", str(worded / "data.csv"), *WORDED]
+    command += ["--save", str(worded / "model")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+        process.wait(120)
+    assert (worded / "model").exists()
+
+
 def test_checkpoint_is_used_again(files, capsys):
     words = ["certify", files / "data.csv", *QUICK, "--split", "independent", "--checkpoint", files / "kept"]
     first = as_json(words, capsys)
@@ -177,7 +228,7 @@ def test_report_tells_the_same(files, capsys):
     words += ["--test", files / "odd new.csv"]
     done = in_process(words, capsys)
     page = Page(report.read_text(encoding="utf-8"))
-    assert page.text("sentence") in done.err
+    assert page.text("sentence") in done.out
     bounds = [line.split("\t")[2] for line in done.out.splitlines() if "\tstochastic classifier\t" in line]
     assert [percent_up(float(value)) for value in page.column("table-bounds", "bound")[:5]] == bounds
     assert page.text("headline").startswith("At most ")

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import MultinomialNB
@@ -147,6 +148,15 @@ def test_one_class_in_the_training_part_is_a_clear_error():
     # The seed lets the one row of class 1 validate; the split is not drawn again.
     with pytest.raises(ValueError, match="at least two classes; all 10 rows of the training sample are of class 0"):
         StochasticSVC(LAMBDAS, random_state=1).fit(X, y)
+
+
+def test_a_failed_fit_leaves_no_certificate():
+    X, y = two_classes()
+    model = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="class"):
+        model.fit(X[:80], ["zero"] * 79 + ["one"])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 @pytest.mark.parametrize(

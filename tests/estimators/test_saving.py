@@ -212,6 +212,16 @@ def test_a_better_certificate_in_a_file_of_format_1_is_refused(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize("changed", [{"bound": 0.001}, {"m": 10**6}, {"delta": 0.5}, {"lower_bound": 0.0}])
+def test_an_altered_posterior_is_not_believed(tmp_path, changed):
+    model = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
+    true = model.posterior_
+    model.posterior_ = replace(true, **changed)
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model").posterior_
+    assert {name: getattr(again, name) for name in changed} == {name: getattr(true, name) for name in changed}
+
+
 def test_a_division_by_labels_is_said_by_the_loaded_certificate(tmp_path):
     clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=None, random_state=0)
     clf.fit(*two_classes())

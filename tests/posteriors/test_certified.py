@@ -292,6 +292,51 @@ def test_a_tolerance_below_rounding_ends_soon_and_honestly(distance):
     assert optimal_posterior([0.1], 50, distance=distance, tol=1e-15).n_iter < 10
 
 
+# Narrow cells, whose tangents have nearly the same slope and cross just anywhere.
+NARROW = [
+    ("kl", [0.027, 0.026, 0.022, 0.04], [1e-234, 1.0, 1e-204, 1e-155], 1000, 1e-300),
+    ("ch", [0.04, 0.16, 0.58, 0.08], [1.8e-53, 1.0, 1.6e-74, 9.9e-98], 50, 1e-30),
+    ("squared", [1e-30, 0.5, 0.33498254850559783], [3e-216, 6e-53, 1.0], 2, 1e-30),
+    ("pinsker", [1.0, 0.0, 0.0, 0.0], None, 3, 1e-7),
+]
+
+
+@pytest.mark.parametrize(("distance", "risks", "prior", "m", "delta"), NARROW)
+def test_a_smaller_tolerance_proves_no_less(distance, risks, prior, m, delta):
+    usual, *others = (
+        optimal_posterior(risks, m, distance=distance, prior=prior, delta=delta, tol=tol)
+        for tol in (1e-9, 1e-12, 1e-15, 5e-324)
+    )
+    assert usual.converged
+    for other in others:
+        assert other.gap <= usual.gap
+        assert other.n_iter < 300
+
+
+SUBNORMAL = 5e-324
+
+
+@pytest.mark.parametrize("tol", [1e-9, 1e-15])
+@pytest.mark.parametrize(
+    ("risks", "m", "delta"),
+    [([0.0, SUBNORMAL, 0.2, 0.5], 2, 0.5), ([0.0, SUBNORMAL, 0.5, 1.0], 2, 0.5), ([0.0, SUBNORMAL, 0.1], 10, 0.01),
+     ([0.0, 1e-300, 1.0], 1, 0.5), ([0.0, SUBNORMAL, 1e-310, 0.02], 50, 0.05)],
+)  # fmt: skip
+def test_risks_a_subnormal_number_apart(risks, m, delta, tol):
+    for prior in (None, np.geomspace(1e-9, 1.0, len(risks)) / np.geomspace(1e-9, 1.0, len(risks)).sum()):
+        posterior = optimal_posterior(risks, m, delta=delta, prior=prior, tol=tol)
+        assert posterior.gap <= 1e-9
+        # Next to nothing apart is nothing apart.
+        merged = [0.0 if risk < 1e-200 else risk for risk in risks]
+        assert optimal_posterior(merged, m, delta=delta, prior=prior).bound == pytest.approx(posterior.bound, abs=2e-9)
+
+
+def test_the_largest_sample_size_and_an_optimum_at_infinity():
+    # n g is 7e9 here and the curve's last node lies at 5e16: the rounding of L does not enter K.
+    risks, prior = [0.9974276886022093, 0.9974276886022091, 0.5090219344531072], [0.5, 0.5, 5e-311]
+    assert optimal_posterior(risks, 2**53, delta=1 - 2**-53, prior=prior).converged
+
+
 def test_cells_end_where_g_is_certain():
     # The ends move past beta only as far as a g perturbed by its stated error allows.
     curve = GibbsCurve(np.array([0.1, 0.2, 0.4]), np.log([0.2, 0.3, 0.5]))
@@ -299,7 +344,7 @@ def test_cells_end_where_g_is_certain():
     start, end = search._node(0.0), search._node(math.inf)
     search._add(start, end, False)
     before = search.evaluations
-    assert search._refine(search._cells.pop())
+    assert search._refine(search._cells.pop()) == math.inf
     low, high = search._nodes[before : before + 2]
     assert start.g * (1 - 1e-11) < low.point.beta < start.g * (1 - 1e-13)
     assert end.g * (1 + 1e-13) < high.point.beta < end.g * (1 + 1e-11)

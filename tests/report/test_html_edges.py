@@ -5,6 +5,8 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
 from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
@@ -13,6 +15,7 @@ from tests.report.page import HTML, SVG, Page, points_of
 from pacbayes import StochasticClassifier, StochasticSVC, load, optimal_posterior, save
 from pacbayes.certificates.certificate import percent_up
 from pacbayes.report import report_html, write_report
+from pacbayes.report.subject import Subject
 from pacbayes.report.svg import Scale, scale_over
 
 
@@ -149,6 +152,13 @@ def test_what_was_fitted_counts_not_what_is_set_later():
     before = report_html(clf).split('<h2 id="facts-heading">')[0]
     clf.set_params(split="shared", delta=0.001, distance="squared", constant="paper")
     assert report_html(clf).split('<h2 id="facts-heading">')[0] == before
+
+
+def test_test_rows_are_prepared_once():
+    X, y = load_wine(return_X_y=True)
+    model = StochasticSVC([0.1, 1.0, 50.0], prepare=StandardScaler(), random_state=0).fit(X, y)
+    tested = Subject.checked(model, (X, y), None).tested
+    np.testing.assert_array_equal(tested.errors, (model.classifiers_.predict(X) != y).sum(axis=1))
 
 
 def test_optimum_at_infinity():

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.rounding import EPS, SMALLEST
+from pacbayes.bounds.rounding import EPS, SMALLEST, usual_float_errors
 from pacbayes.bounds.validation import FloatArray, check_distribution, check_risks
 
 # Sums over classifiers run over blocks that stay in the cache; the temporaries then cost no memory.
@@ -124,10 +124,11 @@ def bound(
     >>> print(f"{bound([0.5, 0.5], [0.10, 0.12], m=500, distance='linear'):.4f}")
     0.2393
     """
-    function = get_distance(distance).bound_function(m, delta, constant)
-    risks = check_risks(risks)
-    weights, total = check_distribution("weights", weights, risks.size)
-    prior_total = 1.0
-    if prior is not None:
-        prior, prior_total = check_distribution("prior", prior, risks.size)
-    return function(average_risk(weights, risks, total), divergence(weights, total, prior, prior_total))
+    with usual_float_errors():
+        function = get_distance(distance).bound_function(m, delta, constant)
+        risks = check_risks(risks)
+        weights, total = check_distribution("weights", weights, risks.size)
+        prior_total = 1.0
+        if prior is not None:
+            prior, prior_total = check_distribution("prior", prior, risks.size)
+        return function(average_risk(weights, risks, total), divergence(weights, total, prior, prior_total))

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.rounding import EPS
+from pacbayes.bounds.rounding import EPS, usual_float_errors
 from pacbayes.bounds.validation import FloatArray, check_between
 
 # Arrays are worked through in blocks of this many elements, whose temporaries stay in the cache.
@@ -233,8 +233,14 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
     if shape == ():
         return lower_root(float(p), float(x)), upper_root(float(p), float(x)).rounded
 
-    lower, upper = np.empty(shape), np.empty(shape)
-    flat_p, flat_x = np.broadcast_to(p, shape).ravel(), np.broadcast_to(x, shape).ravel()
+    with usual_float_errors():
+        return _roots_arrays(np.broadcast_to(p, shape), np.broadcast_to(x, shape))
+
+
+def _roots_arrays(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return both roots of arrays of one shape, block by block."""
+    lower, upper = np.empty(p.shape), np.empty(p.shape)
+    flat_p, flat_x = p.ravel(), x.ravel()
     flat_lower, flat_upper = lower.reshape(-1), upper.reshape(-1)
     for start in range(0, flat_p.size, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -297,7 +303,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
         raise ValueError(f"p and q must broadcast, got shapes {p.shape} and {q.shape}") from None
     D = q - p
     total = np.zeros(p.shape)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         for weight, change, other in ((p, D, q), (1.0 - p, -D, 1.0 - q)):
             u = change / weight
             # weight * (u - ln(1 + u)) tends to the change itself where the weight tends to zero, and equals it to

@@ -9,8 +9,24 @@ from pacbayes.bounds.validation import FloatArray
 
 EPS = float(np.finfo(np.float64).eps)
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
+SMALLEST_NORMAL = float(np.finfo(np.float64).smallest_normal)
 
 Number = TypeVar("Number", float, FloatArray)
+
+
+def usual_float_errors() -> np.errstate:
+    """Return a context in which NumPy treats floating-point errors as it does by default, whatever the caller has set.
+
+    A product of small numbers that becomes zero is part of the arithmetic here, whose error bounds allow for it: under
+    the caller's ``np.seterr(all="raise")`` it is no reason to stop.
+
+    Examples
+    --------
+    >>> with np.errstate(all="raise"), usual_float_errors():
+    ...     np.exp(np.array([-1e3]))
+    array([0.])
+    """
+    return np.errstate(all="warn", under="ignore")
 
 
 def round_up(value: Number, ulps: float = 4.0) -> Number:

@@ -6,11 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincc, betainccinv
 
-from pacbayes.bounds.rounding import round_up
+from pacbayes.bounds.kl import kl_roots
+from pacbayes.bounds.rounding import EPS, SMALLEST_NORMAL, round_up, usual_float_errors
 from pacbayes.bounds.validation import FloatArray, check_between, check_sample_size
 
-# The tail at the limit returned is below the level by this part of it, far more than `betaincc` is ever wrong by.
-_MARGIN = 1e-10
+# The tail at the limit returned is below the level by this part of it, for m up to 1e8 and above.  `betaincc` was never
+# seen wrong by more than 3e-14 up to m = 1e6, 3e-12 up to 1e8 and 6e-11 anywhere (near m = 2e9), for tails down to
+# 1e-300.
+_MARGIN, _MARGIN_OF_MANY = 1e-10, 1e-9
+# Below this level the inverse of `betaincc` may fail; below the other one, on the way to the subnormal numbers, its
+# values lose their digits, and so would the level less the margin.
+_SMALL, _SMALLEST = 1e-100, 1e-280
 
 
 def binomial_upper(errors: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
@@ -28,7 +34,7 @@ def binomial_upper(errors: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
         `k`, from 0 to `m`; broadcast against `delta`.
     m : int
     delta : array_like of float
-        Levels in [0, 1]; the limit at level 0 is 1.
+        Levels in [0, 1]; the limit at level 0 is 1, that at level 1 is 0 unless `k` is `m`.
 
     Returns
     -------
@@ -48,23 +54,49 @@ def binomial_upper(errors: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
         raise ValueError(f"errors must lie between 0 and m = {m}, got {counts[(counts < 0) | (counts > m)].flat[0]}")
     k, level = np.broadcast_arrays(counts, check_between("delta", delta, 0.0, 1.0))
     limits = np.ones(k.shape)
-    none = (k == 0) & (level > 0.0)
-    limits[none] = np.minimum(round_up(-np.expm1(np.log(level[none]) / m), 8.0), 1.0)
-    some = (k > 0) & (k < m) & (level > 0.0)
-    limits[some] = _limits(k[some].astype(np.float64), m, level[some])
+    # Every tail is at most one.
+    limits[(k < m) & (level == 1.0)] = 0.0
+    some = (k < m) & (level > 0.0) & (level < 1.0)
+    none, small, usual = some & (k == 0), some & (k > 0) & (level < _SMALL), some & (k > 0) & (level >= _SMALLEST)
+    with usual_float_errors():
+        limits[none] = np.minimum(round_up(-np.expm1(np.log(level[none]) / m), 8.0), 1.0)
+        limits[usual] = _limits(k[usual].astype(np.float64), m, level[usual])
+        limits[small] = np.minimum(limits[small], _limits_of_small_levels(k[small].astype(np.float64), m, level[small]))
     return limits
 
 
 def _limits(k: FloatArray, m: int, level: FloatArray) -> FloatArray:
     """Return the limits for 0 < k < m: SciPy's inverse, moved up until the tail is safely below the level."""
     limits: NDArray[Any] = np.asarray(betainccinv(k + 1.0, m - k, level), dtype=np.float64)
-    # Where the inverse failed, the trivial limit.
-    limits = np.where(np.isfinite(limits), limits, 1.0)
+    # Where the inverse failed, the trivial limit; from zero no multiplication would lead away.
+    limits = np.where(np.isfinite(limits), np.maximum(limits, SMALLEST_NORMAL), 1.0)
+    least = level * (1.0 - (_MARGIN if m <= 10**8 else _MARGIN_OF_MANY))
     step = 1e-13
     while True:
         tail = betaincc(k + 1.0, m - k, limits)
-        short = (limits < 1.0) & ~(tail <= level * (1.0 - _MARGIN))
+        short = (limits < 1.0) & ~(tail <= least)
         if not short.any():
             return limits
         limits = np.where(short, np.minimum(limits * (1.0 + step), 1.0), limits)
         step *= 2.0
+
+
+def _limits_of_small_levels(k: FloatArray, m: int, level: FloatArray) -> FloatArray:
+    r"""Return limits for 0 < k < m from a bound of the tail in closed form, good to a few percent of the level.
+
+    From j = k downwards the terms of the tail fall at least by the factor :math:`\rho = k(1-r)/((m-k+1)r)`, and by
+    Stirling's formula the first is at most :math:`\sqrt{m/(2\pi k(m-k))}\, e^{-m\,kl(k/m,\,r)}`: the tail is at most
+    that over :math:`1 - \rho`, and at most :math:`e^{-m\,kl(k/m,\,r)}` (Chernoff).  Since :math:`\rho` falls as r
+    grows, that of a smaller r may stand for it, which leaves an equation kl = x.
+    """
+    share = np.minimum(round_up(k / m, 2.0), 1.0)
+    log_level = np.log(level)
+    chernoff = np.asarray(kl_roots(share, round_up(-log_level / m, 8.0))[1])
+    needed = 0.5 * (np.log(m / (2.0 * np.pi * k)) - np.log(m - k)) - log_level
+    smaller = np.asarray(kl_roots(share, round_up(needed / m, 16.0))[1])
+    # 1 - rho, rounded down.
+    rest = ((m + 1.0) * smaller * (1.0 - 32 * EPS) - k) / ((m - k + 1.0) * smaller)
+    known = rest > 0.0
+    needed[known] -= np.log(rest[known])
+    sharper = np.asarray(kl_roots(share, round_up(needed / m, 16.0))[1])
+    return np.where(known, np.minimum(sharper, chernoff), chernoff)

@@ -4,6 +4,11 @@ from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
+from pacbayes.bounds.card import card
+from pacbayes.bounds.rounding import format_up
+
+# Levels below this are not written as percentages.
+_SMALL_DELTA = Decimal("1e-6")
 # The baseline that every certificate is compared with in words.
 CONSTANT = "most frequent class"
 
@@ -37,7 +42,7 @@ class Baseline:
         return "" if self.empirical_risk is None else f" ({share_written(self.empirical_risk)} of the validation rows)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """An upper bound on the share of new examples a classifier gets wrong, and what it rests on.
 
@@ -50,6 +55,8 @@ class Certificate:
     ... )
     >>> print(certificate)
     With probability at least 95 % over the sample, the stochastic classifier errs on at most 8.7 % of new examples.
+    >>> certificate
+    Certificate(bound=0.0866, the stochastic classifier; kl, m=284, delta=0.05)
     >>> certificate.vacuous
     False
     >>> print(replace(certificate, not_valid="the rows were divided by their labels"))  # doctest: +ELLIPSIS
@@ -94,6 +101,12 @@ class Certificate:
         return self.bound >= 1.0
 
     @property
+    def main_assumption(self) -> str:
+        """What fails first in practice, in a sentence: that the rows are independent; empty where nothing is said."""
+        said = next((one for one in self.assumptions if "independent draws" in one), "")
+        return said and f"This assumes that {said[0].lower()}{said[1:]}"
+
+    @property
     def beats_constant(self) -> bool | None:
         """Whether the bound is below that of always answering the most frequent class; None where this is not known.
 
@@ -101,6 +114,22 @@ class Certificate:
         """
         constant = self.baselines.get(CONSTANT)
         return None if constant is None or constant.bound is None else self.bound < constant.bound
+
+    @property
+    def headline(self) -> str:
+        """The bound in the fewest words; a small one that any constant answer reaches is not left to impress.
+
+        Examples
+        --------
+        >>> Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "the classifier", "PAC-Bayes.").headline
+        'At most 1.7 % errors'
+        """
+        if self.not_valid is not None:
+            return "Not valid"
+        if percent_up(self.bound) == percent_up(1.0):
+            return "No useful guarantee"
+        unbeaten = ", no better than always the same answer" if self.beats_constant is False else ""
+        return f"At most {percent_up(self.bound)} errors{unbeaten}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
@@ -124,6 +153,26 @@ class Certificate:
         assert constant.bound is not None
         limit = f"{percent_up(constant.bound)}{constant.seen}"
         return f"That is no better than {constant.note}, which errs on at most {limit}."
+
+    def __repr__(self) -> str:
+        invalid = "" if self.not_valid is None else "not valid; "
+        constant = self.baselines.get(CONSTANT)
+        beside = "" if constant is None or constant.bound is None else f"; {CONSTANT} {format_up(constant.bound, 4)}"
+        return (
+            f"Certificate({invalid}bound={format_up(self.bound, 4)}, {self.holds_for}; {self.distance}, m={self.m}, "
+            f"delta={self.delta:g}{beside})"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "validation rows m": str(self.m),
+            "validation risk L": format_up(self.empirical_risk, 4),
+            "divergence K": format_up(self.kl, 4),
+            "δ": f"{self.delta:g}",
+            "where it comes from": self.theorem,
+        }
+        facts |= {name: str(baseline) for name, baseline in self.baselines.items()}
+        return card(self.headline, [str(self)], facts)
 
     def explain(self) -> str:
         """Return the certificate with where it comes from, its assumptions and its baselines, one to a line.
@@ -183,11 +232,47 @@ def _percent(share: float, rounding: str) -> str:
 def confidence(delta: float) -> str:
     """Return 1 - delta as a percentage, rounded down to at most four decimals.
 
+    Where four decimals can no longer tell it from others, below 1e-6, it is written as the difference itself, with two
+    digits of delta, rounded up: what is printed is never above the truth, and never "100 %".
+
     Examples
     --------
     >>> confidence(0.05), confidence(0.001), confidence(1 / 3)
     ('95 %', '99.9 %', '66.6666 %')
+    >>> confidence(1e-6), confidence(1e-30), confidence(1 / 3e7)
+    ('99.9999 %', '1 - 1e-30', '1 - 3.4e-8')
     """
     # From the decimals a person wrote: 0.05 means 0.05, not the double next to it.
-    percent = (100 - 100 * Decimal(repr(float(delta)))).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR)
+    written = Decimal(repr(float(delta)))
+    if written < _SMALL_DELTA:
+        return f"1 - {small_up(written)}"
+    percent = (100 - 100 * written).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR)
     return f"{percent.normalize():f} %"
+
+
+def failure(delta: float) -> str:
+    """Return delta as a percentage, rounded up to at most four decimals; below 1e-6 as a number with two digits.
+
+    Examples
+    --------
+    >>> failure(0.05), failure(1 / 3), failure(1e-30)
+    ('5 %', '33.3334 %', '1e-30')
+    """
+    written = Decimal(repr(float(delta)))
+    if written < _SMALL_DELTA:
+        return small_up(written)
+    percent = (100 * written).quantize(Decimal("0.0001"), rounding=ROUND_CEILING)
+    return f"{percent.normalize():f} %"
+
+
+def small_up(value: Decimal) -> str:
+    """Return a small positive number in powers of ten with two digits, rounded up.
+
+    Examples
+    --------
+    >>> small_up(Decimal("1.21e-9")), small_up(Decimal("9.96e-9")), small_up(Decimal("5e-324"))
+    ('1.3e-9', '1e-8', '5e-324')
+    """
+    rounded = value.quantize(Decimal(1).scaleb(value.adjusted() - 1), rounding=ROUND_CEILING).normalize()
+    digits = rounded.scaleb(-rounded.adjusted()).normalize()
+    return f"{digits}e{rounded.adjusted()}"

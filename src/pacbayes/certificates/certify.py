@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.rounding import round_down, round_up
+from pacbayes.bounds.rounding import round_down, round_up, usual_float_errors
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
@@ -73,7 +73,11 @@ def certify(
         "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
         "delta and way of predicting were fixed before their results were seen."
     )
-    shared = (*assumptions, alone)
+    by_row = (
+        "What a classifier, with all that prepares its rows, says of a row depends on that row alone, not on the rows "
+        "it is asked about together with it."
+    )
+    shared = (*assumptions, by_row, alone)
     stochastic = _stochastic(posterior, delta, n_distances, shared, baselines)
     found = {
         "stochastic": stochastic,
@@ -114,7 +118,7 @@ def _check_posterior(
     level = share_of(delta, n_distances)
     if posterior.delta > level * (1.0 + 1e-12):
         raise ValueError(f"posterior must have been computed at delta = {level:g} or less, got {posterior.delta:g}")
-    with warnings.catch_warnings():
+    with usual_float_errors(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
         problem = Problem.checked(
             risks_of_errors(errors, posterior.m),
@@ -124,7 +128,7 @@ def _check_posterior(
             prior,
             posterior.constant,
         )
-    bound = problem.evaluate(posterior.weights).bound
+        bound = problem.evaluate(posterior.weights).bound
     if posterior.bound < bound * (1.0 - 1e-9):
         raise ValueError(
             f"posterior must belong to these errors and this prior, for which its bound is {bound:.6g}; it says "
@@ -206,9 +210,10 @@ def best_single(errors: Errors, m: int, delta: float, prior: FloatArray | None) 
     >>> best.index, round(best.bound, 4), round(best.kl, 4)
     (0, 0.1506, 0.1054)
     """
-    shares = np.full(errors.size, 1.0 / errors.size) if prior is None else prior / prior.sum()
-    # Rounded down: a smaller level makes a larger limit.
-    levels = np.maximum(round_down(delta * shares, 64.0), 0.0)
+    with usual_float_errors():
+        shares = np.full(errors.size, 1.0 / errors.size) if prior is None else prior / prior.sum()
+        # Rounded down: a smaller level makes a larger limit.
+        levels = np.maximum(round_down(delta * shares, 64.0), 0.0)
     bounds = binomial_upper(errors, m, levels)
     best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
     kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0

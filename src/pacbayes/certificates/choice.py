@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.rounding import round_down
+from pacbayes.bounds.rounding import round_down, usual_float_errors
 from pacbayes.bounds.validation import FloatArray, check_level
 from pacbayes.posteriors.optimal import optimal_posterior
 from pacbayes.posteriors.posterior import Posterior
@@ -27,7 +27,8 @@ def whole_parts(weights: FloatArray) -> Counts:
     >>> int(parts.sum()) == 2**52, int(parts[2])
     (True, 0)
     """
-    parts: Counts = np.rint(np.ldexp(weights / weights.sum(), BITS)).astype(np.int64)
+    with usual_float_errors():
+        parts: Counts = np.rint(np.ldexp(weights / weights.sum(), BITS)).astype(np.int64)
     parts[np.argmax(parts)] += 2**BITS - int(parts.sum())
     return parts
 
@@ -68,6 +69,8 @@ def choose_posterior(
     """
     names = check_distances(distance)
     level = share_of(check_level(delta), len(names))
+    if level <= 0.0:
+        raise ValueError(f"delta must be large enough to be divided among {len(names)} distances, got {delta!r}")
     return min((_exact(risks, m, name, level, prior, constant) for name in names), key=lambda found: found.bound)
 
 
@@ -127,5 +130,6 @@ def _exact(
     found = optimal_posterior(risks, m, distance=distance, delta=delta, prior=prior, constant=constant)
     weights = weights_of(whole_parts(found.weights))
     kept = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
-    problem = Problem.checked(risks, m, distance, delta, prior, constant)
-    return problem.posterior(weights, **{name: getattr(found, name) for name in kept})
+    with usual_float_errors():
+        problem = Problem.checked(risks, m, distance, delta, prior, constant)
+        return problem.posterior(weights, **{name: getattr(found, name) for name in kept})

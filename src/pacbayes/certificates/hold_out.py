@@ -12,6 +12,7 @@ from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.machines import train_machines
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.shared import SharedMembers
 
 Rows = NDArray[np.int64]
@@ -22,12 +23,21 @@ NOT_SHARED = "every row validates some classifier"
 NOT_ASKED = "cv=None: not asked for"
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """Which classifier cross-validation chose, and with how many folds."""
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What the cross-validation counted."""
 
-    index: int
-    folds: int
+    #: Which classifiers it chose from, shape (c,).
+    candidates: Rows
+    #: The errors of each in each fold, shape (c, folds).
+    errors: Rows
+    #: The rows of each fold, 0 where nothing could be trained for it.
+    sizes: Rows
+
+    @property
+    def index(self) -> int:
+        """The classifier with the fewest errors, the first of several."""
+        return int(self.candidates[np.argmin(self.errors.sum(axis=1))])
 
 
 def candidates_of(number: int) -> Rows:
@@ -58,21 +68,23 @@ def folds_of(codes: Rows, number: int, rng: np.random.Generator) -> Rows:
 
 def choose(
     errors_in_fold: Callable[[Rows, Rows, Rows], Rows], codes: Rows, number: int, folds: int, rng: np.random.Generator
-) -> int:
-    """Return the classifier with the fewest errors in cross-validation over the training rows, the first of several.
+) -> Choice:
+    """Count the errors in cross-validation over the training rows; the classifier with the fewest is chosen.
 
     ``errors_in_fold(candidates, train, test)`` trains the candidates on some training rows and counts their errors on
     others; `codes` are the class numbers of the training rows.
     """
     candidates = candidates_of(number)
     fold = folds_of(codes, min(folds, codes.size), rng)
-    errors = np.zeros(candidates.size, dtype=np.int64)
-    for k in range(int(fold.max()) + 1):
+    sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
+    errors = np.zeros((candidates.size, sizes.size), dtype=np.int64)
+    for k in range(sizes.size):
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         # With a single class there is nothing to train, and nothing to tell the candidates apart.
         if np.unique(codes[train]).size > 1:
-            errors += errors_in_fold(candidates, train, test)
-    return int(candidates[np.argmin(errors)])
+            with progress(f"cross-validation, fold {k + 1} of {sizes.size}", candidates.size):
+                errors[:, k], sizes[k] = errors_in_fold(candidates, train, test), test.size
+    return Choice(candidates, errors, sizes)
 
 
 def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, Rows, Rows], Rows]:
@@ -87,14 +99,16 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, R
             return members.kernel.between(rows, new[block])
 
         counts = np.zeros(candidates.size, dtype=np.int64)
-        for block, predicted in machines.predict(kernel_block, len(new), len(rows)):
-            counts += np.count_nonzero(predicted != codes[test][block], axis=1)
+        with progress("counting errors", len(new)) as advance:
+            for block, predicted in machines.predict(kernel_block, len(new), len(rows)):
+                counts += np.count_nonzero(predicted != codes[test][block], axis=1)
+                advance(predicted.shape[1])
         return counts
 
     return errors
 
 
-def hold_out(classifiers: ClassifierSet, choice: Chosen | None, delta: float) -> Baseline:
+def hold_out(classifiers: ClassifierSet, choice: Choice | None, delta: float) -> Baseline:
     """Return the baseline for the classifier chosen within the training rows; None where none was."""
     assert classifiers.errors is not None
     assert classifiers.splits is not None
@@ -105,8 +119,8 @@ def hold_out(classifiers: ClassifierSet, choice: Chosen | None, delta: float) ->
     number = candidates_of(len(classifiers)).size
     among = f"all {number}" if number == len(classifiers) else f"{number} of {len(classifiers)}"
     note = (
-        f"classifier {chosen} ({_written(classifiers.params[chosen])}), chosen among {among} by {choice.folds}-fold "
-        "cross-validation within the training rows"
+        f"classifier {chosen} ({_written(classifiers.params[chosen])}), chosen among {among} by "
+        f"{choice.sizes.size}-fold cross-validation within the training rows"
     )
     return Baseline(bound, float(classifiers.risks[chosen]), note)
 

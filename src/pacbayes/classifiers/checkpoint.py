@@ -109,6 +109,8 @@ class Checkpoint:
 def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]:
     """Open a directory for one run, made if need be, and lock it; yield None for None.
 
+    An interrupt inside says in a note how much is kept.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -140,13 +142,39 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
             raise
         except OSError as error:
             raise type(error)(f"checkpoint must be a directory that can be written: {error}") from error
-        yield Checkpoint(path, codec, manifest)
+        checkpoint = Checkpoint(path, codec, manifest)
+        try:
+            yield checkpoint
+        except KeyboardInterrupt as interrupt:
+            if checkpoint.manifest:
+                interrupt.add_note(f"{_kept(path, checkpoint.manifest)}, the same call goes on from there")
+            raise
 
 
 def begun_seed(directory: Any) -> int | None:
     """Return the seed of the run that a directory holds; None for None, or where no run was begun."""
     manifest = {} if directory is None else _read_manifest(Path(directory) / MANIFEST)
     return int(manifest["run"]["random_state"]) if manifest else None
+
+
+def kept_in(directory: Any, advice: str) -> str:
+    """Say how many classifiers a directory holds, for who interrupted a run; nothing where none was begun."""
+    manifest = _read_manifest(Path(directory) / MANIFEST)
+    return _kept(Path(directory), manifest) + advice if manifest else ""
+
+
+def _kept(path: Path, manifest: dict[str, Any]) -> str:
+    """Say how many classifiers of a run are stored.
+
+    Examples
+    --------
+    >>> run = {"number of classifiers": 120, "classifiers per chunk": 50}
+    >>> _kept(Path("run"), {"run": run, "chunks": {"0": {}, "2": {}}})
+    "70 of 120 classifiers are kept in 'run'"
+    """
+    number, unit = (int(manifest["run"].get(name, 0)) for name in ("number of classifiers", "classifiers per chunk"))
+    kept = sum(max(0, min(unit, number - int(chunk) * unit)) for chunk in manifest["chunks"])
+    return f"{kept} of {number} classifiers are kept in {str(path)!r}"
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -6,9 +6,12 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
 
+from pacbayes.bounds.card import card
 from pacbayes.bounds.validation import FloatArray, check_between
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
+from pacbayes.classifiers.rows_alone import few_rows, warn_of_batches
 from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import Splits
 
@@ -80,6 +83,8 @@ class ClassifierSet:
     >>> classifiers = ClassifierSet.from_predictions([[0, 1, 1, 0], [0, 1, 0, 0]], [0, 1, 0, 0])
     >>> classifiers.errors, classifiers.risks, len(classifiers)
     (array([1, 0]), array([0.25, 0.  ]), 2)
+    >>> classifiers
+    ClassifierSet(2 classifiers, m=4, risks from 0 to 0.25)
     """
 
     def __init__(
@@ -133,6 +138,12 @@ class ClassifierSet:
         errors = np.empty(len(fitted), dtype=np.int64)
         for i, estimator in enumerate(fitted):
             errors[i] = errors_of(estimator, rows, labels, f"estimators[{i}].predict(X_val)")
+        try:
+            some = _safe_indexing(rows, few_rows(labels))
+        except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
+            some = None
+        if some is not None:
+            warn_of_batches(fitted, lambda i: some)
         params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
         return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
 
@@ -171,6 +182,28 @@ class ClassifierSet:
 
     def __len__(self) -> int:
         return len(self.params)
+
+    def __repr__(self) -> str:
+        facts = self._facts()
+        tested = f", test risks {facts['test risks']}" if self.test_risks is not None else ""
+        return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks {facts['validation risks']}{tested})"
+
+    def _repr_html_(self) -> str:
+        return card(f"Set of {len(self)} classifiers", facts=self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        """Return what is to be known of the set at a glance."""
+        facts = {"validation risks": _from_to(self.risks), "validation examples m": str(self.m)}
+        if self.test_risks is not None:
+            facts |= {"test risks": _from_to(self.test_risks), "test examples": str(self.m_test)}
+        if self.splits is not None:
+            facts["training examples"] = str(self.splits.n_train)
+            facts["division"] = "one for all" if self.splits.kind == "shared" else "one for each classifier"
+        if self.dropped:
+            facts["left out, could not be trained"] = str(len(self.dropped))
+        if self._members is None:
+            facts["classifiers"] = "not here: made from predictions or losses"
+        return facts
 
     def __getitem__(self, i: int) -> Any:
         """Return the i-th classifier, fitted."""
@@ -212,6 +245,10 @@ class ClassifierSet:
         if self._members is None:
             raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
         return self._members
+
+
+def _from_to(risks: FloatArray) -> str:
+    return f"from {risks.min():.4g} to {risks.max():.4g}"
 
 
 def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:

@@ -14,6 +14,7 @@ from pacbayes.classifiers.checkpoint import open_checkpoint
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.fit_weights import check_takes_weights
 from pacbayes.classifiers.grid_fit import GRID_CHUNKS, Failed, Fitted, Task, fit_one
+from pacbayes.classifiers.rows_alone import warn_of_batches
 from pacbayes.classifiers.runs import describe_run
 from pacbayes.classifiers.samples import Samples, check_rows, check_test_rows, check_weights, cut_samples
 from pacbayes.classifiers.seeds import seed_of
@@ -50,7 +51,8 @@ def grid_set(
     ----------
     estimator : scikit-learn classifier or None
         Cloned, never fitted itself.  A `Pipeline` keeps what is fitted before the classifier (scaling, vocabulary)
-        inside the training sample.  None where `param_grid` is a list of estimators.
+        inside the training sample.  None where `param_grid` is a list of estimators.  A warning names an estimator that
+        answers otherwise for a training row alone than among others: no certificate would hold.
     param_grid : dict, list of dicts, or list of estimators
         Values to combine by parameter, as for `GridSearchCV`; with `n_iter` also distributions, as for
         `RandomizedSearchCV`.  Or the classifiers themselves, of one kind or of several.
@@ -178,6 +180,8 @@ def _as_set(task: Task, trained: list[Fitted | Failed]) -> ClassifierSet:
             f"the first: {dropped[0]}",
             stacklevel=3,
         )
+    numbers = [i for i, one in enumerate(trained) if isinstance(one, Fitted)]
+    warn_of_batches([one.estimator for one, _ in kept], lambda k: task.samples.few(numbers[k]), stacklevel=4)
     test = task.samples.test
     return ClassifierSet.from_errors(
         [params for _, params in kept],

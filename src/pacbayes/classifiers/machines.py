@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.memory import BLOCK_BYTES
 from pacbayes.classifiers.path_scores import PathScores, decisions_of_one, path_scores
+from pacbayes.classifiers.progress import current_stage, progress, working_for
 from pacbayes.classifiers.svm_path import SVMPath, solve_path
 
 Rows = NDArray[np.int64]
@@ -129,9 +131,7 @@ class OneMachine:
         return np.searchsorted(self.codes, self.pairs)
 
 
-def train_machines(
-    gram: Callable[[Rows], FloatArray], codes: Rows, lambdas: FloatArray, n_jobs: int = 1, show: bool = False
-) -> Machines:
+def train_machines(gram: Callable[[Rows], FloatArray], codes: Rows, lambdas: FloatArray, n_jobs: int = 1) -> Machines:
     """Train a path for every pair of classes among `codes`; `gram` gives the kernel matrix of some training rows."""
     present = np.unique(codes)
     jobs = [
@@ -141,13 +141,23 @@ def train_machines(
     largest = max(rows.size for _, _, rows in jobs)
     n_jobs = max(1, min(n_jobs, len(jobs), codes.size**2 // largest**2))
 
-    def train(first: int, second: int, rows: Rows) -> Pair:
-        kernel = gram(rows)
-        size = float(np.abs(kernel.diagonal()).mean())
-        signs = np.where(codes[rows] == second, 1.0, -1.0)
-        return Pair(first, second, rows, solve_path(kernel, signs, lambdas, show=show and len(jobs) == 1), size)
+    with progress("support vector machines", len(jobs) * lambdas.size) as advance:
+        stage = current_stage()
 
-    pairs = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(train)(*job) for job in jobs)
+        def train(first: int, second: int, rows: Rows) -> Pair:
+            kernel = gram(rows)
+            size = float(np.abs(kernel.diagonal()).mean())
+            signs = np.where(codes[rows] == second, 1.0, -1.0)
+            return Pair(first, second, rows, solve_path(kernel, signs, lambdas, advance=advance), size)
+
+        def train_elsewhere(*job: Any) -> Pair:
+            with working_for(stage):
+                return train(*job)
+
+        if n_jobs == 1:
+            pairs = [train(*job) for job in jobs]
+        else:
+            pairs = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(train_elsewhere)(*job) for job in jobs)
     return Machines(present, tuple(pairs))
 
 

@@ -1,5 +1,6 @@
-"""Preparing rows for support vector machines: a transformer fitted on training rows, then applied to all."""
+"""Preparing rows for support vector machines: a transformer fitted on training rows, then applied to each sample."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.bounds.validation import FloatArray
+from pacbayes.classifiers.rows_alone import few_rows, warn_of_batches
 from pacbayes.classifiers.samples import own
 from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import Rows
@@ -33,18 +35,35 @@ def check_prepare(prepare: Any, split: str) -> None:
         )
 
 
-def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows) -> tuple[Any, FloatArray]:
+def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows]) -> tuple[Any, FloatArray]:
     """Return a copy of the transformer fitted on the training rows alone, and all rows as it prepares them.
+
+    The training rows are prepared apart from each of the `others`: in one batch a transformer could let validation rows
+    change training rows.
 
     Examples
     --------
     >>> from sklearn.preprocessing import MinMaxScaler
-    >>> fitted, rows = fit_prepare(MinMaxScaler(), np.array([[0.0], [2.0], [6.0]]), np.zeros(3), np.array([0, 1]))
+    >>> X = np.array([[0.0], [2.0], [6.0]])
+    >>> fitted, rows = fit_prepare(MinMaxScaler(), X, np.zeros(3), np.array([0, 1]), [np.array([2])])
     >>> rows.ravel()
     array([0., 1., 3.])
     """
     fitted = clone(prepare).fit(own(_safe_indexing(X, train)), y[train])
-    return fitted, apply_prepare(fitted, X)
+    first = apply_prepare(fitted, _safe_indexing(X, train))
+    rows = np.full((_num_samples(X), first.shape[1]), np.nan)
+    rows[train] = first
+    for sample in others:
+        if sample.size:
+            made = apply_prepare(fitted, _safe_indexing(X, sample))
+            if made.shape[1] != first.shape[1]:
+                raise ValueError(
+                    f"prepare must give every sample the same columns, got {first.shape[1]} and {made.shape[1]}"
+                )
+            rows[sample] = made
+    few = train[few_rows(y[train])]
+    warn_of_batches([fitted], lambda i: _safe_indexing(X, few), "transform", stacklevel=5)
+    return fitted, rows
 
 
 def apply_prepare(fitted: Any, X: Any) -> FloatArray:

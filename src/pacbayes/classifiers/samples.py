@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes.bounds.validation import FloatArray, check_numbers, narrow_labels
 from pacbayes.classifiers.classifier_set import check_same_kind
+from pacbayes.classifiers.rows_alone import few_rows
 from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.splits import Splits
 
@@ -50,6 +51,14 @@ class Samples:
             return replace(training, X=own(training.X), y=training.y.copy()), (own(rows), labels)
         train, validation = self.splits(i)
         return _training(self.X, self.y, self.weights, train), (_safe_indexing(self.X, validation), self.y[validation])
+
+    def few(self, i: int) -> Any:
+        """Return a few rows of the i-th classifier's training sample."""
+        if self.shared is not None:
+            training = self.shared[0]
+            return _safe_indexing(training.X, few_rows(training.y))
+        train = self.splits(i)[0]
+        return _safe_indexing(self.X, train[few_rows(self.y[train])])
 
 
 def own(X: Any) -> Any:

@@ -15,6 +15,7 @@ from pacbayes.classifiers.machines import Machines, train_machines
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.preparing import apply_prepare
 from pacbayes.classifiers.problem import WIDTH, Problem
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.svm_path import warn_unconverged
 
@@ -50,9 +51,10 @@ class SharedMembers:
         """Return the labels every classifier gives the rows of X, shape (H, n)."""
         new = self.numbers(X)
         labels = np.empty((len(self), len(new)), dtype=self.problem.classes.dtype)
-        with one_thread():
+        with one_thread(), progress("predictions", len(new)) as advance:
             for block, codes in self._codes(new):
                 labels[:, block] = self.problem.classes[codes]
+                advance(codes.shape[1])
         return labels
 
     def without_data(self) -> "SharedMembers":
@@ -62,8 +64,10 @@ class SharedMembers:
     def errors(self, X: FloatArray, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many rows of X every classifier gets wrong."""
         errors = np.zeros(len(self), dtype=np.int64)
-        for block, predicted in self._codes(X):
-            errors += np.count_nonzero(predicted != codes[block], axis=1)
+        with progress("counting errors", len(X)) as advance:
+            for block, predicted in self._codes(X):
+                errors += np.count_nonzero(predicted != codes[block], axis=1)
+                advance(predicted.shape[1])
         return errors
 
     def _codes(self, X: FloatArray) -> Any:
@@ -84,7 +88,7 @@ def train_shared(problem: Problem) -> ClassifierSet:
     def gram(part: NDArray[np.int64]) -> FloatArray:
         return kernel.gram(rows if part.size == len(rows) else rows[part])
 
-    machines = train_machines(gram, codes, problem.lambdas, problem.jobs, show=True)
+    machines = train_machines(gram, codes, problem.lambdas, problem.jobs)
     members = SharedMembers(problem, scaling, kernel, rows, machines)
     violation = np.max([path.kkt_violation for path in machines.paths], axis=0)
     converged = np.all([path.converged for path in machines.paths], axis=0)

@@ -7,6 +7,9 @@ The dual problem is solved in :math:`s_i = y_i \alpha_i / C`, which lies in [low
 stands: what was at its bound is exactly at its new bound, and :math:`K s` needs no update.  With :math:`v = y - C K s`,
 a solution is optimal when the largest `v` among variables that can grow does not exceed the smallest among those that
 can shrink; the excess is the KKT violation.
+
+No call is long, since what runs compiled hears no interrupt: it ends when its budget of rows of the kernel is spent,
+and the next one goes on where it was, to the same bits as if there had been one.
 """
 
 from typing import Any
@@ -15,6 +18,7 @@ import numpy as np
 from numba import types
 
 from pacbayes.bounds.rounding import EPS
+from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.compiled import compiled
 
 # A pair of (nearly) equal rows has no curvature: this floor makes the step long enough to reach a bound, as in LIBSVM.
@@ -24,6 +28,15 @@ _DRIFT = 0.01
 # No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
 _FAST = {"nnan", "nsz", "contract"}
 
+# What is carried over from call to call:
+_UPDATES = 0  # the updates of g since it was computed afresh
+_ITERATIONS = 1  # the iterations since the last stored row
+# ... once no variable was at its bound, so that nothing changes any more: one, and what stays;
+_SETTLED, _SETTLED_COST, _SETTLED_VIOLATION, _SETTLED_INTERCEPT = 2, 3, 4, 5
+_COST = 6  # the cost to which g belongs
+_UNDER_WAY = 7  # one in the middle of a stage
+_RECOMPUTED = 8  # in the middle of computing g afresh, the rows that are done
+_STATE_SIZE = 9
 
 _compiled = compiled(fastmath=_FAST, error_model="numpy")
 
@@ -98,33 +111,44 @@ def _mark(t, s, lower, upper, up, down):
 
 
 @_compiled
-def _recompute(K, cost, s, g):
-    """Set g = C K s afresh."""
-    g[:] = 0.0
-    for j in range(s.size):
+def _recompute(K, cost, s, g, first, budget):
+    """Set g = C K s afresh, from row `first` on; return the rows that are done and what is left of the budget."""
+    if first == 0:
+        g[:] = 0.0
+    j = first
+    while j < s.size and budget > 0:
         if s[j] != 0.0:
             for t in range(s.size):
                 g[t] += s[j] * K[j, t]
-    g *= cost
+            budget -= 1
+        j += 1
+    if j == s.size:
+        g *= cost
+    return j, budget
 
 
 @_compiled
-def _solve(K, y, diagonal, size, cost, s, g, updates, tol, max_iter, lower, upper, up, down, gain):
-    """Bring (s, g) to the solution at `cost`; return iterations, violation and the updates of g since recomputed."""
+def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain):
+    """Bring (s, g) to the solution at `cost`; return the violation and what is left of the budget; -1, 0 if spent."""
     # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
     error = EPS * cost * size * s.size
+    # In the middle of a stage too: what the last move found, since it is the largest and smallest of the same numbers.
     largest, smallest = _extremes(g, up, down)
-    n_iter = 0
-    while True:
+    while budget > 0:
         converged = largest - smallest <= tol
+        drifted = state[_UPDATES] * error > _DRIFT * tol
         # Recomputing costs as much as m iterations: once per m of them, and before anything is called converged.
-        if (converged or updates > s.size) and updates * error > _DRIFT * tol:
-            _recompute(K, cost, s, g)
-            updates = 0
+        if state[_RECOMPUTED] > 0.0 or (drifted and (converged or state[_UPDATES] > s.size)):
+            done, budget = _recompute(K, cost, s, g, int(state[_RECOMPUTED]), budget)
+            if done < s.size:
+                state[_RECOMPUTED] = done
+                break
+            state[_RECOMPUTED], state[_UPDATES] = 0.0, 0.0
             largest, smallest = _extremes(g, up, down)
             converged = largest - smallest <= tol
-        if converged or n_iter >= max_iter:
-            break
+        if converged or state[_ITERATIONS] >= max_iter:
+            # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
+            return max(largest - smallest, 0.0), budget
         i = 0
         while up[i] - g[i] != largest:
             i += 1
@@ -137,10 +161,10 @@ def _solve(K, y, diagonal, size, cost, s, g, updates, tol, max_iter, lower, uppe
         _mark(i, s, lower, upper, up, down)
         _mark(j, s, lower, upper, up, down)
         largest, smallest = _move(g, up, down, cost * step, K[i], K[j])
-        n_iter += 1
-        updates += 1
-    # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
-    return n_iter, max(largest - smallest, 0.0), updates
+        state[_ITERATIONS] += 1.0
+        state[_UPDATES] += 1.0
+        budget -= 1
+    return -1.0, 0
 
 
 @_compiled
@@ -169,12 +193,10 @@ def _inside(s):
 
 
 @_compiled
-def run_stages(K, y, costs, rows, s, g, state, tol, max_iter, dual_coef, intercept, n_iter, violation):
+def run_stages(K, y, costs, rows, s, g, state, tol, max_iter, budget, dual_coef, intercept, n_iter, violation):
     """Solve for increasing `costs` and store those with a row of the result; -1 marks a stepping stone.
 
-    `state` carries over calls: 0 the updates of g, 1 the iterations since the last stored row; and once no variable was
-    at its bound, so that nothing changes any more: 2 one, 3 the cost, 4 the violation, 5 the intercept; 6 the cost
-    to which g belongs.
+    Return how many were done when the budget was spent; the next call, with the costs that are left, goes on.
     """
     m = y.size
     lower, upper = np.minimum(y, 0.0), np.maximum(y, 0.0)
@@ -184,34 +206,50 @@ def run_stages(K, y, costs, rows, s, g, state, tol, max_iter, dual_coef, interce
         _mark(t, s, lower, upper, up, down)
     size = np.abs(diagonal).max()
     for stage in range(costs.size):
+        if budget <= 0:
+            return stage
+        budget -= 1
         row, cost, excess = rows[stage], costs[stage], 0.0
-        if state[2] == 0.0:
-            ratio = cost / state[6]
-            for t in range(m):
-                g[t] *= ratio
-            state[6] = cost
-            iterations, excess, updates = _solve(
-                K, y, diagonal, size, cost, s, g, state[0] + 1, tol, max_iter - state[1], lower, upper, up, down, gain
+        if state[_SETTLED] == 0.0:
+            if state[_UNDER_WAY] == 0.0:
+                ratio = cost / state[_COST]
+                for t in range(m):
+                    g[t] *= ratio
+                state[_COST], state[_UNDER_WAY] = cost, 1.0
+                state[_UPDATES] += 1.0
+            excess, budget = _solve(
+                K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain
             )
-            state[0] = updates
-            state[1] += iterations
+            if excess < 0.0:
+                return stage
+            state[_UNDER_WAY] = 0.0
             if excess <= tol and _inside(s):
-                state[2], state[3], state[4], state[5] = 1.0, cost, excess, _intercept(y, g, s, lower, upper)
+                state[_SETTLED], state[_SETTLED_COST], state[_SETTLED_VIOLATION] = 1.0, cost, excess
+                state[_SETTLED_INTERCEPT] = _intercept(y, g, s, lower, upper)
         if row < 0:
             continue
-        settled = state[2] == 1.0
-        scale = state[3] if settled else cost
+        settled = state[_SETTLED] == 1.0
+        scale = state[_SETTLED_COST] if settled else cost
         for t in range(m):
             dual_coef[row, t] = scale * s[t]
-        intercept[row] = state[5] if settled else _intercept(y, g, s, lower, upper)
-        violation[row] = state[4] if settled else excess
-        n_iter[row] = int(state[1])
-        state[1] = 0.0
+        intercept[row] = state[_SETTLED_INTERCEPT] if settled else _intercept(y, g, s, lower, upper)
+        violation[row] = state[_SETTLED_VIOLATION] if settled else excess
+        n_iter[row] = int(state[_ITERATIONS])
+        state[_ITERATIONS] = 0.0
+    return costs.size
+
+
+def new_state() -> FloatArray:
+    """Return what `run_stages` carries over, before its first call."""
+    state = np.zeros(_STATE_SIZE)
+    # At s = 0, C K s = 0 whatever the cost: this one is as good as any.
+    state[_COST] = 1.0
+    return state
 
 
 def compile_for(dtype: np.dtype[Any]) -> None:
     """Compile `run_stages` for kernels of this precision, or load it from the cache."""
     matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
     vector, integers = types.float64[::1], types.int64[::1]
-    inputs = (matrix, vector, vector, integers, vector, vector, vector, types.float64, types.int64)
+    inputs = (matrix, vector, vector, integers, vector, vector, vector, types.float64, types.int64, types.int64)
     run_stages.compile((*inputs, types.float64[:, ::1], vector, integers, vector))

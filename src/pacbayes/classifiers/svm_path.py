@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,8 +19,8 @@ from pacbayes.classifiers.progress import progress
 MAX_ITER = 10_000_000
 # From one cost to the next at most this factor; larger gaps get stepping stones in between.
 _LADDER = 10.0
-# Stages between two signs of life: the bar moves, an interrupt is heard.
-_STAGES_PER_CALL = 200
+# Entries of K used between two signs of life, when the bar moves and an interrupt is heard: about a tenth of a second.
+_ENTRIES_PER_CALL = 2**25
 # Rows of K compared with its columns at a time, so that the check needs no second matrix.
 _ROWS_PER_CHECK = 256
 _SYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
@@ -190,7 +191,8 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
         raise ValueError(f"tol must be positive and finite, got {tol!r}")
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
-    path = solve_path(kernel, signs, lambdas, tol, max_iter, show=True)
+    with progress("support vector machines", lambdas.size) as advance:
+        path = solve_path(kernel, signs, lambdas, tol, max_iter, advance)
     warn_unconverged(path.lambdas, path.kkt_violation, path.converged, max_iter)
     return path
 
@@ -216,24 +218,27 @@ def solve_path(
     lambdas: FloatArray,
     tol: float = 1e-3,
     max_iter: int = MAX_ITER,
-    show: bool = False,
+    advance: Callable[[int], None] = lambda machines: None,
 ) -> SVMPath:
-    """Do the work of `svm_path` on arguments already checked, without its warning."""
-    run_stages = load_solver(kernel.dtype)
+    """Do the work of `svm_path` on arguments already checked, without its warning.
+
+    `advance` is told how many machines were trained since the last time, several times a second.
+    """
+    smo = load_solver(kernel.dtype)
     m, h = len(signs), lambdas.size
     costs, rows = stages(lambdas, float(np.abs(np.diagonal(kernel)).mean()))
-    # At s = 0, C K s = 0 whatever the cost: the 1 at the end of the state is as good as any.
-    s, g, state = np.zeros(m), np.zeros(m), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    s, g, state = np.zeros(m), np.zeros(m), smo.new_state()
     dual_coef, intercept, violation = np.empty((h, m)), np.empty(h), np.empty(h)
     n_iter = np.empty(h, dtype=np.int64)
-    with progress("support vector machines", costs.size, show) as advance:
-        for start in range(0, costs.size, _STAGES_PER_CALL):
-            part = slice(start, start + _STAGES_PER_CALL)
-            run_stages(
-                *(kernel, signs, costs[part], rows[part], s, g, state, tol, max_iter),
-                *(dual_coef, intercept, n_iter, violation),
-            )
-            advance(len(costs[part]))
+    # With a floor, so that a call always does more than to begin.
+    budget, start = max(64, _ENTRIES_PER_CALL // m), 0
+    while start < costs.size:
+        done = smo.run_stages(
+            *(kernel, signs, costs[start:], rows[start:], s, g, state, tol, max_iter, budget),
+            *(dual_coef, intercept, n_iter, violation),
+        )
+        advance(int(np.count_nonzero(rows[start : start + done] >= 0)))
+        start += done
     return SVMPath(lambdas, dual_coef, intercept, n_iter, violation, violation <= tol)
 
 
@@ -244,4 +249,4 @@ def load_solver(dtype: np.dtype[Any]) -> Any:
 
     with compile_notice(smo.run_stages):
         smo.compile_for(dtype)
-    return smo.run_stages
+    return smo

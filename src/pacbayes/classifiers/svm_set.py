@@ -65,7 +65,8 @@ def svm_set(
         is constant in the training sample.
     prepare : scikit-learn transformer, optional
         For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
-        training sample; X is then handed to it as it is.
+        training sample; X is then handed to it as it is, training, validation and test rows apart.  A warning names
+        one that answers otherwise for a row alone than among others: no certificate would hold.
     split : {"shared", "independent"}
         One training and validation sample for all classifiers, or for each its own.
     validation_size : float or int
@@ -164,7 +165,8 @@ def _problem(
     )
     check_training_classes(splits, codes, classes, lambdas.size)
     if choices["prepare"] is not None:
-        choices["prepare"], X = fit_prepare(choices["prepare"], X, labels, splits(0)[0])
+        train, validation = splits(0)
+        choices["prepare"], X = fit_prepare(choices["prepare"], X, labels, train, (validation, splits.test))
     fitted = choices["prepare"]
     test_rows, test_codes = _test_sample(test, X, classes, fitted) if given else (X[splits.test], codes[splits.test])
     return Problem(

@@ -10,7 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from pacbayes.classifiers.checkpoint import Checkpoint
 from pacbayes.classifiers.one_thread import one_thread
-from pacbayes.classifiers.progress import progress
+from pacbayes.classifiers.progress import Stage, current_stage, progress, working_for
 
 # Classifiers that are stored together: the same for any number of workers.
 UNIT = 50
@@ -72,11 +72,12 @@ def _run(
 ) -> Iterator[Iterator[tuple[int, Result]]]:
     """Start the work on some numbers and yield their results as they arrive; what still runs on leaving is given up."""
     backend, _ = get_active_backend(prefer=options["prefer"])
+    stage = current_stage()
     with _sent_once(shared, backend) as more_options:
         options |= more_options
 
         def work(some: list[int], return_as: str) -> Any:
-            return Parallel(**options, return_as=return_as)(delayed(_numbered)(task, shared, i) for i in some)
+            return Parallel(**options, return_as=return_as)(delayed(_numbered)(task, shared, i, stage) for i in some)
 
         if getattr(backend, "supports_return_generator", False):
             arriving = work(numbers, "generator_unordered")
@@ -86,6 +87,9 @@ def _run(
         try:
             yield arriving
         finally:
+            # First of all: threads look here, and nobody can end them from outside.
+            if stage is not None:
+                stage.over = True
             with warnings.catch_warnings():
                 # After an error joblib advises to limit the work that was given up.
                 warnings.simplefilter("ignore")
@@ -117,5 +121,6 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _numbered(task: Callable[[Shared, int], Result], shared: Shared, i: int) -> tuple[int, Result]:
-    return i, task(shared, i)
+def _numbered(task: Callable[[Shared, int], Result], shared: Shared, i: int, stage: Stage | None) -> tuple[int, Result]:
+    with working_for(stage):
+        return i, task(shared, i)

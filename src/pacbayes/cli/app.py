@@ -10,12 +10,15 @@ import typer
 
 from pacbayes.cli import bound, certify, posterior, predict
 from pacbayes.cli.datasets import datasets
+from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.reproduce import reproduce
 
 # typer brings its own click, under a name that changed with its versions; in all of them this is what BadParameter is.
 ClickException: Any = typer.BadParameter.__mro__[2]
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
-_ENDED_BY_USER, _WRONG, _OTHER = 130, 2, 1
+# What people write who want no tracebacks.
+_OFF = ("", "0", "false", "no", "off")
+_WRONG, _OTHER = 2, 1
 
 app = typer.Typer(
     help="Choose among many trained classifiers with a guarantee.",
@@ -60,12 +63,14 @@ def _commands(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; what the user did wrong is one line on stderr and exit code 2."""
-    _set_encodings()
+    """Run a command; what the user did wrong is one line on stderr and exit code 2, an interrupt one and 130."""
     try:
+        forget_kept()
+        _set_encodings()
         words = sys.argv[1:] if arguments is None else list(arguments)
-        code = app(args=words or ["--help"], standalone_mode=False)
-        sys.stdout.flush()
+        with ended_in_time():
+            code = app(args=words or ["--help"], standalone_mode=False)
+            sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has seen enough; nothing more is to be written when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -75,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         _fail(str(error) or type(error).__name__, error)
     except (KeyboardInterrupt, typer.Abort):
-        sys.exit(_ENDED_BY_USER)
+        end_interrupted()
     except Exception as error:  # a fault of ours: one line for the user, the traceback on request
         message = (
             f"this should not happen: {type(error).__name__}: {error}. Please report it, with what it says when "
@@ -83,6 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         _fail(message, error, _OTHER)
     else:
+        if code == ENDED_BY_USER:  # what recent versions of typer make of an interrupt
+            end_interrupted()
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -97,7 +104,7 @@ def _set_encodings() -> None:
 
 
 def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:
-    if os.environ.get("PACBAYES_DEBUG"):
+    if os.environ.get("PACBAYES_DEBUG", "").strip().lower() not in _OFF:
         raise error
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in message).split())
     print(f"pacbayes: {line}", file=sys.stderr)

@@ -1,54 +1,46 @@
 """What `pacbayes certify --json` prints."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 import pacbayes
-from pacbayes.cli.data import Data
+from pacbayes.classifiers.fingerprint import fingerprint
+from pacbayes.cli.data import Choices, Data
 from pacbayes.cli.model import Wanted
 from pacbayes.posteriors.posterior import Posterior
+from pacbayes.report.facts import versions
+from pacbayes.report.grid_ends import grid_remarks
 from pacbayes.report.tables import Carrier, Observed
 
 
 def certified_as_dict(
     model: Any,
     data: Data,
+    choices: Choices,
     observed: Observed | None,
     wanted: Wanted,
     bounds: Sequence[Posterior],
     weights: Sequence[Carrier],
 ) -> dict[str, Any]:
     """Return the result as plain values; shares between 0 and 1, bounds as computed."""
-    posterior = model.posterior_
+    posterior, certificate = model.posterior_, model.certificates_["stochastic"]
     return {
         "version": pacbayes.__version__,
-        "certificate": str(model.certificates_["stochastic"]),
-        "data": {
-            "name": data.name,
-            "examples": len(data.y),
-            "target": data.target,
-            "classes": data.class_names,
-            "numeric": list(data.columns.numeric),
-            "categorical": list(data.columns.categorical),
-            "missing": data.columns.missing,
-        },
-        "settings": {
-            "estimator": wanted.estimator,
-            "lambdas": wanted.lambdas,
-            "kernel": wanted.kernel,
-            "grid": None if wanted.grid is None else str(wanted.grid),
-            "classifiers": len(model.classifiers_),
-            "split": wanted.split,
-            "validation_examples": model.classifiers_.m,
-            "distance": list(model._distances),
-            "delta": model._level,
-            "seed": wanted.seed,
-        },
+        "versions": versions(),
+        "certificate": str(certificate),
+        "assumption": certificate.main_assumption,
+        "remarks": grid_remarks(model),
+        "data": _data(data, choices),
+        "settings": _settings(model, wanted),
         "certificates": {
             voting: {name: value for name, value in certificate.to_dict().items() if name != "baselines"}
             for voting, certificate in model.certificates_.items()
         },
+        "vote_errors": model.vote_errors_,
         "posterior": {
             name: getattr(posterior, name)
             for name in ("distance", "bound", "lower_bound", "empirical_risk", "kl", "beta", "n_effective")
@@ -58,7 +50,66 @@ def certified_as_dict(
             for one in bounds
         ],
         "bounds_note": "Each bound holds alone: fix distance and delta before looking.",
-        "baselines": {name: asdict(baseline) for name, baseline in model.certificates_["stochastic"].baselines.items()},
+        "baselines": {name: asdict(baseline) for name, baseline in certificate.baselines.items()},
         "weights": [asdict(carrier) for carrier in weights if carrier.weight > 0.0],
         "test": None if observed is None else asdict(observed),
     }
+
+
+def _data(data: Data, choices: Choices) -> dict[str, Any]:
+    """Return what the rows are, how they were read, and their fingerprints: the same rows have the same ones."""
+    file = None if data.path is None else hashlib.sha256(data.path.read_bytes()).hexdigest()
+    return {
+        "name": data.name,
+        "examples": len(data.y),
+        "target": data.target,
+        "classes": data.class_names,
+        "numeric": list(data.columns.numeric),
+        "categorical": list(data.columns.categorical),
+        "missing": data.columns.missing,
+        "read": {
+            "drop": choices.drop,
+            "keep": choices.keep,
+            "categorical": choices.categorical,
+            "missing": choices.missing,
+            "sep": choices.sep,
+            "skip_unlabelled": choices.skip_unlabelled,
+        },
+        "examples_without_class_left_out": data.skipped,
+        "sha256": {"file": file, "rows": fingerprint(data.X), "labels": fingerprint(data.y)},
+    }
+
+
+def _settings(model: Any, wanted: Wanted) -> dict[str, Any]:
+    """Return what was asked for and what was filled in, so that the same result can be asked for again."""
+    splits = model.classifiers_.splits
+    params = model.get_params(deep=False)
+    return {
+        "estimator": wanted.estimator,
+        "lambdas": wanted.resolved_lambdas(),
+        "kernel": (wanted.kernel or "rbf") if wanted.estimator == "svm" else None,
+        "grid": None if wanted.grid is None else str(wanted.grid),
+        "classifiers": len(model.classifiers_),
+        "split": wanted.split,
+        "validation_size": wanted.size(),
+        "training_examples": splits.n_train,
+        "validation_examples": model.classifiers_.m,
+        "distance": list(model._distances),
+        "delta": model._level,
+        "seed": wanted.seed,
+        "checkpoint": None if wanted.checkpoint is None else str(wanted.checkpoint),
+        "fitted": type(model).__name__,
+        "parameters": {name: _plain(value) for name, value in params.items()},
+        "of_classifiers": [{name: _plain(value) for name, value in one.items()} for one in model.classifiers_.params],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it; what JSON does not have as Python writes it."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value if isinstance(value, str | int | float | None) else " ".join(repr(value).split())

@@ -21,6 +21,10 @@ def bound(
         float | None, typer.Option(help="Without a file: the average empirical risk of the posterior.")
     ] = None,
     kl: Annotated[float | None, typer.Option(help="Without a file: its divergence from the prior.")] = None,
+    sep: Annotated[
+        str | None,
+        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+    ] = None,
     distance: Annotated[
         list[str] | None,
         typer.Option(help="kl, pinsker, ch, linear or squared; may be given again.  [default: all five]"),
@@ -42,7 +46,7 @@ def bound(
     names = tuple(distance or DISTANCES)
     for name in names:
         get_distance(name)
-    found = _bounds(weights, risk, kl, size, level, names, constant)
+    found = _bounds(weights, sep, risk, kl, size, level, names, constant)
     note = Note(quiet)
     if json:
         print_json({"m": size, "delta": level, "constant": constant, "bounds": found})
@@ -53,7 +57,14 @@ def bound(
 
 
 def _bounds(
-    path: Path | None, risk: float | None, kl: float | None, m: int, delta: float, names: tuple[str, ...], constant: str
+    path: Path | None,
+    sep: str | None,
+    risk: float | None,
+    kl: float | None,
+    m: int,
+    delta: float,
+    names: tuple[str, ...],
+    constant: str,
 ) -> dict[str, float]:
     from pacbayes.bounds.bound import bound as bound_of
     from pacbayes.bounds.distances.base import CONSTANTS
@@ -67,9 +78,15 @@ def _bounds(
     if risk is not None or kl is not None:
         raise ValueError("give a file or --risk and --kl, not both")
     from pacbayes.cli.posterior import read_column
-    from pacbayes.datasets.files import read_frame
+    from pacbayes.datasets.files import listed, read_frame
 
-    frame = read_frame(path)
+    frame = read_frame(path, sep=sep)
+    absent = [name for name in ("weight", "risk") if name not in frame.columns]
+    if absent:
+        raise ValueError(
+            f"{str(path)!r} must have the columns 'weight' and 'risk', but lacks {listed(absent)}; its columns are "
+            f"{listed(list(frame.columns))}"
+        )
     weights, risks = read_column(frame, "weight", path, "the file"), read_column(frame, "risk", path, "the file")
     prior: Any = read_column(frame, "prior", path, "the file") if "prior" in frame.columns else None
     return {

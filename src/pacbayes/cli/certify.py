@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pacbayes.cli.interrupted import keeps
+
 if TYPE_CHECKING:
-    from pacbayes.cli.data import Data
+    from pacbayes.cli.data import Choices, Data
     from pacbayes.report.tables import Observed
 
 EXAMPLES = (
@@ -35,12 +38,23 @@ def certify(
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be given again.")
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Use a column although it looks like row numbers; may be given again."),
+    ] = None,
     categorical: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Take a column as categories; may be given again.")
     ] = None,
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
     ] = None,
+    sep: Annotated[
+        str | None,
+        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+    ] = None,
+    skip_unlabelled: Annotated[
+        bool, typer.Option("--skip-unlabelled", help="Leave out examples without a class.")
+    ] = False,
     test: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Other examples: their errors are put beside the certificate.")
     ] = None,
@@ -97,7 +111,15 @@ def certify(
     from pacbayes.cli.show import Note, warnings_as_notes
 
     note = Note(quiet)
-    choices = Choices(target, tuple(drop or ()), tuple(categorical or ()), tuple(missing or ()))
+    choices = Choices(
+        target,
+        tuple(drop or ()),
+        tuple(categorical or ()),
+        tuple(missing or ()),
+        tuple(keep or ()),
+        sep,
+        skip_unlabelled,
+    )
     wanted = Wanted(
         estimator,
         lambdas,
@@ -125,6 +147,10 @@ def certify(
     from pacbayes.classifiers.quiet import quiet as silence
     from pacbayes.report.tables import observe
 
+    if checkpoint is not None:
+        from pacbayes.classifiers.checkpoint import kept_in
+
+        keeps(partial(kept_in, checkpoint, ", the same command goes on from there"))
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
     with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
         model = _fitted(make_model(wanted, rows.columns), rows)
@@ -132,7 +158,7 @@ def certify(
     files = Files(save, report)
     with warnings_as_notes(note):
         files.write(model, rows, tested)
-    _print(model, rows, observed, wanted, json, note)
+    _print(model, rows, choices, observed, wanted, json, note)
     for line in files.written:
         note(line)
     if files.failed is not None:
@@ -169,14 +195,18 @@ class Files:
 
         assert self.save is not None
         self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")
+        keeps(lambda: f"the model is saved in {str(self.save)!r}")
 
     def _write_report(self, model: Any, rows: "Data", tested: Any) -> None:
+        from pacbayes.report.grid_ends import grid_remarks
         from pacbayes.report.html import write_report
 
         assert self.report is not None
         title = f"Certificate for {rows.name}"
-        write_report(model, self.report, title=title, notes=rows.notes, test=tested, data=(rows.X, rows.y))
+        notes = [*rows.notes, *grid_remarks(model)]
+        write_report(model, self.report, title=title, notes=notes, test=tested, data=(rows.X, rows.y))
         self.written.append(f"Report written to {self.report}.")
+        keeps(lambda: f"the report is in {str(self.report)!r}")
 
 
 def _fitted(model: Any, rows: "Data") -> Any:
@@ -189,20 +219,24 @@ def _fitted(model: Any, rows: "Data") -> Any:
         ) from None
 
 
-def _print(model: Any, rows: "Data", observed: "Observed | None", wanted: Any, json: bool, note: Any) -> None:
-    from pacbayes.cli.show import print_json, print_tables
+def _print(
+    model: Any, rows: "Data", choices: "Choices", observed: "Observed | None", wanted: Any, json: bool, note: Any
+) -> None:
+    from pacbayes.cli.show import print_guarantee, print_json, print_tables
+    from pacbayes.report.grid_ends import grid_remarks
     from pacbayes.report.tables import bounds_table, carriers, carriers_table, certificate_table, five_bounds
 
     bounds, weights = five_bounds(model), carriers(model)
     if json:
         from pacbayes.cli.as_json import certified_as_dict
 
-        print_json(certified_as_dict(model, rows, observed, wanted, bounds, weights))
+        print_json(certified_as_dict(model, rows, choices, observed, wanted, bounds, weights))
         return
     note("")
-    note(str(model.certificates_["stochastic"]))
+    print_guarantee(model.certificates_["stochastic"])
     note(_role(model))
-    note("")
+    for remark in grid_remarks(model):
+        note(remark)
     tables = [certificate_table(model, observed), bounds_table(model, bounds), carriers_table(model, weights)]
     print_tables(tables, note)
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from pacbayes.bounds.validation import check_choice
+from pacbayes.cli.unseen import never_seen
 from pacbayes.datasets.columns import Columns, check_classes, fit_columns, read_columns
 from pacbayes.datasets.facts import DATASETS
-from pacbayes.datasets.files import divide_columns, listed, read_frame
+from pacbayes.datasets.files import divide_columns, labelled, listed, read_frame, target_of
+from pacbayes.datasets.refusals import in_shell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +25,14 @@ class Choices:
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    sep: str | None = None
+    skip_unlabelled: bool = False
+
+    @property
+    def are_for_files(self) -> bool:
+        """Whether anything is said that only a file can need."""
+        return self != Choices(None)
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,9 @@ class Data:
     columns: Columns
     target: str
     notes: list[str]
+    path: Path | None = None
+    #: Examples without a class that were left out.
+    skipped: int = 0
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
@@ -44,8 +57,11 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
         if dataset is not None:
             raise ValueError(f"give a file or --dataset, not both: got {str(path)!r} and {dataset!r}")
         return _read_path(path, choices)
-    if choices.target is not None or choices.drop or choices.categorical or choices.missing:
-        raise ValueError("--target, --drop, --categorical and --missing are for a file: certify data.csv ...")
+    if choices.are_for_files:
+        raise ValueError(
+            "--target, --drop, --keep, --categorical, --missing, --sep and --skip-unlabelled are for a file: certify "
+            "data.csv ..."
+        )
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
 
@@ -62,34 +78,62 @@ def _read_named(name: str) -> Data:
 
 
 def _read_path(path: Path, choices: Choices) -> Data:
-    frame = _without(read_frame(path, choices.missing, choices.categorical), choices, path)
-    target = str(frame.columns[-1]) if choices.target is None else choices.target
-    features, y = divide_columns(frame, choices.target, path)
+    frame = read_frame(path, choices.missing, choices.categorical, choices.sep)
+    _check_names(frame, choices, path)
+    frame = frame.drop(columns=list(choices.drop))
+    target = target_of(frame, choices.target, path, in_shell)
+    _check_features(target, choices)
+    frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
+    features, y = divide_columns(frame, target, path, in_shell)
     check_classes(y, target)
-    columns, X = read_columns(features, choices.categorical)
+    columns, X = read_columns(features, choices.categorical, choices.keep)
     names = [str(one) for one in sorted(set(y.tolist()))]
     notes = [f"{path}: {_sizes(X, names)}."]
     if choices.target is None:
         notes.append(f"The class is the last column, {target!r} (--target names another).")
+    if choices.skip_unlabelled:
+        notes.append(f"{_skipped(skipped)}; the certificate is about examples that have one.")
     notes += _describe(columns)
-    return Data(str(path), X, y, names, columns, target, notes)
+    return Data(str(path), X, y, names, columns, target, notes, path, skipped)
 
 
-def _without(frame: "pd.DataFrame", choices: Choices, path: Path) -> "pd.DataFrame":
-    unknown = [name for name in choices.drop if name not in frame.columns]
-    if unknown:
-        raise ValueError(f"--drop must name columns of {str(path)!r}, got {listed(unknown)}")
+def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
+    """Raise for all names of columns that the file does not have, and for a column both dropped and used."""
+    wrong = []
+    for option, names in (("drop", choices.drop), ("keep", choices.keep), ("categorical", choices.categorical)):
+        unknown = [name for name in dict.fromkeys(names) if name not in frame.columns]
+        if unknown:
+            wrong.append(f"--{option} must name columns of the features, got {listed(unknown)}")
+    if choices.target is not None and choices.target not in frame.columns:
+        wrong.append(f"target must be a column of {str(path)!r}, got {choices.target!r}")
+    if wrong:
+        raise ValueError(f"{'; '.join(wrong)}; its columns are {listed(list(frame.columns))}")
     if choices.target is not None and choices.target in choices.drop:
         raise ValueError(f"--drop must not name the target, got {choices.target!r}")
-    return frame.drop(columns=list(choices.drop))
+    both = [name for name in choices.drop if name in (*choices.keep, *choices.categorical)]
+    if both:
+        raise ValueError(f"--drop must not name columns of --keep or --categorical, got {listed(both)}")
+
+
+def _check_features(target: str, choices: Choices) -> None:
+    for option, names in (("keep", choices.keep), ("categorical", choices.categorical)):
+        if target in names:
+            raise ValueError(f"--{option} must name columns of the features, got the target {target!r}")
+
+
+def _skipped(number: int) -> str:
+    return f"{number} {'example' if number == 1 else 'examples'} without a class left out"
 
 
 def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Return the rows and labels of a test file with the columns of the data that are certified."""
-    frame = read_frame(path, choices.missing, data.columns.categorical)
+    frame = read_frame(path, choices.missing, data.columns.categorical, choices.sep)
     if data.target not in frame.columns:
         raise ValueError(f"the test file {str(path)!r} must have the class in a column {data.target!r}")
-    features, labels = divide_columns(frame, data.target, path)
+    if choices.skip_unlabelled:
+        frame, skipped = labelled(frame, data.target, path)
+        data.notes.append(f"{path}: {_skipped(skipped)}.")
+    features, labels = divide_columns(frame, data.target, path, in_shell)
     if (labels.dtype.kind in "biuf") != (data.y.dtype.kind in "biuf"):
         raise ValueError(
             f"column {data.target!r} of the test file {str(path)!r} must hold classes like {data.y[0]!s}, got "
@@ -101,10 +145,12 @@ def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, 
     return X, labels
 
 
-def read_new(path: Path, model: Any, missing: tuple[str, ...]) -> "tuple[pd.DataFrame, list[str]]":
+def read_new(
+    path: Path, model: Any, missing: tuple[str, ...], sep: str | None = None
+) -> "tuple[pd.DataFrame, list[str]]":
     """Return the rows of a file in the form a fitted model takes, and what a person should know about them."""
     known = _columns_of(model, [str(name) for name in getattr(model, "feature_names_in_", ())])
-    frame = read_frame(path, missing, () if known is None else known.categorical)
+    frame = read_frame(path, missing, () if known is None else known.categorical, sep)
     wanted = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
     expected = getattr(model, "n_features_in_", len(wanted))
     if len(wanted) != expected:
@@ -122,7 +168,8 @@ def read_new(path: Path, model: Any, missing: tuple[str, ...]) -> "tuple[pd.Data
     if columns.plain and X.isna().to_numpy().any():
         raise ValueError(_lacks(X, str(path)))
     unused = [name for name in frame.columns if name not in wanted]
-    return X, [f"Columns not used: {listed(unused)}."] if unused else []
+    notes = [f"Columns not used: {listed(unused)}."] if unused else []
+    return X, [*notes, *never_seen(X, columns, model)]
 
 
 def _columns_of(model: Any, names: list[str]) -> Columns | None:
@@ -144,11 +191,10 @@ def _columns_of(model: Any, names: list[str]) -> Columns | None:
 
 
 def _lacks(X: "pd.DataFrame", path: str) -> str:
-    row, column = (int(place[0]) for place in X.isna().to_numpy().nonzero())
-    return (
-        f"column {X.columns[column]!r} of {path!r} lacks a value in example {row + 1}, but the training data none: "
-        "nothing was learnt about missing values"
-    )
+    gaps = [(str(name), int(X[name].isna().to_numpy().argmax())) for name in X if X[name].isna().any()]
+    said = [f"column {name!r} of {path!r} lacks a value in example {place + 1}" for name, place in gaps[:10]]
+    more = f" and {len(gaps) - 10} columns more" if len(gaps) > 10 else ""
+    return f"{', '.join(said)}{more}, but the training data none: nothing was learnt about missing values"
 
 
 def _sizes(X: "pd.DataFrame", classes: Any) -> str:

@@ -53,6 +53,14 @@ class Wanted:
                 "trained as one"
             )
 
+    def resolved_lambdas(self) -> list[float] | None:
+        """Return the grid of a support vector machine, the usual one where none was asked for; None for others."""
+        from pacbayes.estimators.svc import DEFAULT_LAMBDAS
+
+        if self.estimator != "svm":
+            return None
+        return list(DEFAULT_LAMBDAS) if self.lambdas is None else parse_lambdas(self.lambdas)
+
     def size(self) -> float | int:
         """Return the validation size: a number of examples, or a fraction."""
         try:
@@ -71,7 +79,7 @@ def make_model(wanted: Wanted, columns: Columns) -> Any:
     """Return an unfitted estimator for columns of these types."""
     from pacbayes.estimators.by_name import classifier_by_name
     from pacbayes.estimators.classifier import StochasticClassifier
-    from pacbayes.estimators.svc import DEFAULT_LAMBDAS, StochasticSVC
+    from pacbayes.estimators.svc import StochasticSVC
 
     prepare = preparation(columns)
     common: dict[str, Any] = {
@@ -85,7 +93,7 @@ def make_model(wanted: Wanted, columns: Columns) -> Any:
     if wanted.estimator != "svm":
         pipeline, grid = classifier_by_name(wanted.estimator, _read_grid(wanted.grid), prepare)
         return StochasticClassifier(pipeline, grid, n_jobs=wanted.jobs or -1, **common)
-    lambdas = list(DEFAULT_LAMBDAS) if wanted.lambdas is None else parse_lambdas(wanted.lambdas)
+    lambdas = wanted.resolved_lambdas()
     kernel = wanted.kernel or "rbf"
     if prepare is None or wanted.split == "shared":
         return StochasticSVC(lambdas, kernel=kernel, prepare=prepare, n_jobs=wanted.jobs, **common)

@@ -24,6 +24,16 @@ def posterior(
     prior: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column with the prior weights.  [default: uniform]")
     ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="The column with the classifiers' names.  [default: the first with text, if any]"
+        ),
+    ] = None,
+    sep: Annotated[
+        str | None,
+        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+    ] = None,
     distance: Annotated[str, typer.Option(help="kl, pinsker, ch, linear or squared.")] = "kl",
     delta: Annotated[float, typer.Option(help="The bound fails with at most this probability.")] = 0.05,
     constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
@@ -31,7 +41,7 @@ def posterior(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
 ) -> None:
-    """Print the posterior with the smallest PAC-Bayesian bound: one line for each classifier, its risk and weight."""
+    """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
     from pacbayes.bounds.validation import check_sample_size
     from pacbayes.cli.show import Note, print_json, print_tables
     from pacbayes.datasets.files import read_frame
@@ -39,7 +49,8 @@ def posterior(
     from pacbayes.report.tables import TextTable
 
     size = check_sample_size(m)
-    frame = read_frame(risks)
+    frame = read_frame(risks, sep=sep)
+    called = _names(frame, risks, names)
     values = _risks(frame, risks, column, counts, size)
     weights = None if prior is None else read_column(frame, prior, risks, "--prior")
     found = optimal_posterior(
@@ -47,14 +58,31 @@ def posterior(
     )
     note = Note(quiet)
     if json:
-        print_json({name: value for name, value in found.to_dict().items() if name != "details"})
+        print_json({"names": called} | {name: value for name, value in found.to_dict().items() if name != "details"})
         return
     note(repr(found))
     rows = tuple(
-        (str(i), repr(float(risk)), repr(float(weight)))
-        for i, (risk, weight) in enumerate(zip(values, found.weights, strict=True))
+        (name, repr(float(risk)), repr(float(weight)))
+        for name, risk, weight in zip(called, values, found.weights, strict=True)
     )
     print_tables([TextTable("Posterior", ("classifier", "risk", "weight"), rows)], note)
+
+
+def _names(frame: "pd.DataFrame", path: Path, column: str | None) -> list[str]:
+    """Return the classifiers' names, or their numbers from 0 where the file has no column of text."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    from pacbayes.datasets.files import listed
+
+    if column is None:
+        text = [name for name in frame if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))]
+        if not text:
+            return [str(i) for i in range(len(frame))]
+        column = str(text[0])
+    if column not in frame.columns:
+        known = listed(list(frame.columns))
+        raise ValueError(f"--names must name a column of {str(path)!r}, got {column!r}; its columns are {known}")
+    return ["" if missing else str(value) for value, missing in zip(frame[column], frame[column].isna(), strict=True)]
 
 
 def _risks(frame: "pd.DataFrame", path: Path, column: str | None, counts: bool, m: int) -> Any:

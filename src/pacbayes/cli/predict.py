@@ -32,6 +32,10 @@ def predict(
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
     ] = None,
+    sep: Annotated[
+        str | None,
+        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+    ] = None,
     trust: Annotated[
         bool,
         typer.Option(
@@ -46,14 +50,17 @@ def predict(
 ) -> None:
     """Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
 
+    With --out the certificate is on stdout.
+
     A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is no number, gets an apostrophe
     in front: a spreadsheet would run the first as formulas. Take one apostrophe away to have the name.
     """
     from pacbayes.bounds.validation import check_choice
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.data import read_new
+    from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.model import check_outputs
-    from pacbayes.cli.show import Note, warnings_as_notes
+    from pacbayes.cli.show import Note, print_guarantee, warnings_as_notes
     from pacbayes.estimators.saving import UntrustedTypesError, load
 
     if voting is not None:
@@ -68,7 +75,7 @@ def predict(
         ) from None
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows, notes = read_new(data, loaded, tuple(missing or ()))
+    rows, notes = read_new(data, loaded, tuple(missing or ()), sep)
     with warnings_as_notes(note):
         text = _predicted(loaded, rows, shares)
     if out is None:
@@ -77,9 +84,15 @@ def predict(
         from pacbayes.classifiers.file_write import write_file
 
         write_file(out, text.encode())
+        keeps(lambda: f"the predictions are in {str(out)!r}")
         notes.append(f"{len(rows)} predictions written to {out}.")
-    for line in [*notes, str(loaded.certificate_)]:
+    for line in notes:
         note(line)
+    if out is not None and out.is_file():
+        print_guarantee(loaded.certificate_)
+    else:  # stdout is for the predictions alone
+        note(str(loaded.certificate_))
+        note(loaded.certificate_.main_assumption)
 
 
 def _predicted(model: Any, rows: Any, shares: bool) -> str:

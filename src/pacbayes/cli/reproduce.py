@@ -29,6 +29,7 @@ def reproduce(
     What was computed is kept and used again: a second run, or one after an interruption, computes only what is missing.
     """
     from pacbayes.bounds.validation import check_choice
+    from pacbayes.cli.interrupted import keeps
     from pacbayes.paper.protocol import SPLITS
     from pacbayes.paper.registry import DESCRIPTIONS, load
     from pacbayes.paper.workspace import Workspace
@@ -46,6 +47,8 @@ def reproduce(
         out / ".cache" if cache is None else cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs,
         ipopt_seconds=min(limit, 3.0) if quick else limit, quiet=False,
     )  # fmt: skip
+    kept = str(out / ".cache" if cache is None else cache)
+    keeps(lambda: f"what was computed is kept in {kept!r}, the same command goes on from there")
     for name in names or DESCRIPTIONS:
         start = time.perf_counter()
         for path in load(name)(space).write(out):

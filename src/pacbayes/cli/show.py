@@ -9,7 +9,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pacbayes.certificates.certificate import Certificate
     from pacbayes.report.tables import TextTable
+
+
+def print_guarantee(certificate: "Certificate") -> None:
+    """Print what is guaranteed and what is assumed above all, each a line, then an empty one: to stdout, always."""
+    lines = [line for line in (str(certificate), certificate.main_assumption) if line]
+    if not sys.stdout.isatty():
+        print("\n".join(lines), end="\n\n")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(highlight=False).print(Text("\n".join(lines)), end="\n\n")
 
 
 def print_tables(tables: "Iterable[TextTable]", note: "Note") -> None:

@@ -17,16 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.datasets.files import is_number, listed
+from pacbayes.datasets.identifiers import own_texts, refused_name, refused_numbers
+from pacbayes.datasets.refusals import Refused, in_shell, refuse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A text column with more distinct values than this, and in more than half of its rows, is no category.
-MOST_CATEGORIES = 100
 #: More classes than this are refused: the one-vs-one machines would be too many, the examples of each too few.
 MOST_CLASSES = 100
 #: One-hot columns of a category at most; rarer values share the last.
 ONE_HOT = 64
+_EMPTY = "has no values at all"
 _NOTHING = "every feature is the same in all examples: there is nothing to tell the classes apart by"
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")
@@ -46,10 +47,21 @@ class Columns:
         return not self.categorical and not self.missing
 
 
-def read_columns(frame: "pd.DataFrame", categorical: Collection[str] = ()) -> "tuple[Columns, pd.DataFrame]":
+class _UnusableError(Exception):
+    """Stops the reading of one column."""
+
+    def __init__(self, column: str, why: str, *ways: str) -> None:
+        super().__init__(why)
+        self.refused = Refused(column, why, ways)
+
+
+def read_columns(
+    frame: "pd.DataFrame", categorical: Collection[str] = (), keep: Collection[str] = ()
+) -> "tuple[Columns, pd.DataFrame]":
     """Return the types of all columns, and the columns as float64 or as objects: text, missing values NaN.
 
-    Columns named in `categorical` are taken as text whatever they hold.
+    Columns named in `categorical` are taken as text whatever they hold, those in `keep` even if they look like row
+    numbers, identifiers or free text.  What cannot be used is refused, all of it at once.
 
     Examples
     --------
@@ -59,8 +71,9 @@ def read_columns(frame: "pd.DataFrame", categorical: Collection[str] = ()) -> "t
     Columns(numeric=('age',), categorical=('blood',), missing={'age': 1, 'blood': 1})
     >>> read_columns(pd.DataFrame({"blood": ["A", "0", None]}))
     Traceback (most recent call last):
-    ValueError: column 'blood' holds numbers and text ('A' in example 1); make it one or the other, or if it is a
-    category give --categorical blood, or if 'A' means that the value is missing give --missing A
+    ValueError: column 'blood' holds numbers and text ('A' in example 1); leave it out with --drop blood, or make it one
+    or the other, or if it is a category give --categorical blood, or if 'A' means that the value is missing give
+    --missing A
     """
     import pandas as pd
 
@@ -68,11 +81,16 @@ def read_columns(frame: "pd.DataFrame", categorical: Collection[str] = ()) -> "t
     if unknown:
         raise ValueError(f"--categorical must name columns of the features, got {listed(unknown)}")
     if not categorical and all(isinstance(kind, np.dtype) and kind.kind in "iuf" for kind in frame.dtypes):
-        return _all_numbers(frame)
+        return _all_numbers(frame, keep)
     made: dict[str, Any] = {}
     kinds: dict[str, bool] = {}
+    wrong: list[Refused] = []
     for name in frame.columns:
-        made[name], kinds[name] = _column(frame[name], name, name in categorical)
+        try:
+            made[name], kinds[name] = _column(frame[name], name, name in categorical, name in keep)
+        except _UnusableError as error:
+            wrong.append(error.refused)
+    refuse(wrong, in_shell)
     missing = {name: int(pd.isna(values).sum()) for name, values in made.items() if pd.isna(values).any()}
     if all(_constant(values) for values in made.values()):
         raise ValueError(_NOTHING)
@@ -81,23 +99,34 @@ def read_columns(frame: "pd.DataFrame", categorical: Collection[str] = ()) -> "t
     return Columns(numeric, text, missing), pd.DataFrame(made)
 
 
-def _all_numbers(frame: "pd.DataFrame") -> "tuple[Columns, pd.DataFrame]":
+def _all_numbers(frame: "pd.DataFrame", keep: Collection[str]) -> "tuple[Columns, pd.DataFrame]":
     """Return what `read_columns` does for columns that pandas read as numbers: all at once, there may be thousands."""
     import pandas as pd
 
     names = tuple(str(name) for name in frame.columns)
     values = frame.to_numpy(dtype=np.float64)
     lacking = np.isnan(values)
-    if lacking.all(axis=0).any():
-        raise ValueError(_empty(names[int(lacking.all(axis=0).argmax())]))
-    if np.isinf(values).any():
-        place = int(np.isinf(values).any(axis=0).argmax())
-        _finite(values[:, place], names[place])
+    empty, infinite = lacking.all(axis=0), np.isinf(values).any(axis=0)
+    wrong = []
+    for i, name in enumerate(names):
+        if empty[i]:
+            wrong.append(Refused(name, _EMPTY))
+        elif infinite[i]:
+            wrong.append(_infinite(values[:, i], name))
+        elif name not in keep:
+            # From the frame: beyond 2^53 integers that differ may be one float.
+            column = frame.iloc[:, i].to_numpy()
+            wrong += _only(refused_name(name, in_shell) or refused_numbers(name, column, len(frame), in_shell))
+    refuse(wrong, in_shell)
     if (values == values[0]).all():
         raise ValueError(_NOTHING)
     counts = lacking.sum(axis=0)
     missing = {names[i]: int(counts[i]) for i in np.flatnonzero(counts)}
     return Columns(names, (), missing), pd.DataFrame(values, columns=list(names))
+
+
+def _only(refused: Refused | None) -> list[Refused]:
+    return [] if refused is None else [refused]
 
 
 def fit_columns(frame: "pd.DataFrame", columns: Columns, where: str) -> "pd.DataFrame":
@@ -117,18 +146,29 @@ def fit_columns(frame: "pd.DataFrame", columns: Columns, where: str) -> "pd.Data
     if absent:
         raise ValueError(f"{where} lacks the columns {listed(absent)}, which the model was trained with")
     made: dict[str, Any] = {}
+    wrong = []
     for name in wanted:
         values = _values(frame[name])
         if name in columns.categorical:
             made[name] = _as_text(values)
             continue
-        bad = [i for i, value in enumerate(values) if not _is_nan(value) and not is_number(value)]
-        if bad:
-            raise ValueError(
-                f"column {name!r} of {where} must hold numbers, got {values[bad[0]]!r} in example {bad[0] + 1}"
+        numbers = [_float(value) if _is_nan(value) or is_number(value) else None for value in values]
+        bad = next((i for i, number in enumerate(numbers) if number is None or math.isinf(number)), None)
+        if bad is None:
+            made[name] = np.array(numbers, dtype=np.float64)
+        else:
+            finite = "" if numbers[bad] is None else "finite "
+            wrong.append(
+                f"column {name!r} of {where} must hold {finite}numbers, got {values[bad]!r} in example {bad + 1}"
             )
-        made[name] = _as_numbers(values, name)
+    if wrong:
+        raise ValueError(_together(wrong))
     return pd.DataFrame(made)
+
+
+def _together(wrong: Sequence[str], most: int = 10) -> str:
+    rest = f"; and so {len(wrong) - most} more" if len(wrong) > most else ""
+    return "; ".join(wrong[:most]) + rest
 
 
 def preparation(columns: Columns) -> Any:
@@ -184,70 +224,76 @@ def check_classes(labels: NDArray[Any], name: str) -> None:
         )
 
 
-def _column(series: "pd.Series[Any]", name: str, forced: bool) -> tuple[Any, bool]:
+def _column(series: "pd.Series[Any]", name: str, forced: bool, kept: bool) -> tuple[Any, bool]:
     """Return the values of a column and whether they are text, or raise if they cannot be used."""
     import pandas as pd
     from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype, is_timedelta64_dtype
 
     if series.isna().all():
-        raise ValueError(_empty(name))
+        raise _UnusableError(name, _EMPTY)
     if is_datetime64_any_dtype(series) or is_timedelta64_dtype(series):
-        raise ValueError(_dates(name, series.dropna().iloc[0]))
+        raise _dates(name, series.dropna().iloc[0])
     if forced:
         return _as_text(_values(series)), True
+    if not kept:
+        _stop(refused_name(name, in_shell))
     if is_bool_dtype(series) or is_numeric_dtype(series):
+        if not kept and not is_bool_dtype(series):
+            _stop(refused_numbers(name, series.dropna().to_numpy(), len(series), in_shell))
         return _finite(series.to_numpy(dtype=np.float64, na_value=np.nan), name), False
     values = _values(series)
     present = [(i, value) for i, value in enumerate(values) if not _is_nan(value)]
     numbers = [pair for pair in present if is_number(pair[1])]
     if isinstance(series.dtype, pd.CategoricalDtype):
+        _check_own(name, [str(value) for _, value in present], len(series), kept)
         return _as_text(values), True
     if len(numbers) == len(present):
+        if not kept:
+            _stop(refused_numbers(name, values, len(series), in_shell))
         return _as_numbers(values, name), False
     texts = [pair for pair in present if not is_number(pair[1])]
     if all(isinstance(value, str) for _, value in texts):
         if numbers:
-            raise ValueError(_mixed(name, texts[0]))
-        _check_text(name, [value for _, value in present])
+            raise _mixed(name, texts[0])
+        if all(_DATE.fullmatch(value.strip()) for _, value in present):
+            raise _dates(name, present[0][1])
+        _check_own(name, [value for _, value in present], len(series), kept)
         return _as_text(values), True
     odd = next(value for _, value in texts if not isinstance(value, str))
     if hasattr(odd, "isoformat"):
-        raise ValueError(_dates(name, odd))
-    raise ValueError(
-        f"column {name!r} must hold numbers or text, got {type(odd).__name__}; leave it out with --drop {name}"
-    )
+        raise _dates(name, odd)
+    raise _UnusableError(name, f"must hold numbers or text, got {type(odd).__name__}")
 
 
-def _check_text(name: str, values: Sequence[str]) -> None:
-    if all(_DATE.fullmatch(value.strip()) for value in values):
-        raise ValueError(_dates(name, values[0]))
-    distinct = len(set(values))
-    if distinct > MOST_CATEGORIES and 2 * distinct > len(values):
-        raise ValueError(
-            f"column {name!r} looks like a name, an identifier or free text: {distinct} different values in "
-            f"{len(values)} rows, such as {values[0][:40]!r}; leave it out with --drop {name}, or if it is a category "
-            f"give --categorical {name}"
+def _stop(refused: Refused | None) -> None:
+    if refused is not None:
+        raise _UnusableError(refused.column, refused.why, *refused.ways)
+
+
+def _check_own(name: str, values: Sequence[str], rows: int, kept: bool) -> None:
+    why = "" if kept else own_texts(values, rows)
+    if why:
+        raise _UnusableError(
+            name,
+            f"looks like a name, an identifier or free text: {why}",
+            f"if it is a category keep it with {in_shell('keep', name)}",
         )
 
 
-def _empty(name: str) -> str:
-    return f"column {name!r} has no values at all; leave it out with --drop {name}"
-
-
-def _mixed(name: str, first: tuple[int, str]) -> str:
+def _mixed(name: str, first: tuple[int, str]) -> _UnusableError:
     place, text = first
-    return (
-        f"column {name!r} holds numbers and text ({text[:40]!r} in example {place + 1}); make it one or the other, or "
-        f"if it is a category give --categorical {name}, or if {text[:40]!r} means that the value is missing give "
-        f"--missing {text[:40]}"
+    return _UnusableError(
+        name,
+        f"holds numbers and text ({text[:40]!r} in example {place + 1})",
+        "make it one or the other",
+        f"if it is a category give {in_shell('categorical', name)}",
+        f"if {text[:40]!r} means that the value is missing give {in_shell('missing', text[:40])}",
     )
 
 
-def _dates(name: str, value: Any) -> str:
-    return (
-        f"column {name!r} holds dates or times ({str(value)[:40]!r}); turn them into numbers, such as days since a day "
-        f"you choose, or leave them out with --drop {name}"
-    )
+def _dates(name: str, value: Any) -> _UnusableError:
+    ways = "turn them into numbers, such as days since a day you choose"
+    return _UnusableError(name, f"holds dates or times ({str(value)[:40]!r})", ways)
 
 
 def _values(series: "pd.Series[Any]") -> NDArray[Any]:
@@ -270,12 +316,14 @@ def _float(value: Any) -> float:
 
 def _finite(numbers: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     if np.isinf(numbers).any():
-        place = int(np.isinf(numbers).argmax())
-        raise ValueError(
-            f"column {name!r} must hold finite numbers, got {numbers[place]} in example {place + 1}; correct it, or "
-            f"leave the cell empty if the value is missing"
-        )
+        _stop(_infinite(numbers, name))
     return numbers
+
+
+def _infinite(numbers: NDArray[np.float64], name: str) -> Refused:
+    place = int(np.isinf(numbers).argmax())
+    ways = ("correct it", "leave the cell empty if the value is missing")
+    return Refused(name, f"must hold finite numbers, got {numbers[place]} in example {place + 1}", ways)
 
 
 def _as_text(values: NDArray[Any]) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """`load_dataset`: a data set by name or from a file."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,10 @@ def load_dataset(
     name: str | os.PathLike[str],
     *,
     target: str | None = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    sep: str | None = None,
+    skip_unlabelled: bool = False,
     as_frame: bool = False,
 ) -> "Bunch":
     """Load one of the paper's data sets by name, or a CSV, TSV or Parquet file.
@@ -33,6 +38,16 @@ def load_dataset(
     target : str, optional
         For a file: the column with the classes, by default the last one.  All others are features, and must be
         finite numbers.
+    drop : sequence of str
+        For a file: columns to leave out; one without a name in the file is called ``"Unnamed: 0"``, with its place.
+    keep : sequence of str
+        For a file: columns to take as measurements although they look like row numbers or identifiers, which are
+        refused otherwise: whole numbers, no two of them equal, that rise or fall from row to row or are too many for
+        their range to be measurements (`pacbayes.datasets.identifiers`); and columns without a name.
+    sep : str, optional
+        For a CSV or TSV file: the character between two fields, by default a comma or a tab.
+    skip_unlabelled : bool
+        For a file: leave out examples without a class; the certificate is then about examples that have one.
     as_frame : bool
         Return pandas objects.
 
@@ -73,9 +88,14 @@ def load_dataset(
         raise TypeError(f"name must be the name of a data set or the path of a file, got {name!r}")
     if target is not None and not isinstance(target, str):
         raise TypeError(f"target must be the name of a column, got {target!r}")
+    for option, value in (("drop", drop), ("keep", keep)):
+        if isinstance(value, str) or not all(isinstance(one, str) for one in value):
+            raise TypeError(f"{option} must be a list of names of columns, got {value!r}")
     if isinstance(name, str) and name in DATASETS:
         if target is not None:
             raise ValueError(f"target is for files only: the class of {name!r} is fixed, got target={target!r}")
+        if drop or keep or sep is not None or skip_unlabelled:
+            raise ValueError(f"drop, keep, sep and skip_unlabelled are for files only: {name!r} is fixed")
         facts = DATASETS[name]
         return _bunch(read_shipped(facts), facts.description, facts.split_sizes, as_frame)
     path = Path(name)
@@ -83,12 +103,14 @@ def load_dataset(
         raise ValueError(
             f"unknown data set {name!r}; known are {', '.join(DATASETS)}, or the path of a CSV, TSV or Parquet file"
         )
-    table = read_file(path, target)
+    table, skipped = read_file(path, target, drop=drop, keep=keep, sep=sep, skip_unlabelled=skip_unlabelled)
     rows, features = table.data.shape
     description = (
         f"{table.filename}: {rows} examples, {features} features, {len(table.target_names)} classes in column "
         f"{table.target_column!r}."
     )
+    if skip_unlabelled:
+        description += f" {skipped} examples without a class were left out."
     return _bunch(table, description, None, as_frame)
 
 

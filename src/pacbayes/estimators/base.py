@@ -1,14 +1,15 @@
 """What all estimators share: from a trained set to posterior and certificates, and from these to predictions."""
 
+import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.base import CONSTANTS
@@ -25,17 +26,22 @@ from pacbayes.certificates.choice import (
     whole_parts,
 )
 from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.hold_out import Chosen, hold_out
+from pacbayes.certificates.hold_out import Choice, hold_out
 from pacbayes.classifiers.checkpoint import begun_seed
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.seeds import seed_of
 from pacbayes.classifiers.splits import SPLITS
+from pacbayes.estimators.available import available
+from pacbayes.estimators.cross_validation import cv_results
 from pacbayes.estimators.draws import KEY, draw_classifiers
+from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
 from pacbayes.estimators.voters import Codes, Voters, majority, number_of_rows
 
 # The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
 FOLDS = KEY + 1
+# Characters of a text about an estimator, more or less: its parameters may be lists of a thousand numbers.
+_LONGEST = 300
 
 
 class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -57,6 +63,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
     def _voters(self) -> Voters:
         """Return the classifiers as what is asked for votes."""
 
+    @abstractmethod
+    def _remedy(self) -> str:
+        """Say where missing values are to be filled in."""
+
     # -- fitting -----------------------------------------------------------------------------------------------------
 
     def _check_choices(self) -> None:
@@ -74,8 +84,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     def _forget(self) -> None:
         """Drop what an earlier fit left: if this one fails, no old certificate must stand beside new labels."""
-        for name in ("certificates_", "classifiers_", "posterior_", "classes_"):
+        for name in ("certificates_", "classifiers_", "posterior_", "classes_", "_cross_validated"):
             self.__dict__.pop(name, None)
+        self._cross_validated: Choice | None = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "certificates_")
@@ -92,7 +103,6 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         training_rows: Callable[[], tuple[Any, Any]] | None,
         validation_rows: Callable[[], tuple[Any, Codes]] | None,
         key: bytes,
-        chosen: Chosen | None,
         codes: NDArray[np.int64],
     ) -> Self:
         """Turn a trained set into posterior and certificates.
@@ -100,7 +110,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
         where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
         `_validated` would, and their class numbers; None where there are no such rows.  `codes` are the class numbers
-        of all rows, `chosen` which classifier cross-validation within the training rows chose.
+        of all rows.
 
         Attributes whose names begin with an underscore are what was so when the model was fitted, whatever its
         parameters are set to later.  They, the errors and the weights are what a file stores; see `_restore`.
@@ -108,7 +118,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         prior = resolve_prior(self.prior, params, training_rows)
         self.classifiers_ = classifiers
         self.prior_ = np.full(len(classifiers), 1.0 / len(classifiers)) if prior is None else prior
-        self._uniform, self._key, self._chosen = prior is None, key, chosen
+        self._uniform, self._key = prior is None, key
         self._prior_kind = prior_kind(self.prior, self.split == "shared")
         assert classifiers.splits is not None
         # With independent splits no part trains all classifiers; that of the first is as good as another.
@@ -167,7 +177,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         # Where the vote errs, classifiers of at least half the weight err; the risk was rounded up.
         most = 2.0 * self.posterior_.empirical_risk * splits.m
         if self.vote_errors_ is not None and not 0 <= self.vote_errors_ <= most:
-            raise ValueError(f"the vote can have erred at most {most:g} times, got {self.vote_errors_}")
+            raise ValueError(
+                f"the vote can have erred at most {most:g} times, got {self.vote_errors_}: the classifiers do not "
+                "answer as they did when their errors were counted"
+            )
         prior = None if self._uniform else self.prior_
         return certify(
             self.posterior_,
@@ -175,7 +188,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             delta=self._level,
             prior=prior,
             n_distances=len(self._distances),
-            hold_out=hold_out(self.classifiers_, self._chosen, self._level),
+            hold_out=hold_out(self.classifiers_, self._cross_validated, self._level),
             constant=self._constant_baseline(),
             assumptions=(*self._roles(), PRIORS[self._prior_kind]),
         )
@@ -216,7 +229,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
     def certificate_(self) -> Certificate:
         """The certificate of the chosen way of predicting."""
         check_is_fitted(self)
-        return self.certificates_[check_choice("voting", self.voting, VOTINGS)]
+        if self.voting not in VOTINGS:
+            # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
+            raise AttributeError(f"there is no certificate_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
+        return self.certificates_[self.voting]
 
     @property
     def constant_label_(self) -> Any:
@@ -242,13 +258,14 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         """
         check_is_fitted(self)
         voting = check_choice("voting", self.voting, VOTINGS)
-        rows, voters = self._validated(X), self._voters()
-        if voting == "majority":
-            codes = majority(voters, rows, self._parts(), self.classes_.size)
-        elif voting == "stochastic":
-            codes = voters.drawn(rows, draw_classifiers(rows, self._parts(), self._key))
-        else:
-            codes = voters.drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
+        with naming_remedy(X, self._remedy()):
+            rows, voters = self._validated(X), self._voters()
+            if voting == "majority":
+                codes = majority(voters, rows, self._parts(), self.classes_.size)
+            elif voting == "stochastic":
+                codes = voters.drawn(rows, draw_classifiers(rows, self._parts(), self._key))
+            else:
+                codes = voters.drawn(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
         return voters.labels[codes]
 
     def vote_share(self, X: Any) -> FloatArray:
@@ -267,12 +284,20 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             label which is none of them.
         """
         check_is_fitted(self)
-        rows, parts = self._validated(X), self._parts()
+        parts = self._parts()
         chosen = np.flatnonzero(parts)
-        votes = self._voters().votes(rows, chosen, parts[chosen])
+        with naming_remedy(X, self._remedy()):
+            votes = self._voters().votes(self._validated(X), chosen, parts[chosen])
         return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
-    @available_if(lambda self: self.voting == "majority")  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available(
+        lambda self: (
+            None
+            if self.voting == "majority"
+            else f"voting={self.voting!r} does not predict what has the largest share; use vote_share(X), or "
+            'set_params(voting="majority")'
+        )
+    )
     def predict_proba(self, X: Any) -> FloatArray:
         """Return `vote_share`, for ``voting="majority"`` only: there the largest share decides what `predict` says.
 
@@ -290,3 +315,80 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     def _parts(self) -> Counts:
         return whole_parts(self.posterior_.weights)
+
+    # -- what was found ----------------------------------------------------------------------------------------------
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The parameters of the classifier used by ``voting="best"``, number `best_index_`."""
+        check_is_fitted(self)
+        return self.classifiers_.params[self.best_index_]
+
+    @property
+    def best_estimator_(self) -> Any:
+        """The fitted classifier used by ``voting="best"``, which ``certificates_["best"]`` is for."""
+        check_is_fitted(self)
+        return self.classifiers_[self.best_index_]
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """What the cross-validation behind the hold-out baseline found, as `GridSearchCV` shows it.
+
+        Scores are NaN for classifiers that had no part in it: it has at most 50.  The first of rank 1 is the
+        classifier of the baseline, seldom that of `best_index_`, which was chosen on the validation rows.
+        """
+        check_is_fitted(self)
+        if self._cross_validated is None:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'cv_results_': {self._hold_out.note}; fit it with "
+                "split='shared' and a number of folds as cv"
+            )
+        return cv_results(self.classifiers_.params, self._cross_validated)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        test: Any = None,
+        data: Any = None,
+        notes: Sequence[str] = (),
+    ) -> Path:
+        """Write a report on this model as one HTML file, with the parameters of `pacbayes.write_report`.
+
+        Parameters
+        ----------
+        path : str or path
+            Replaced in one step if it exists.
+        title, test, data, notes
+            As for `write_report`.
+
+        Returns
+        -------
+        Path
+            Where it was written.
+        """
+        # The report looks at estimators and is below them; only the root knows both.
+        from pacbayes import write_report
+
+        return write_report(self, path, title=title, test=test, data=data, notes=notes)
+
+    def __repr__(self, N_CHAR_MAX: int = _LONGEST) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        return text
+
+    def _repr_html_inner(self) -> str:
+        """Return what a notebook shows: the certificate, if there is one, above scikit-learn's diagram."""
+        diagram: str = super()._repr_html_inner()
+        return self._shown_certificate() + diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._shown_certificate() + bundle["text/html"]
+        return bundle
+
+    def _shown_certificate(self) -> str:
+        # A wrong voting is said when predicting, not when looking.
+        found = self.__dict__.get("certificates_", {}).get(self.voting)
+        return "" if found is None else found._repr_html_()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pacbayes.bounds.validation import check_distribution, check_level
 from pacbayes.certificates.choice import check_distances, weights_of, whole_parts
-from pacbayes.certificates.hold_out import Chosen
+from pacbayes.certificates.hold_out import Choice
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.independent import IndependentMembers
 from pacbayes.classifiers.kernels import KERNELS, Kernel, Scaling, check_gamma, check_scale
@@ -60,7 +60,7 @@ def check_model(model: Any) -> None:
     check_distances(model._distances)
     _need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")
     _need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
-    _check_chosen(model._chosen, classifiers)
+    _check_choice(model._cross_validated, classifiers)
     if model.vote_errors_ is not None:
         _whole(model.vote_errors_, "vote_errors_", 0, classifiers.m)
     if model._constant is not None:
@@ -76,14 +76,19 @@ def check_weights(weights: Any, number: int) -> None:
     _need(np.array_equal(weights_of(whole_parts(weights)), weights), "weights", "must be multiples of 2^-52")
 
 
-def _check_chosen(chosen: Any, classifiers: ClassifierSet) -> None:
-    if chosen is None:
+def _check_choice(choice: Any, classifiers: ClassifierSet) -> None:
+    """Raise unless cross-validation counted the errors of some of the classifiers in each of its folds."""
+    if choice is None:
         return
-    _need(isinstance(chosen, Chosen), "_chosen", "must be a Chosen")
+    _need(isinstance(choice, Choice), "_cross_validated", "must be a Choice")
     assert classifiers.splits is not None
-    _need(classifiers.splits.kind == "shared", "_chosen", "must be None without a shared split")
-    _whole(chosen.index, "Chosen.index", 0, len(classifiers) - 1)
-    _whole(chosen.folds, "Chosen.folds", 2)
+    _need(classifiers.splits.kind == "shared", "_cross_validated", "must be None without a shared split")
+    _rows(choice.candidates, "Choice.candidates", len(classifiers))
+    _array(choice.sizes, "Choice.sizes", "i", (None,))
+    _array(choice.errors, "Choice.errors", "i", (choice.candidates.size, choice.sizes.size))
+    _need(choice.errors.size > 0, "Choice.errors", "must not be empty")
+    counted = (choice.errors >= 0).all() and (choice.errors <= choice.sizes).all()
+    _need(bool(counted), "Choice.errors", "must be at most the rows of a fold")
 
 
 def check_labels(classes: Any, name: str) -> None:

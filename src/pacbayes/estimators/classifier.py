@@ -1,25 +1,29 @@
 """Any scikit-learn classifier with a grid of settings, under a posterior with a certificate."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.validation import narrow_labels
-from pacbayes.certificates.hold_out import Chosen, choose
+from pacbayes.certificates.hold_out import Choice, choose
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
 from pacbayes.classifiers.grid_set import grid_set
+from pacbayes.classifiers.one_thread import one_thread
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.sparse_rows import csr_rows
+from pacbayes.classifiers.units import run_units
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import check_values, draw_key
+from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
 
 Rows = NDArray[np.int64]
@@ -62,7 +66,9 @@ class StochasticClassifier(CertifiedClassifier):
 
     Attributes
     ----------
-    certificate_, certificates_, posterior_, prior_, classifiers_, best_index_, vote_errors_
+    certificate_, certificates_, posterior_, prior_, classifiers_, vote_errors_, constant_label_
+        As for `StochasticSVC`.
+    best_index_, best_params_, best_estimator_, cv_results_
         As for `StochasticSVC`.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn, the latter two where the rows have features or names.
@@ -120,6 +126,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @progress("fitting", None)
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Train the classifiers, find the posterior and its certificates.
 
@@ -144,42 +151,42 @@ class StochasticClassifier(CertifiedClassifier):
         check_values(rows)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
-        classifiers = grid_set(
-            self.estimator,
-            self.param_grid,
-            rows,
-            labels,
-            n_iter=self.n_iter,
-            split=self.split,
-            validation_size=self.validation_size,
-            stratify=False,
-            error_score=self.error_score,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            checkpoint=self.checkpoint,
-        )
+        with naming_remedy(rows, self._remedy()):
+            classifiers = grid_set(
+                self.estimator,
+                self.param_grid,
+                rows,
+                labels,
+                n_iter=self.n_iter,
+                split=self.split,
+                validation_size=self.validation_size,
+                stratify=False,
+                error_score=self.error_score,
+                n_jobs=self.n_jobs,
+                random_state=seed,
+                checkpoint=self.checkpoint,
+            )
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if self.split == "shared" else (None, None)
-        chosen = None
         if train is not None:
-            chosen = self._choose(classifiers, _safe_indexing(rows, train), labels[train], codes[train], seed)
+            self._cross_validated = self._choose(
+                classifiers, _safe_indexing(rows, train), labels[train], codes[train], seed
+            )
         return self._settle(
             classifiers,
             classifiers.params,
             None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
-            chosen,
             codes,
         )
 
-    def _choose(self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, seed: int) -> Chosen | None:
-        """Return what cross-validation within the training rows chooses, for the hold-out baseline."""
+    def _choose(self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, seed: int) -> Choice | None:
+        """Return what cross-validation within the training rows counted, for the hold-out baseline."""
         if self.cv is None:
             return None
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
-        index = choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS))
-        return Chosen(index, int(self.cv))
+        return choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS))
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)
@@ -189,6 +196,9 @@ class StochasticClassifier(CertifiedClassifier):
             raise ValueError(f"X must have {self.n_features_in_} columns, got one dimension. Reshape your data.")
         validate_data(self, rows, reset=False, skip_check_array=True)
         return rows
+
+    def _remedy(self) -> str:
+        return in_pipeline(self.estimator)
 
     def _voters(self) -> Voters:
         return EachVoters(self.classifiers_, self.classes_)
@@ -212,15 +222,31 @@ def grid_errors_in_fold(
 ) -> Callable[[Rows, Rows, Rows], Rows]:
     """Return the errors of a grid's classifiers, trained anew, in a fold of their training rows."""
 
-    def count(one: Any, train: Rows, test: Rows) -> int:
-        try:
-            one.fit(_safe_indexing(X, train), y[train])
-        except Exception:  # a setting that needs more rows than a fold has is no candidate
-            return test.size
-        return errors_of(one, _safe_indexing(X, test), y[test], "predict")
-
     def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
-        jobs = (delayed(count)(clone(classifiers[int(i)]), train, test) for i in candidates)
-        return np.array(Parallel(n_jobs=n_jobs)(jobs), dtype=np.int64)
+        fold = _Fold([clone(classifiers[int(i)]) for i in candidates], X, y, train, test)
+        return np.array(run_units(_count_in_fold, fold, candidates.size, "classifiers", n_jobs), dtype=np.int64)
 
     return errors
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """Unfitted classifiers, and which rows train and test them in a fold."""
+
+    estimators: list[Any]
+    X: Any
+    y: NDArray[Any]
+    train: Rows
+    test: Rows
+
+
+def _count_in_fold(fold: _Fold, i: int) -> int:
+    """Train the i-th classifier on a fold as the grid's own were trained, in one thread, and count its errors."""
+    # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
+    one = clone(fold.estimators[i])
+    with one_thread():
+        try:
+            one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
+        except Exception:  # a setting that needs more rows than a fold has is no candidate
+            return int(fold.test.size)
+        return errors_of(one, _safe_indexing(fold.X, fold.test), fold.y[fold.test], "predict")

@@ -4,11 +4,13 @@ import math
 import re
 from typing import Any
 
+import numpy as np
+
 from pacbayes.certificates.certificate import Baseline, Certificate
-from pacbayes.certificates.hold_out import Chosen
+from pacbayes.certificates.hold_out import Choice
 from pacbayes.estimators.prior import PRIORS
 
-_CHOSEN = re.compile(r"classifier (\d{1,9}) \(.*, chosen among .* by (\d{1,9})-fold ", re.DOTALL)
+_CHOSEN = re.compile(r"classifier (\d{1,9}) \(.*, chosen among .* by (\d{1,6})-fold ", re.DOTALL)
 _NUMBERS = ("bound", "lower", "delta", "m", "empirical_risk", "kl")
 
 
@@ -16,7 +18,7 @@ def from_format_1(fitted: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any
     """Return attributes as format 2 stores them, the posterior's facts, and the certificates of the file."""
     facts = dict(fitted)
     posterior, stored = facts.pop("posterior_"), facts.pop("certificates_")
-    facts["_chosen"] = _chosen(facts.pop("_hold_out"))
+    facts.setdefault("_cross_validated", _choice(facts.pop("_hold_out")))
     words = facts.pop("_assumptions")
     given = "uniform" if facts["_uniform"] else "given"
     facts["_prior_kind"] = next((kind for kind, said in PRIORS.items() if said in words), given)
@@ -25,16 +27,20 @@ def from_format_1(fitted: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any
     return facts, {name: getattr(posterior, name) for name in ("weights", "distance", "constant")}, stored
 
 
-def _chosen(baseline: Baseline) -> Chosen | None:
-    """Return which classifier the hold-out baseline is for: it was stored in words only.
+def _choice(baseline: Baseline) -> Choice | None:
+    """Return which classifier the hold-out baseline is for: it was stored in words only, and the counts were not.
 
     Examples
     --------
-    >>> _chosen(Baseline(0.1, 0.05, "classifier 7 (lambda = 2), chosen among all 40 by 3-fold cross-validation"))
-    Chosen(index=7, folds=3)
+    >>> found = _choice(Baseline(0.1, 0.05, "classifier 7 (lambda = 2), chosen among all 40 by 3-fold validation"))
+    >>> found.index, found.sizes
+    (7, array([0, 0, 0]))
     """
     found = _CHOSEN.match(baseline.note) if baseline.bound is not None else None
-    return None if found is None else Chosen(int(found[1]), int(found[2]))
+    if found is None:
+        return None
+    sizes = np.zeros(int(found[2]), dtype=np.int64)
+    return Choice(np.array([int(found[1])]), sizes[None, :], sizes)
 
 
 def check_agree(stored: dict[str, Certificate], computed: dict[str, Certificate]) -> None:

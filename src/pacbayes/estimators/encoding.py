@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pacbayes.certificates.certificate import Baseline, Certificate
-from pacbayes.certificates.hold_out import Chosen
+from pacbayes.certificates.hold_out import Choice
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.independent import IndependentMembers
 from pacbayes.classifiers.kernels import Kernel, Scaling
@@ -21,7 +21,7 @@ from pacbayes.posteriors.posterior import Posterior
 _TYPES: tuple[type, ...] = (
     Baseline,
     Certificate,
-    Chosen,
+    Choice,
     ClassifierSet,
     EstimatorMembers,
     IndependentMembers,

@@ -4,21 +4,24 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.svm import SVC
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.validation import narrow_labels
-from pacbayes.certificates.hold_out import Chosen, choose, svm_errors_in_fold
+from pacbayes.certificates.hold_out import Choice, choose, svm_errors_in_fold
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.preparing import check_prepare
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.svm_set import svm_set
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
 from pacbayes.estimators.draws import draw_key
+from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
 from pacbayes.estimators.svm_voters import SharedVoters
 from pacbayes.estimators.voters import EachVoters, Voters
 
@@ -89,6 +92,12 @@ class StochasticSVC(CertifiedClassifier):
     classifiers_ : ClassifierSet
     best_index_ : int
         The machine used by ``voting="best"``.
+    best_params_, best_estimator_
+        Its parameters and the machine itself.
+    cv_results_ : dict
+        Of the cross-validation behind the hold-out baseline, where there was one.
+    constant_label_
+        The class most frequent among the training rows, which every certificate is compared with.
     vote_errors_ : int or None
         Errors of the majority vote on the validation rows, to be shown beside its certificate, which is not computed
         from them; None with independent splits, where no row validates all machines.
@@ -146,6 +155,7 @@ class StochasticSVC(CertifiedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @progress("fitting", None)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the machines, find the posterior and its certificates.
 
@@ -164,22 +174,23 @@ class StochasticSVC(CertifiedClassifier):
         rows, labels = self._checked(X, narrow_labels(y))
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
-        classifiers = svm_set(
-            rows,
-            labels,
-            DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas,
-            kernel=self.kernel,
-            gamma=self.gamma,
-            scale=self.scale,
-            prepare=self.prepare,
-            split=self.split,
-            validation_size=self.validation_size,
-            stratify=False,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            checkpoint=self.checkpoint,
-        )
-        chosen = self._choose(classifiers, codes, seed)
+        with naming_remedy(rows, self._remedy()):
+            classifiers = svm_set(
+                rows,
+                labels,
+                DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas,
+                kernel=self.kernel,
+                gamma=self.gamma,
+                scale=self.scale,
+                prepare=self.prepare,
+                split=self.split,
+                validation_size=self.validation_size,
+                stratify=False,
+                n_jobs=self.n_jobs,
+                random_state=seed,
+                checkpoint=self.checkpoint,
+            )
+        self._cross_validated = self._choose(classifiers, codes, seed)
         shared = self.split == "shared"
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if shared else (None, None)
@@ -191,25 +202,24 @@ class StochasticSVC(CertifiedClassifier):
             None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
             draw_key(seed),
-            chosen,
             codes,
         )
 
-    def _choose(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Chosen | None:
-        """Return what cross-validation within the training rows chooses, for the hold-out baseline."""
+    def _choose(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Choice | None:
+        """Return what cross-validation within the training rows counted, for the hold-out baseline."""
         members = classifiers.members
         if not isinstance(members, SharedMembers) or self.cv is None:
             return None
         train = members.problem.splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            index = choose(errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS))
-        return Chosen(index, int(self.cv))
+            return choose(errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""
         if self.prepare is None:
-            rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False)
+            check_finite(rows, X, self._remedy())
             check_classification_targets(labels)
             return rows, labels
         check_prepare(self.prepare, self.split)
@@ -219,7 +229,9 @@ class StochasticSVC(CertifiedClassifier):
     def _validated(self, X: Any) -> Any:
         """Return rows as the machines take them, by which they are also drawn: prepared where that is needed."""
         if self.prepare is None:
-            return validate_data(self, X, dtype=np.float64, reset=False)
+            rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+            check_finite(rows, X, self._remedy())
+            return rows
         validate_data(self, X, reset=False, skip_check_array=True)
         members = self.classifiers_.members
         assert isinstance(members, SharedMembers)
@@ -230,6 +242,9 @@ class StochasticSVC(CertifiedClassifier):
         members = self.classifiers_.members
         assert isinstance(members, SharedMembers)
         return members.numbers(_safe_indexing(rows, which))
+
+    def _remedy(self) -> str:
+        return IN_PREPARE if self.split == "shared" else in_pipeline(SVC())
 
     def _voters(self) -> Voters:
         members = self.classifiers_.members

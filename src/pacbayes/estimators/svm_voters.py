@@ -11,6 +11,7 @@ from pacbayes.certificates.choice import Counts
 from pacbayes.classifiers.machines import Machines, Pair, blocks
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.path_scores import tie_widths
+from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.svm_path import SVMPath
 from pacbayes.estimators.voters import Codes, runs_of
@@ -39,11 +40,12 @@ class SharedVoters:
         sums = [_sizes(pair) for pair in machines.pairs]
         order = np.argsort(places, kind="stable")
         codes = np.empty(which.size, dtype=np.intp)
-        with one_thread():
+        with one_thread(), progress("predictions", which.size) as advance:
             for block in blocks(which.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
                 mine = order[block]
                 K = self.members.kernel.between(self.members.scaling(X[mine]), rows)
                 codes[mine] = _decide(machines, sums, K, places[mine])
+                advance(mine.size)
         return codes
 
     def votes(self, X: FloatArray, chosen: Codes, parts: Counts) -> FloatArray:
@@ -55,11 +57,12 @@ class SharedVoters:
         def kernel_block(block: slice) -> FloatArray:
             return self.members.kernel.between(rows, self.members.scaling(X[block]))
 
-        with one_thread():
+        with one_thread(), progress("predictions", len(X)) as advance:
             for block, codes in machines.predict(kernel_block, len(X), len(rows)):
                 for code in machines.codes.tolist():
                     # Whole numbers below 2^53: the product is exact whatever the order of its terms.
                     votes[block, code] = weights @ (codes == code)
+                advance(codes.shape[1])
         return votes
 
 

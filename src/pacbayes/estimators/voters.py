@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.choice import BITS, Counts
 from pacbayes.classifiers.classifier_set import ClassifierSet, check_same_kind
+from pacbayes.classifiers.progress import progress
 
 Codes = NDArray[np.intp]
 
@@ -48,19 +49,23 @@ class EachVoters:
         """Return the number of the label that classifier ``which[j]`` gives row j."""
         codes = np.empty(which.size, dtype=np.intp)
         order = np.argsort(which, kind="stable")
-        for run in runs_of(which[order]):
-            rows = order[run]
-            codes[rows] = self._codes(int(which[rows[0]]), _safe_indexing(X, rows))
+        with progress("predictions", which.size) as advance:
+            for run in runs_of(which[order]):
+                rows = order[run]
+                codes[rows] = self._codes(int(which[rows[0]]), _safe_indexing(X, rows))
+                advance(rows.size)
         return codes
 
     def votes(self, X: Any, chosen: Codes, parts: Counts) -> FloatArray:
         """Return for every row and label the sum of `parts` over the chosen classifiers that vote for it, exactly."""
         votes = np.zeros((number_of_rows(X), self._labels.size))
         rows = np.arange(len(votes))
-        for i, part in zip(chosen.tolist(), parts.tolist(), strict=True):
-            codes = self._codes(i, X)
-            votes = _widened(votes, self._labels.size)
-            votes[rows, codes] += part
+        with progress("predictions", chosen.size) as advance:
+            for i, part in zip(chosen.tolist(), parts.tolist(), strict=True):
+                codes = self._codes(i, X)
+                votes = _widened(votes, self._labels.size)
+                votes[rows, codes] += part
+                advance(1)
         return votes
 
     def _codes(self, i: int, X: Any) -> Codes:

@@ -28,7 +28,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pacbayes.bounds.distances.base import BoundFunction
-from pacbayes.bounds.rounding import EPS, round_down
+from pacbayes.bounds.rounding import EPS, SMALLEST_NORMAL, round_down
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
 # The share of the tolerance that the search uses; the rest is for rounding.
@@ -39,6 +39,12 @@ _GAIN = 0.7
 _WIDE = 0.05
 # A factor exp(-_FAR) is below the tolerances that people ask for.
 _FAR = 20.0
+# No search starts beyond this multiple of n: there g is, unless it is infinite, below beta.  Without it the next risk
+# being a subnormal number away would put the first step at infinity.
+_FARTHEST = 1e4
+# A risk smaller by this part of the bound changes the bound by less than a unit in the last place, with logarithmic
+# factors to spare: next to zero kl has the slope ln(r/L).
+_SAME = 1e-4 * EPS
 
 
 class Node(NamedTuple):
@@ -77,13 +83,13 @@ class CertifiedSearch:
     def __init__(self, curve: GibbsCurve, function: BoundFunction) -> None:
         self.curve = curve
         self.function = function
-        # g inherits the rounding of exponents of the size of the logarithms of the prior.
-        self._margin = 1e-12 - 8 * EPS * curve.least_log_mass
+        # g inherits the rounding of exponents of the size of the logarithms of the prior, and of the prior itself.
+        self._margin = 1e-12 - 8 * EPS * curve.least_log_mass + 4.0 * curve.mass_error
         self._nodes: list[Node] = []
         self._cells: list[Cell] = []
         self._n_cells = 0
         # From here on nearly all mass has the least risk.
-        self._far = _FAR / curve.next_above
+        self._far = min(_FAR / max(curve.next_above, SMALLEST_NORMAL), _FARTHEST * function.factor)
         self._best = self._node(0.0)
 
     def run(self, tol: float, max_evaluations: int) -> Minimum:
@@ -98,8 +104,7 @@ class CertifiedSearch:
             cell = heapq.heappop(cells)
             # Above what rounding leaves of the best node nothing can be gained.
             close = cell.lower >= self._best.bound * (1.0 - 1e-11) and cell.lower >= self._node_lower(self._best)
-            if close or not self._refine(cell):
-                finished = min(finished, cell.lower)
+            finished = min(finished, cell.lower if close else self._refine(cell))
         lower = min(cells[0].lower if cells else math.inf, finished, self._least_node())
         return Minimum(self._best.point, lower, self.evaluations, self._n_cells)
 
@@ -131,12 +136,13 @@ class CertifiedSearch:
         in_risk, in_kl, _ = self.curve.errors(node.point)
         return self._value_below(node.point.risk - in_risk, node.point.kl - in_kl)
 
-    def _add(self, left: Node, right: Node, monotone: bool) -> None:
-        """Put a cell on the heap; `monotone` says what is known from a larger one."""
+    def _add(self, left: Node, right: Node, monotone: bool, lower: float = -math.inf) -> None:
+        """Put a cell on the heap; `monotone` and `lower` say what is known from a larger one."""
         if not monotone:
             threshold = self.function.threshold(right.point.kl)
             monotone = self.function.distance.ratio_is_monotone(left.point.risk, threshold)
-        lower = self._tangents(left.point, right.point) if monotone else self._corner(left.point, right.point)
+        a, b = left.point, right.point
+        lower = max(self._tangents(a, b) if monotone else self._corner(a, b), lower)
         heapq.heappush(self._cells, Cell(lower, self._n_cells, left, right, monotone))
         self._n_cells += 1
 
@@ -154,28 +160,53 @@ class CertifiedSearch:
         kl = free_a - a.beta * above - 4 * EPS * (abs(free_a) + a.beta * above)
         return self._value_below(self.curve.least * (1.0 - 4 * EPS) + above, kl)
 
-    def _refine(self, cell: Cell) -> bool:
-        """Replace a cell by smaller ones, or by none if B provably falls or rises in it; False if it is too small."""
+    def _refine(self, cell: Cell) -> float:
+        """Replace a cell by smaller ones, or by none if B provably falls or rises in it.
+
+        Return infinity then, and the lower bound of what is left of a cell that is too small to be replaced.
+        """
+        if self._is_point(cell.left.point, cell.right.point, cell.monotone):
+            return self._last_lower(cell.left, cell.right, cell)
         a, b = self._shrink(cell.left, cell.right) if cell.monotone else (cell.left, cell.right)
         beta_a, beta_b = a.point.beta, b.point.beta
         g_low, g_high = (a.g, b.g) if cell.monotone else self._range(a.point, b.point)
         # B falls where beta < g and rises where beta > g: only what lies between can hold a minimum.
         low, high = max(beta_a, g_low * (1.0 - self._margin)), min(beta_b, g_high * (1.0 + self._margin))
         if low >= beta_b or high <= beta_a:
-            return True
+            return math.inf
         if low >= high:  # equal but for rounding: a point
-            return False
+            return self._last_lower(a, b, cell)
         inner = [beta for beta in self._inner(a, b, low, high) if beta_a < beta < beta_b]
         if not inner:
-            return False
+            return self._last_lower(a, b, cell)
         nodes = [self._node(beta) for beta in inner]
         if inner[0] != low:
             nodes.insert(0, a)
         if inner[-1] != high:
             nodes.append(b)
         for left, right in pairwise(nodes):
-            self._add(left, right, cell.monotone)
-        return True
+            self._add(left, right, cell.monotone, cell.lower)
+        return math.inf
+
+    def _is_point(self, a: CurvePoint, b: CurvePoint, monotone: bool) -> bool:
+        """Return whether a cell's lower bound loses less by its length than by the rounding errors of its ends.
+
+        Measured in divergence: the tangents cross below the curve by at most (b - a)(L(a) - L(b)), the corner lies
+        below it by at most b (L(a) - L(b)).  The tangents of a cell without end cross at the least risk, above the
+        divergence at `a`.
+        """
+        if b.beta == math.inf:
+            return a.risk - b.risk <= _SAME * self._best.bound
+        length = b.beta - a.beta if monotone else b.beta
+        return length * (a.risk - b.risk) <= max(self.curve.errors(a)[2], self.curve.errors(b)[2])
+
+    def _last_lower(self, a: Node, b: Node, cell: Cell) -> float:
+        """Return the best lower bound known between two nodes of a cell that is not split again.
+
+        Tangents of nearly the same slope cross just anywhere; the corner is then the better bound.
+        """
+        lower = max(cell.lower, self._corner(a.point, b.point))
+        return max(lower, self._tangents(a.point, b.point)) if cell.monotone else lower
 
     def _shrink(self, a: Node, b: Node) -> tuple[Node, Node]:
         """Move both ends of a cell in which g never falls past where B falls or rises, while that gains much.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.rounding import EPS
+from pacbayes.bounds.rounding import EPS, usual_float_errors
 from pacbayes.bounds.validation import FloatArray, check_distribution, check_risks
 from pacbayes.posteriors.grouping import Groups, group_risks
 
@@ -23,6 +23,8 @@ from pacbayes.posteriors.grouping import Groups, group_risks
 _FEW = 2_048
 # Logarithm of a mass next to which terms lost by underflow do not count.
 _SAFE = -600.0
+# exp(-_VANISHED) is nothing next to any positive number of double precision, even multiplied by _VANISHED.
+_VANISHED = 2_000.0
 
 
 class CurvePoint(NamedTuple):
@@ -105,16 +107,19 @@ class GibbsCurve:
         term.  Averaged over the posterior, :math:`-\ln p_i` is at most :math:`K + \ln G` and :math:`\beta(\hat l_i -
         \min)` is :math:`\beta(L - \min)`.  The error of :math:`L - \min` is at most this average times the spread of
         the risks, and at most the largest error of a term times :math:`L - \min`, which is less for a large beta.
+        Terms with exponents beyond `_VANISHED` are so small that their errors do not count.
         """
         beta = 0.0 if point.beta == math.inf else point.beta
-        above = point.risk - self.least
+        # L is rounded, and L - min, from which K was computed, is not known better than that.
+        above = point.risk - self.least + EPS * point.risk
         drop = beta * above
         size = 16.0 + point.kl + self._sum_error + drop + abs(point.log_normaliser)
         in_normaliser = 2 * EPS * size + self.mass_error
-        largest = 2 * EPS * (16.0 + self._sum_error + beta * self.spread - self.least_log_mass) + self.mass_error
-        in_risk = 2.0 * min(in_normaliser * self.spread, largest * above) + 4 * EPS * point.risk
-        in_kl = beta * in_risk + in_normaliser + 4 * EPS * (drop + abs(point.log_normaliser))
-        return in_risk, in_kl, in_normaliser
+        exponent = min(beta * self.spread, _VANISHED) - self.least_log_mass
+        largest = 2 * EPS * (16.0 + self._sum_error + exponent) + self.mass_error
+        in_above = 2.0 * min(in_normaliser * self.spread, largest * above)
+        in_kl = beta * in_above + in_normaliser + 4 * EPS * (drop + abs(point.log_normaliser))
+        return in_above + 4 * EPS * point.risk, in_kl, in_normaliser
 
 
 def check_prior(prior: ArrayLike | None, size: int) -> tuple[FloatArray | None, float]:
@@ -153,9 +158,10 @@ def gibbs_posterior(risks: ArrayLike, beta: float, prior: ArrayLike | None = Non
         raise TypeError(f"beta must be a number, got {beta!r}")
     if not beta >= 0.0:
         raise ValueError(f"beta must be at least 0 (infinity is allowed), got {beta!r}")
-    groups = group_risks(risks, None, *check_prior(prior, risks.size))
-    curve = GibbsCurve.of(groups)
-    return groups.spread(curve.shares(curve.at(float(beta))))
+    with usual_float_errors():
+        groups = group_risks(risks, None, *check_prior(prior, risks.size))
+        curve = GibbsCurve.of(groups)
+        return groups.spread(curve.shares(curve.at(float(beta))))
 
 
 def _is_number(value: Any) -> bool:

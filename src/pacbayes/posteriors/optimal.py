@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from pacbayes.bounds.rounding import usual_float_errors
 from pacbayes.bounds.validation import check_choice
 from pacbayes.posteriors.ccp import ccp
 from pacbayes.posteriors.certified import CertifiedSearch
@@ -111,4 +112,5 @@ def optimal_posterior(
         raise TypeError(f"tol must be a number, got {tol!r}")
     if not tol > 0.0:
         raise ValueError(f"tol must be positive, got {tol!r}")
-    return solve(Problem.checked(risks, m, distance, delta, prior, constant), float(tol), **options)
+    with usual_float_errors():
+        return solve(Problem.checked(risks, m, distance, delta, prior, constant), float(tol), **options)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.bounds.rounding import EPS
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.posteriors.certified import CertifiedSearch, Minimum
 from pacbayes.posteriors.gibbs import GibbsCurve
@@ -16,6 +17,8 @@ _SOLVE_TOL = 1e-11
 # Inside a group of equal risks the least bound is a smooth function of the size: it is interpolated where a solve in
 # the middle agrees with the interpolation to this.
 _SMOOTH_TOL = 1e-10
+# Prior weights that differ by more than this part are not meant to be equal.
+_UNEQUAL = 1e-12
 
 
 class _Subsets:
@@ -30,6 +33,10 @@ class _Subsets:
         groups = problem.groups
         self.counts = np.rint(groups.mass / groups.total * groups.size).astype(np.int64)
         self.ends = np.cumsum(self.counts)
+        # A prior that is uniform but for rounding differs from counts / H by at most this part.
+        self.mass_error = 4 * EPS
+        if problem.prior is not None:
+            self.mass_error += 2.0 * float(np.ptp(problem.prior) / problem.prior.min())
         self.solved: dict[int, tuple[GibbsCurve, Minimum]] = {}
 
     def solve(self, size: int) -> tuple[GibbsCurve, Minimum]:
@@ -38,7 +45,8 @@ class _Subsets:
             last = int(np.searchsorted(self.ends, size))
             counts = self.counts[: last + 1].copy()
             counts[-1] = size - (self.ends[last - 1] if last else 0)
-            curve = GibbsCurve(self.problem.groups.risks[: last + 1], np.log(counts / self.problem.groups.size))
+            log_mass = np.log(counts / self.problem.groups.size)
+            curve = GibbsCurve(self.problem.groups.risks[: last + 1], log_mass, self.mass_error)
             search = CertifiedSearch(curve, self.problem.function)
             self.solved[size] = curve, search.run(self.tol, self.max_evaluations)
         return self.solved[size]
@@ -104,7 +112,7 @@ def ordered_subsets(
     Parameters
     ----------
     problem : Problem
-        What to minimise; its prior must be uniform.
+        What to minimise; its prior must be uniform, up to rounding (a part of 1e-12, which `lower_bound` allows for).
     tol : float
         Absolute gap of each minimum.
     size_tol : float
@@ -112,7 +120,7 @@ def ordered_subsets(
     max_evaluations : int
         Limit of evaluations of the curve in each search.
     """
-    if problem.prior is not None and np.ptp(problem.prior) > 1e-12 * float(problem.prior.max()):
+    if problem.prior is not None and np.ptp(problem.prior) > _UNEQUAL * float(problem.prior.max()):
         raise ValueError('method "ordered-subsets" needs a uniform prior, got one with unequal weights')
     if not size_tol >= 0.0:
         raise ValueError(f"size_tol must be at least 0, got {size_tol!r}")

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.rounding import format_up
+from pacbayes.bounds.card import card
+from pacbayes.bounds.rounding import format_up, usual_float_errors
 from pacbayes.bounds.validation import FloatArray
 
 
@@ -65,7 +66,8 @@ class Posterior:
     @property
     def hhi(self) -> float:
         r"""Herfindahl-Hirschman index :math:`\sum_i q_i^2`, between 1/H (uniform) and 1 (one classifier)."""
-        return float(np.square(self.weights).sum())
+        with usual_float_errors():
+            return float(np.square(self.weights).sum())
 
     @property
     def n_effective(self) -> float:
@@ -88,18 +90,34 @@ class Posterior:
         return {name: _plain(value) for name, value in values.items()}
 
     def __repr__(self) -> str:
-        if self.lower_bound == -math.inf:
-            proved = "nothing proved about others"
-        elif self.converged:
-            decade = 10.0 ** math.ceil(math.log10(max(self.gap, 1e-12)))
-            proved = f"proved within {decade:.0e} of the least of all posteriors"
-        else:
-            proved = f"within {self.gap:.1e} of the least of all posteriors"
         ending = "" if self.converged else f", not converged: {self.message}"
         return (
-            f"Posterior(bound={format_up(self.bound, 4)}, {proved}; {self.distance}, m={self.m}, delta={self.delta:g}, "
-            f"{self.method}{ending})"
+            f"Posterior(bound={format_up(self.bound, 4)}, {self._proved()}; {self.distance}, m={self.m}, "
+            f"delta={self.delta:g}, {self.method}{ending})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "bound": format_up(self.bound, 4),
+            "validation risk L": format_up(self.empirical_risk, 4),
+            "divergence K": format_up(self.kl, 4),
+            "classifiers with weight": f"{self.support_size} of {self.weights.size}",
+            "effective number of classifiers": f"{self.n_effective:.4g}",
+            "validation examples m": str(self.m),
+            "δ": f"{self.delta:g}",
+            "distance": f"{self.distance}, {self.constant} constant",
+            "method": self.method,
+        }
+        said = self._proved() if self.converged else f"{self._proved()}; not converged: {self.message}"
+        return card(f"Posterior over {self.weights.size} classifiers", [f"{said[0].upper()}{said[1:]}."], facts)
+
+    def _proved(self) -> str:
+        if self.lower_bound == -math.inf:
+            return "nothing proved about others"
+        if self.converged:
+            decade = 10.0 ** math.ceil(math.log10(max(self.gap, 1e-12)))
+            return f"proved within {decade:.0e} of the least of all posteriors"
+        return f"within {self.gap:.1e} of the least of all posteriors"
 
 
 def _plain(value: Any) -> Any:

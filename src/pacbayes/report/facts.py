@@ -182,14 +182,26 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]} … ({len(text)} characters)"
 
 
+def versions() -> dict[str, str]:
+    """Return the versions of everything that may change a result, and the kind of machine.
+
+    Examples
+    --------
+    >>> list(versions())
+    ['pacbayes', 'Python', 'numpy', 'scipy', 'scikit-learn', 'numba', 'machine']
+    """
+    return {
+        "pacbayes": pacbayes.__version__,
+        "Python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")},
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
 def version_table(now: datetime | None = None) -> TextTable:
     """Return versions and date."""
-    libraries = ("numpy", "scipy", "scikit-learn", "numba")
     rows = [
-        ("pacbayes", pacbayes.__version__),
-        ("Python", platform.python_version()),
-        *((name, version(name)) for name in libraries),
-        ("machine", f"{platform.system()} {platform.machine()}"),
+        *versions().items(),
         ("written", (now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")),
     ]
     return TextTable("Versions of what wrote this page", ("what", "version"), rows)

@@ -1,9 +1,8 @@
 """What a certificate says and what would break it, in words for who has to rely on it."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 
-from pacbayes.certificates.certificate import Certificate, confidence, percent_down, percent_up
+from pacbayes.certificates.certificate import Certificate, confidence, failure, percent_down, percent_up
 from pacbayes.report.comparison import compared
 from pacbayes.report.subject import Subject
 
@@ -31,7 +30,7 @@ def guarantee(subject: Subject) -> Guarantee:
     """Return the words for a model's certificate."""
     certificate = subject.certificate
     return Guarantee(
-        headline=headline(certificate),
+        headline=certificate.headline,
         sentence=str(certificate),
         meaning=[("Who", _who(subject)), *_meaning(subject)],
         compared=compared(subject),
@@ -39,32 +38,6 @@ def guarantee(subject: Subject) -> Guarantee:
         assumptions=certificate.assumptions,
         breaks=_breaks(subject),
     )
-
-
-def headline(certificate: Certificate) -> str:
-    """Return the number in the fewest words; a small one that any constant answer reaches is not left to impress.
-
-    Examples
-    --------
-    >>> headline(Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "the classifier", "PAC-Bayes."))
-    'At most 1.7 % errors'
-    """
-    if _is_useless(certificate):
-        return "No useful guarantee"
-    unbeaten = ", no better than always the same answer" if certificate.beats_constant is False else ""
-    return f"At most {percent_up(certificate.bound)} errors{unbeaten}"
-
-
-def failure(delta: float) -> str:
-    """Return delta as a percentage, rounded up to at most four decimals.
-
-    Examples
-    --------
-    >>> failure(0.05), failure(1 / 3)
-    ('5 %', '33.3334 %')
-    """
-    percent = 100 - Decimal(confidence(delta).removesuffix(" %"))
-    return f"{percent.normalize():f} %"
 
 
 def _is_useless(certificate: Certificate) -> bool:

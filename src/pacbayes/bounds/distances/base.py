@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.constants import log_moment
-from pacbayes.bounds.rounding import EPS, round_up
+from pacbayes.bounds.rounding import EPS, round_up, usual_float_errors
 from pacbayes.bounds.validation import FloatArray, check_between, check_choice, check_level, check_sample_size
 
 CONSTANTS = ("exact", "paper")
@@ -98,14 +98,15 @@ class Distance(ABC):
         m = check_sample_size(m)
         risk = check_between("risk", risk, 0.0, 1.0)
         k = np.arange(m + 1) / m
-        return log_moment(m, self.factor(m) * self.value(k, risk[..., None]), risk)
+        with usual_float_errors():
+            return log_moment(m, self.factor(m) * self.value(k, risk[..., None]), risk)
 
     def log_constant(self, m: int, kind: str = "exact") -> float:
         """Return ln I(m) of the given kind, "exact" or "paper"; see `pacbayes.log_constant`."""
         m = check_sample_size(m)
-        if check_choice("kind", kind, CONSTANTS) == "exact":
-            return self.exact_log_constant(m)
-        return self.paper_log_constant(m)
+        exact = check_choice("kind", kind, CONSTANTS) == "exact"
+        with usual_float_errors():
+            return self.exact_log_constant(m) if exact else self.paper_log_constant(m)
 
     def bound_function(self, m: int, delta: float = 0.05, constant: str = "exact") -> "BoundFunction":
         """Return the bound as a function of the empirical risk and the divergence."""

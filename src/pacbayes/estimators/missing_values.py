@@ -1,0 +1,87 @@
+"""Missing values where a classifier takes none: the message says where they are, and how to fill them in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
+
+from pacbayes.bounds.validation import FloatArray
+
+_FILL = "Fill missing values in with what is fitted on training rows alone: "
+#: For `StochasticSVC` with a shared split.
+IN_PREPARE = f"{_FILL}StochasticSVC(prepare=SimpleImputer())"
+
+
+def in_pipeline(estimator: Any) -> str:
+    """Return where an imputer goes for the estimator of a `StochasticClassifier`; None for a list of them.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> in_pipeline(SVC()).partition(": ")[2]
+    'StochasticClassifier(make_pipeline(SimpleImputer(), SVC()), grid), with svc__ before the names in the grid'
+    """
+    if isinstance(estimator, Pipeline):
+        return f"{_FILL}SimpleImputer() as the first step of the pipeline"
+    if estimator is None:
+        return f"{_FILL}make_pipeline(SimpleImputer(), ...) around each estimator of the list"
+    name = type(estimator).__name__
+    made = f"StochasticClassifier(make_pipeline(SimpleImputer(), {name}()), grid)"
+    return f"{_FILL}{made}, with {name.lower()}__ before the names in the grid"
+
+
+def check_finite(rows: FloatArray, X: Any, remedy: str) -> None:
+    """Raise if numbers made of X are not finite, naming the first of them and what to do.
+
+    Examples
+    --------
+    >>> check_finite(np.array([[1.0, np.nan]]), pd.DataFrame({"a": [1], "b": [None]}), "Fill it in")
+    Traceback (most recent call last):
+    ValueError: X must hold finite numbers, got NaN in row 0, column 'b' (1 missing). Fill it in.
+    """
+    # One pass without a second table for what is almost always true.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = rows.sum()
+    if np.isfinite(total) or np.isfinite(rows).all():
+        return
+    gaps = np.isnan(rows)
+    bad = gaps if gaps.any() else ~np.isfinite(rows)
+    row, column = (int(place) for place in np.argwhere(bad)[0])
+    where = f"row {row}, column {X.columns[column]!r}" if hasattr(X, "columns") else f"row {row}, column {column}"
+    if gaps.any():
+        raise ValueError(f"X must hold finite numbers, got NaN in {where} ({int(gaps.sum())} missing). {remedy}.")
+    raise ValueError(
+        f"X must hold finite numbers, got {rows[row, column]} in {where}. Replace infinities by what they stand for, "
+        "or by NaN for missing values."
+    )
+
+
+@contextmanager
+def naming_remedy(X: Any, remedy: str) -> Iterator[None]:
+    """Add to an error about missing values how to fill them in, if X has some."""
+    try:
+        yield
+    except ValueError as error:
+        said = str(error)
+        if remedy in said or not ("NaN" in said or "missing" in said) or not has_gaps(X):
+            raise
+        # scikit-learn's own advice, other classifiers, comes in lines of its own.
+        raise ValueError(f"{said.splitlines()[0].rstrip('.')}. {remedy}.") from error
+
+
+def has_gaps(X: Any) -> bool:
+    """Return whether rows of any kind hold NaN or None.
+
+    Examples
+    --------
+    >>> has_gaps([["a", None]]), has_gaps(np.eye(2)), has_gaps(["a text"])
+    (True, False, False)
+    """
+    values: Any = X
+    if sp.issparse(X):
+        values = values.data
+    return bool(np.any(pd.isna(values if hasattr(values, "isna") else np.asarray(values, dtype=object))))

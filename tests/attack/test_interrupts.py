@@ -1,0 +1,240 @@
+"""Ctrl-C at any moment: the process ends soon, says what was kept, leaves whole files, and no thread works on."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.svm import SVC
+
+from pacbayes import StochasticClassifier, svm_set
+from pacbayes.classifiers.progress import GivenUp
+
+# Classes that nobody can tell apart and next to no regularisation: half an hour of training, not a minute.
+HARD = ("--lambdas", "0.00001,0.00002")
+# Far more than a second, for machines with other work; far less than the training.
+PATIENCE = 60.0
+
+
+@pytest.fixture(scope="module")
+def hard_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "hard.csv"
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=(6000, 2)).round(3), rng.integers(0, 2, 6000)])
+    np.savetxt(path, rows, delimiter=",", header="u,v,class", comments="", fmt="%g")
+    return path
+
+
+class OnTerminal:
+    """A command whose stderr and stdout are a terminal of its own."""
+
+    def __init__(self, *arguments):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pacbayes", *(str(argument) for argument in arguments)],
+            stdout=slave,
+            stderr=slave,
+            env=os.environ | {"COLUMNS": "120", "TERM": "xterm"},
+        )
+        os.close(slave)
+        self.output = b""
+
+    def read(self, seconds):
+        """Take what comes within so many seconds; return whether there may be more."""
+        if select.select([self.master], [], [], seconds)[0]:
+            try:
+                part = os.read(self.master, 65536)
+            except OSError:  # Linux: the other end is closed
+                return False
+            self.output += part
+            return bool(part)
+        return True
+
+    def read_until(self, text):
+        limit = time.monotonic() + PATIENCE
+        while text not in self.said():
+            assert time.monotonic() < limit, self.said()
+            assert self.read(0.2), self.said()
+
+    def interrupt(self):
+        """Send the signal, and return the exit code and what the last line says."""
+        self.process.send_signal(signal.SIGINT)
+        limit = time.monotonic() + PATIENCE
+        while self.read(0.2):
+            if time.monotonic() > limit:
+                self.process.kill()
+        code = self.process.wait()
+        os.close(self.master)
+        lines = [line.strip() for line in re.split(r"[\r\n]", self.said()) if line.strip()]
+        # In its first moments Python itself is loading, and ends in its own way.
+        assert "Traceback" not in self.said() or "pacbayes/cli" not in self.said()
+        return code, lines[-1] if lines else ""
+
+    def said(self):
+        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.output.decode(errors="replace"))
+
+
+def test_in_the_middle_of_a_path(hard_file, tmp_path):
+    model = tmp_path / "model.pacbayes"
+    command = OnTerminal("certify", hard_file, *HARD, "--save", model)
+    # The line is there before the first of two machines is trained.
+    command.read_until("support vector machines")
+    assert command.interrupt() == (130, "pacbayes: interrupted; nothing was written")
+    assert not list(tmp_path.iterdir())
+
+
+def test_in_the_middle_of_a_run_with_a_checkpoint(hard_file, tmp_path):
+    run = tmp_path / "run"
+    easy = ",".join(f"{value:g}" for value in np.geomspace(1e3, 1e4, 50))
+    arguments = ("--split", "independent", "--validation-size", "5800", "--checkpoint", run, "--jobs", "2")
+    command = OnTerminal("certify", hard_file, "--lambdas", f"{easy},{HARD[1]}", *arguments)
+    while not (run / "chunk-0000.npz").exists():
+        assert command.read(0.05), command.said()
+    code, last = command.interrupt()
+    assert code == 130
+    kept = re.fullmatch(r"pacbayes: interrupted; (\d+) of 52 classifiers are kept in '(.*)', the same command .*", last)
+    assert kept is not None, last
+    assert kept[2] == str(run)
+    assert int(kept[1]) in (0, 50)
+    # Beside them perhaps what was being written, which the next run takes away.
+    names = {path.name for path in run.iterdir() if path.suffix != ".part"}
+    assert names <= {"lock", "manifest.json", "chunk-0000.npz"}
+
+
+def test_a_solver_that_hears_no_interrupt_is_ended_with_the_process(hard_file):
+    """libsvm runs for minutes without a look at Python: the watching thread ends the process."""
+    code = (
+        "import sys, numpy as np\n"
+        "from sklearn.svm import SVC\n"
+        "from pacbayes.cli import app\n"
+        "rng = np.random.default_rng(0)\n"
+        "X, y = rng.normal(size=(6000, 2)), rng.integers(0, 2, 6000)\n"
+        "def deaf():\n"
+        "    print('begin', flush=True)\n"
+        "    SVC(C=1e6, tol=1e-9).fit(X, y)\n"
+        "app.app.command('deaf')(deaf)\n"
+        "app.main(['deaf'])\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "begin\n"
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    try:
+        _, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert err.strip().endswith("pacbayes: interrupted; nothing was written")
+    assert "Traceback" not in err
+
+
+MOMENTS = [0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 4.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", MOMENTS)
+def test_at_any_moment_after_the_start(seconds, hard_file, tmp_path):
+    """While it is loading, reading, compiling, training: never a traceback, never half a file."""
+    command = OnTerminal("certify", hard_file, *HARD, "--save", tmp_path / "model.pacbayes")
+    begun = time.monotonic()
+    while (left := begun + seconds - time.monotonic()) > 0:
+        command.read(left)
+    code, last = command.interrupt()
+    if "Traceback" not in command.said() and last:
+        assert (code, last) == (130, "pacbayes: interrupted; nothing was written")
+    assert not list(tmp_path.iterdir())
+
+
+def interrupted_when(ready):
+    """Send this process an interrupt as soon as something is true."""
+
+    def watch():
+        for _ in range(6000):
+            if ready():
+                break
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Record for every call of the solver whether it came after the interrupt, and how the work in threads ended."""
+    module = sys.modules["pacbayes.classifiers.svm_path"]
+    smo = module.load_solver(np.dtype(np.float64))
+    record = {"calls": [], "over": False, "ended": []}
+
+    class Counted:
+        new_state = staticmethod(smo.new_state)
+
+        @staticmethod
+        def run_stages(*arguments):
+            record["calls"].append(record["over"])
+            return smo.run_stages(*arguments)
+
+    solve = module.solve_path
+
+    def recorded(*arguments, **choices):
+        try:
+            return solve(*arguments, **choices)
+        except BaseException as error:
+            record["ended"].append(type(error))
+            raise
+
+    monkeypatch.setattr(module, "load_solver", lambda _: Counted)
+    monkeypatch.setattr(sys.modules["pacbayes.classifiers.machines"], "solve_path", recorded)
+    return record
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_no_thread_works_on(split, counted):
+    """Three classes, two threads at work: each may end the call it is in, and begin one more at most."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2400, 2)), rng.integers(0, 3, 2400)
+    interrupted_when(lambda: len(counted["calls"]) > 10)
+    with pytest.raises(KeyboardInterrupt):
+        svm_set(X, y, [1e-6, 2e-6], split=split, n_jobs=2, stratify=False, random_state=0)
+    counted["over"] = True
+    for _ in range(6000):
+        if len(counted["ended"]) == 2:
+            break
+        time.sleep(0.01)
+    assert counted["ended"] == [GivenUp] * 2
+    assert sum(counted["calls"]) <= 2
+
+
+def test_an_interrupt_says_what_a_checkpoint_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 2)), rng.integers(0, 2, 1000)
+    lambdas = np.concatenate([np.geomspace(1e3, 1e4, 50), [1e-7] * 2])
+    interrupted_when(lambda: (tmp_path / "chunk-0000.npz").exists())
+    with pytest.raises(KeyboardInterrupt) as caught:
+        svm_set(X, y, lambdas, split="independent", n_jobs=1, random_state=0, checkpoint=tmp_path)
+    (note,) = caught.value.__notes__
+    assert re.fullmatch(rf"(0|50) of 52 classifiers are kept in '{tmp_path}', the same call goes on from there", note)
+
+
+def test_fits_go_on_after_an_interrupt():
+    """What an interrupt leaves behind does not stand in the way of the next fit."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
+    model = StochasticClassifier(Interrupting(), {"C": [1.0, 2.0]}, cv=None, random_state=0)
+    for n_jobs in (1, 2):
+        with parallel_config(backend="threading"), pytest.raises(KeyboardInterrupt):
+            model.set_params(n_jobs=n_jobs).fit(X, y)
+    again = StochasticClassifier(SVC(), {"C": [1.0, 2.0]}, cv=2, n_jobs=2, random_state=0)
+    assert again.fit(X, y).certificate_.bound < 1.0
+
+
+class Interrupting(SVC):
+    def fit(self, X, y):
+        raise KeyboardInterrupt

@@ -1,0 +1,220 @@
+"""Numbers at the edges of double precision: subnormal risks, priors and levels, huge samples, tiny tolerances.
+
+Whatever the numbers and whatever the caller's floating-point error state, nothing may be too small that is said to be
+an upper bound, nothing too large that is said to be a lower one, and nothing may raise or go on for ever.  The oracles
+are tests/oracles.py and sums in arbitrary precision.
+"""
+
+import subprocess
+import sys
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import oracles
+from tests.certificates.test_binomial import tail
+
+from pacbayes import (
+    DISTANCES,
+    Baseline,
+    bound,
+    gibbs_posterior,
+    kl_divergence,
+    kl_roots,
+    log_constant,
+    optimal_posterior,
+)
+from pacbayes.certificates import binomial_upper, certify, choose_posterior
+from pacbayes.certificates.certificate import Certificate
+
+LARGEST_M = 2**53
+# Next to zero, next to one, next to each other; subnormal, and on the way there.
+EDGES = [0.0, 5e-324, 1e-323, 1e-310, 2.3e-308, 1e-300, 1e-200, 1e-100, 1e-30, 1e-17, 1e-9, 0.25, 0.3,
+         0.30000000000000004, 0.5, 1 - 1e-9, 1 - 2**-53, 1.0]  # fmt: skip
+RISK = st.sampled_from(EDGES) | st.floats(0.0, 1.0) | st.integers(0, 20).map(lambda k: k / 20)
+MASS = st.sampled_from([0.0, 5e-324, 1e-310, 1e-300, 1e-100, 1e-20, 1e-10, 1.0, 1 + 1e-13]) | st.floats(0.0, 1.0)
+DELTA = st.sampled_from([5e-324, 1e-310, 1e-300, 1e-100, 1e-30, 1e-7, 0.05, 0.5, 1 - 2**-53]) | st.floats(1e-6, 0.999)
+# For ch a sample between a hundred and ten thousand takes long.
+SIZE = st.sampled_from([1, 2, 3, 10, 50, 10**5, 10**6, 10**9, LARGEST_M])
+
+
+@st.composite
+def problems(draw):
+    """Risks, a prior (None for the uniform one), m, delta and a distance."""
+    risks = np.array(draw(st.lists(RISK, min_size=1, max_size=6)))
+    prior = None
+    if draw(st.booleans()):
+        prior = np.array(draw(st.lists(MASS, min_size=risks.size, max_size=risks.size)))
+        prior[draw(st.integers(0, risks.size - 1))] = 1.0
+        prior /= prior.sum()
+    return risks, prior, draw(SIZE), draw(DELTA), draw(st.sampled_from(DISTANCES))
+
+
+def true_bound(weights, problem):
+    """The bound of weights in real arithmetic, with the library's constant."""
+    risks, prior, m, delta, distance = problem
+    L, K = oracles.risk_and_divergence(weights, risks, prior)
+    return oracles.bound_from(distance, L, max(K, mp.mpf(0)), m, delta, mp.mpf(log_constant(distance, m)))
+
+
+def scan(problem, betas):
+    """The least bound of Gibbs posteriors in real arithmetic."""
+    risks, prior, m, delta, distance = problem
+    p = [mp.mpf(1)] * risks.size if prior is None else [mp.mpf(float(v)) for v in prior]
+    total = mp.fsum(p)
+    least = min(float(risk) for risk, v in zip(risks, p, strict=True) if v > 0)
+    above = [mp.mpf(float(risk)) - mp.mpf(least) for risk in risks]
+    log_i, best = mp.mpf(log_constant(distance, m)), mp.inf
+    for beta in betas:
+        q = [v / total * mp.exp(-mp.mpf(beta) * d) if v > 0 else mp.mpf(0) for v, d in zip(p, above, strict=True)]
+        z = mp.fsum(q)
+        L = mp.mpf(least) + mp.fsum(v * d for v, d in zip(q, above, strict=True)) / z
+        K = max(-mp.mpf(beta) * (L - mp.mpf(least)) - mp.log(z), mp.mpf(0))
+        best = min(best, oracles.bound_from(distance, min(L, mp.mpf(1)), K, m, delta, log_i))
+    return best
+
+
+def others(problem, seed):
+    """Weights that might beat a certificate: every classifier alone, the prior, random ones."""
+    risks, prior, *_ = problem
+    rng = np.random.default_rng(seed)
+    inside = np.ones(risks.size) if prior is None else prior
+    yield inside / inside.sum()
+    yield from (one for one, mass in zip(np.eye(risks.size), inside, strict=True) if mass > 0)
+    for concentration in (1.0, 0.1):
+        weights = rng.dirichlet(np.full(risks.size, concentration)) * (inside > 0)
+        if weights.sum() > 0:
+            yield weights / weights.sum()
+
+
+def check_posterior(problem, seed):
+    risks, prior, m, delta, distance = problem
+    arguments = {"distance": distance, "delta": delta, "prior": prior}
+    methods = ["certified", "fixed-point"]
+    if prior is None or np.ptp(prior) <= 1e-12 * prior.max():
+        methods.append("ordered-subsets")
+    found = [optimal_posterior(risks, m, method=method, **arguments) for method in methods]
+    found += [optimal_posterior(risks, m, tol=tol, **arguments) for tol in (1e-12, 1e-15, 5e-324)]
+    usual, fine = found[0], found[-3:]
+    assert usual.gap <= 1e-9 * max(usual.bound, 1.0)
+    for posterior in fine:
+        assert posterior.gap <= usual.gap
+        assert posterior.n_iter < 5_000
+    for posterior in found:
+        assert (posterior.weights >= 0.0).all()
+        assert abs(posterior.weights.sum() - 1.0) < 1e-12
+        assert posterior.bound >= true_bound(posterior.weights, problem)
+        assert posterior.bound == bound(posterior.weights, risks, m, **arguments)
+        assert posterior.bound >= usual.lower_bound
+    lower = max(posterior.lower_bound for posterior in found)
+    for weights in (*others(problem, seed), *(posterior.weights for posterior in found)):
+        true = true_bound(weights, problem)
+        assert true >= lower
+        assert bound(weights, risks, m, **arguments) >= true
+    betas = [0.0, *np.geomspace(1e-3, 1e4 * max(m, 100), 12).tolist(), 1e300]
+    betas += [] if usual.beta in (None, np.inf) else [usual.beta * (1 + shift) for shift in (-0.1, -1e-4, 0, 1e-4, 0.1)]
+    assert scan(problem, betas) >= lower
+
+
+@settings(max_examples=150)
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_no_upper_bound_is_too_small_and_no_lower_one_too_large(problem, seed):
+    check_posterior(problem, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=4_000)
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_no_upper_bound_is_too_small_and_no_lower_one_too_large_more(problem, seed):
+    check_posterior(problem, seed)
+
+
+@settings(max_examples=150)
+@given(problems())
+def test_nothing_raises_where_numpy_is_told_to(problem):
+    risks, prior, m, delta, distance = problem
+    arguments = {"distance": distance, "delta": delta, "prior": prior}
+
+    def everything():
+        posterior = optimal_posterior(risks, m, **arguments)
+        yield posterior.to_dict()
+        yield posterior.n_effective
+        yield repr(posterior)
+        yield optimal_posterior(risks, m, method="fixed-point", max_iter=50, **arguments).to_dict()
+        if prior is None:
+            yield optimal_posterior(risks, m, method="ordered-subsets", **arguments).to_dict()
+        for beta in (0.0, 1e-300, 1.0, 1e3, 1e308, np.inf):
+            yield gibbs_posterior(risks, beta, prior).tolist()
+        yield bound(gibbs_posterior(risks, 1e3, prior), risks, m, **arguments)
+        yield kl_divergence(risks[:, None], risks).tolist()
+        yield kl_roots(risks, delta)
+        yield kl_roots(risks[:, None], risks)[1].tolist()
+        yield log_constant(distance, m)
+        yield choose_posterior(risks, m, constant="exact", **arguments).to_dict()
+
+    with np.errstate(all="ignore"):
+        usual = list(everything())
+    with np.errstate(all="raise"):
+        assert repr(list(everything())) == repr(usual)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=6), DELTA, st.data())
+def test_certificates_where_numpy_is_told_to_raise(errors, delta, data):
+    errors, m = np.array(errors), 60
+    prior = np.array(data.draw(st.lists(MASS, min_size=errors.size, max_size=errors.size)))
+    prior[0] = 1.0
+    prior /= prior.sum()
+    absent = Baseline(None, None, "not asked for")
+    with np.errstate(all="raise"):
+        posterior = choose_posterior(errors / m, m, distance="kl", delta=delta, prior=prior, constant="exact")
+        found = certify(posterior, errors, delta=delta, prior=prior, hold_out=absent, constant=absent)
+    assert all(isinstance(one, Certificate) and 0.0 <= one.bound <= 1.0 for one in found.values())
+    best = found["best"]
+    tails = [
+        (tail(int(k), m, best.bound) if k < m and best.bound < 1.0 else mp.mpf(0), mp.mpf(delta) * mp.mpf(float(p)))
+        for k, p in zip(errors, prior, strict=True)
+    ]
+    # Some classifier's tail is below its share of the level, which the sum of the prior changes by a few units at most.
+    assert best.bound == 1.0 or any(reached <= level * (1 + mp.mpf("1e-14")) for reached, level in tails)
+
+
+@settings(max_examples=150)
+@given(st.data(), st.sampled_from([1, 2, 7, 100, 10**4, 10**6, 10**9, LARGEST_M]), st.floats(5e-324, 1.0) | DELTA)
+def test_binomial_limits_of_any_level(data, m, delta):
+    few = st.integers(0, min(m, 300))
+    # The oracle's sum has as many terms as there are errors, more or less.
+    k = data.draw(few | st.integers(max(m - 5, 0), m) if m <= 10**4 else few)
+    with np.errstate(all="raise"):
+        limit = float(binomial_upper(k, m, delta))
+    assert 0.0 <= limit <= 1.0
+    if k == m or limit in (0.0, 1.0):
+        assert limit == 1.0 or delta == 1.0
+    else:
+        assert tail(k, m, limit) <= mp.mpf(delta)
+
+
+@settings(max_examples=200)
+@given(RISK, st.floats(0.0, 1e3) | st.sampled_from(EDGES))
+def test_roots_enclose_the_truth_where_numpy_is_told_to_raise(p, x):
+    with np.errstate(all="raise"):
+        lower, upper = (float(root[0]) for root in kl_roots([p], [x]))
+    # Beyond the root the divergence exceeds x.
+    assert upper == 1.0 or oracles.kl(mp.mpf(p), mp.mpf(upper)) >= mp.mpf(x)
+    assert lower == 0.0 or oracles.kl(mp.mpf(p), mp.mpf(lower)) >= mp.mpf(x)
+
+
+def test_constants_where_numpy_is_told_to_raise():
+    # In a process of its own, in which nothing is imported or cached yet.
+    sizes = [1, 2, 10, 99, 100, 3000, 10**6, LARGEST_M]
+    code = (
+        "import numpy; numpy.seterr(all='raise')\n"
+        "from pacbayes import *\n"
+        f"print([log_constant(name, m) for name in DISTANCES for m in {sizes}])\n"
+        "optimal_posterior([0.0, 0.3], 50), bound([0.5, 0.5], [1e-320, 0.3], 50)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str([log_constant(name, m) for name in DISTANCES for m in sizes])

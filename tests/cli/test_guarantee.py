@@ -1,0 +1,204 @@
+"""What is printed where: the guarantee and its main assumption, remarks, JSON, new categories, names of classifiers."""
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.bad_files import good
+from tests.cli.running import as_process, in_process
+from tests.estimators.models import fitted, two_classes
+
+from pacbayes import StochasticClassifier, StochasticSVC, load, load_dataset
+from pacbayes.classifiers.fingerprint import fingerprint
+from pacbayes.cli.lambdas import parse_lambdas
+from pacbayes.report.grid_ends import grid_remarks
+
+QUICK = ["--lambdas", "0.1,1"]
+SENTENCE = "With probability at least 95 % over the sample, the stochastic classifier errs on at most "
+ASSUMED = "This assumes that the rows are independent draws from the distribution that new examples come from."
+
+
+@pytest.fixture
+def data(tmp_path):
+    good(200).to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path / "data.csv"
+
+
+@pytest.mark.parametrize("options", [[], ["-q"], ["--estimator", "logistic", "-q"]])
+def test_guarantee_and_assumption_are_on_stdout(options, data, capsys):
+    quick = [] if "--estimator" in options else QUICK
+    done = in_process(["certify", data, *quick, *options], capsys)
+    lines = done.out.splitlines()
+    assert lines[0].startswith(SENTENCE)
+    assert lines[1:3] == [ASSUMED, ""]
+    assert SENTENCE not in done.err
+    assert "-q" not in options or done.err == ""
+
+
+def test_guarantee_is_in_a_file_that_stdout_goes_to(data, tmp_path):
+    with open(tmp_path / "out.txt", "w", encoding="utf-8") as out:
+        done = as_process("certify", data, *QUICK, "-q", stdout=out)
+    assert done.code == 0
+    lines = (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith(SENTENCE)
+    assert lines[1] == ASSUMED
+
+
+def test_json_is_nothing_but_json(data):
+    done = as_process("certify", data, *QUICK, "--json")
+    found = json.loads(done.out)
+    assert found["certificate"].startswith(SENTENCE)
+    assert found["assumption"] == ASSUMED
+
+
+@pytest.mark.parametrize("voting", ["stochastic", "majority", "best"])
+def test_every_certificate_says_its_main_assumption(voting):
+    assert fitted("svc", two_classes).certificates_[voting].main_assumption == ASSUMED
+
+
+def test_json_holds_resolved_settings_and_fingerprints(data, capsys):
+    found = json.loads(in_process(["certify", data, "--json"], capsys).out)
+    settings = found["settings"]
+    assert settings["lambdas"] == np.logspace(-2, 2, 201).tolist()
+    assert settings["kernel"] == "rbf"
+    assert (settings["validation_size"], settings["training_examples"], settings["validation_examples"]) == (
+        0.5,
+        100,
+        100,
+    )
+    assert settings["parameters"] | {"cv": 5, "constant": "exact", "prior": "uniform"} == settings["parameters"]
+    frame = good(200)
+    clf = StochasticSVC(random_state=0).fit(frame[["a", "b"]], frame["kind"])
+    assert settings["of_classifiers"] == clf.classifiers_.params
+    assert settings["of_classifiers"][0]["gamma"] > 0.0
+    assert {"pacbayes", "Python", "numpy", "scipy", "scikit-learn", "numba"} <= set(found["versions"])
+    digests = found["data"]["sha256"]
+    assert digests["file"] == hashlib.sha256(data.read_bytes()).hexdigest()
+    bunch = load_dataset(data, as_frame=True)
+    assert digests["rows"] == fingerprint(bunch.data)
+    assert digests["labels"] == fingerprint(bunch.target.to_numpy(dtype="U3"))
+    text = data.read_text(encoding="utf-8")
+    data.write_text(text.replace("yes", "jes", 1), encoding="utf-8")
+    other = json.loads(in_process(["certify", data, *QUICK, "--json"], capsys).out)["data"]["sha256"]
+    assert other["rows"] == digests["rows"]
+    assert other["labels"] != digests["labels"]
+
+
+def test_json_of_a_named_data_set_and_another_estimator(tmp_path, capsys):
+    (tmp_path / "grid.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
+    words = ["certify", "--dataset", "bupa", "--estimator", "sklearn.tree.DecisionTreeClassifier"]
+    found = json.loads(in_process([*words, "--grid", tmp_path / "grid.json", "--json"], capsys).out)
+    assert found["data"]["sha256"]["file"] is None
+    assert len(found["data"]["sha256"]["rows"]) == 64
+    assert found["settings"]["lambdas"] is found["settings"]["kernel"] is None
+    assert "DecisionTreeClassifier" in found["settings"]["parameters"]["estimator"]
+    assert [one["model__max_depth"] for one in found["settings"]["of_classifiers"]] == [1, 2]
+
+
+def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
+    """77 % of the weight on wdbc is on the smallest lambdas."""
+    done = in_process(["certify", "--report", tmp_path / "report.html"], capsys)
+    remark = next(line for line in done.err.splitlines() if "posterior weight is at" in line)
+    weights = fitted_on_wdbc().posterior_.weights
+    assert remark.startswith(
+        "77 % of the posterior weight is at the 22 smallest of 201 values of lambda (0.01 to 0.0263);"
+    )
+    assert round(100 * weights[:22].sum()) == 77
+    assert "on the same data, is not covered by the certificate" in remark
+    assert remark in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert json.loads(in_process(["certify", "--json"], capsys).out)["remarks"] == [remark]
+    middle = in_process(["certify", "--dataset", "haberman"], capsys)
+    assert "posterior weight is at" not in middle.err
+
+
+def fitted_on_wdbc():
+    return StochasticSVC(random_state=0).fit(*two_classes())
+
+
+def test_remarks_on_other_grids():
+    from sklearn.dummy import DummyClassifier
+    from sklearn.neighbors import KNeighborsClassifier
+
+    X, y = two_classes()
+    clf = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [3, 40, 80, 120, 160]}, random_state=0).fit(X, y)
+    (remark,) = grid_remarks(clf)
+    assert "at the smallest of 5 values of n_neighbors (3)" in remark
+    backwards = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [160, 120, 80, 40, 3]}, random_state=0)
+    assert grid_remarks(backwards.fit(X, y)) == [remark]
+    few = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [3, 160]}, random_state=0).fit(X, y)
+    assert grid_remarks(few) == []
+    names = StochasticClassifier(DummyClassifier(), {"strategy": ["prior", "uniform"]}, random_state=0).fit(X, y)
+    assert grid_remarks(names) == []
+
+
+@pytest.mark.parametrize("options", [QUICK, [*QUICK, "--split", "independent"], ["--estimator", "logistic"]])
+def test_categories_never_seen_in_training_are_counted(options, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = good(200).assign(colour=rng.choice(["red", "green"], 200), size=rng.choice(["S", "L"], 200))
+    frame = frame[["colour", "size", "a", "kind"]]
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    words = ["certify", tmp_path / "data.csv", *options, "--save", tmp_path / "model", "-q"]
+    assert in_process(words, capsys).code == 0
+    new = frame[:10].assign(colour=["mauve", "teal", "mauve", None, *["red"] * 6])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys)
+    assert done.code == 0, done.err
+    said = "Column 'colour': 4 of 10 examples hold a category that was not in the training data"
+    assert f"{said} ('mauve', 'teal', missing)." in done.err.splitlines()
+    assert "'size'" not in done.err
+    frame[:10].to_csv(tmp_path / "new.csv", index=False)
+    assert (
+        "not in the training data" not in in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys).err
+    )
+
+
+def test_posterior_keeps_the_names_in_its_file(tmp_path, capsys):
+    path = tmp_path / "risks.csv"
+    path.write_text("model,risk,code\nforest,0.1,7\nboosting,0.2,8\n,0.3,9\n", encoding="utf-8")
+    words = ["posterior", path, "--m", 100]
+    rows = [line.split("\t") for line in in_process(words, capsys).out.splitlines()]
+    assert [row[0] for row in rows] == ["classifier", "forest", "boosting", ""]
+    assert json.loads(in_process([*words, "--json"], capsys).out)["names"] == ["forest", "boosting", ""]
+    rows = [line.split("\t") for line in in_process([*words, "--names", "code"], capsys).out.splitlines()]
+    assert [row[0] for row in rows[1:]] == ["7", "8", "9"]
+    done = in_process([*words, "--names", "none"], capsys)
+    assert "--names must name a column of" in done.error
+    pd.DataFrame({"risk": [0.1, 0.2]}, index=["first", "second"]).to_csv(path)
+    rows = [line.split("\t") for line in in_process(words, capsys).out.splitlines()]
+    assert [row[0] for row in rows[1:]] == ["first", "second"]
+
+
+def test_what_posterior_prints_is_what_bound_reads(tmp_path, capsys):
+    (tmp_path / "risks.csv").write_text("name,risk\na,0.1\nb,0.2\n", encoding="utf-8")
+    found = json.loads(in_process(["posterior", tmp_path / "risks.csv", "--m", 100, "--json"], capsys).out)
+    (tmp_path / "weights.tsv").write_text(in_process(["posterior", tmp_path / "risks.csv", "--m", 100], capsys).out)
+    done = in_process(["bound", tmp_path / "weights.tsv", "--m", 100, "--distance", "kl", "--json"], capsys)
+    assert json.loads(done.out)["bounds"]["kl"] == pytest.approx(found["bound"], rel=1e-12)
+
+
+def test_table_shows_the_errors_of_the_vote(data, tmp_path, capsys):
+    done = in_process(["certify", data, "--lambdas", "0.05:0.5:0.05", "--save", tmp_path / "model"], capsys)
+    row = next(line.split("\t") for line in done.out.splitlines() if line.startswith("majority vote"))
+    model, frame = load(tmp_path / "model"), good(200)
+    rows = model.classifiers_.splits(0)[1]
+    errors = np.count_nonzero(
+        model.set_params(voting="majority").predict(frame[["a", "b"]].iloc[rows]) != frame["kind"][rows]
+    )
+    assert row[2] == f"{errors:.1f} %"
+    assert len(rows) == 100
+    assert len(parse_lambdas("0.05:0.5:0.05")) == len(model.classifiers_)
+
+
+def test_predict_says_the_guarantee_on_stdout_where_that_is_free(data, tmp_path, capsys):
+    in_process(["certify", data, *QUICK, "--save", tmp_path / "model", "-q"], capsys)
+    out = tmp_path / "predicted.csv"
+    done = in_process(["predict", tmp_path / "model", data, "--out", out, "-q"], capsys)
+    assert done.out.splitlines()[0].startswith(SENTENCE)
+    assert done.out.splitlines()[1] == ASSUMED
+    assert done.err == ""
+    assert out.read_text(encoding="utf-8").startswith("predicted\n")
+    piped = in_process(["predict", tmp_path / "model", data], capsys)
+    assert piped.out == out.read_text(encoding="utf-8")
+    assert SENTENCE in piped.err

@@ -1,0 +1,62 @@
+"""Cross-validation for the hold-out choice trains in the same limits of threads as the grid's own fits."""
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  (loads OpenMP)
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from pacbayes import StochasticClassifier
+
+SEEN = []
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """A constant classifier that notes in how many threads it was fitted, and on how many rows."""
+
+    def __init__(self, constant=0):
+        self.constant = constant
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        # Libraries built without threads, such as Ipopt's, have always one.
+        limits = {
+            (one["user_api"], one["num_threads"])
+            for one in threadpool_info()
+            if one.get("threading_layer") != "disabled"
+        }
+        SEEN.append((len(X), limits))
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.constant)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_cross_validation_has_the_thread_limits_of_the_fits(n_jobs):
+    SEEN.clear()
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    with threadpool_limits(2), parallel_config(backend="threading"):
+        StochasticClassifier(Recorder(), {"constant": [0, 1]}, cv=3, n_jobs=n_jobs, random_state=0).fit(X, y)
+    fits = [limits for rows, limits in SEEN if rows == 30]
+    folds = [limits for rows, limits in SEEN if rows == 20]
+    assert (len(fits), len(folds)) == (2, 6)
+    assert all(limits == {("blas", 1), ("openmp", 1)} for limits in fits + folds)
+
+
+def test_a_setting_that_cannot_be_trained_on_a_fold_is_not_chosen():
+    X, y = np.arange(60.0)[:, None], (np.arange(60) >= 30).astype(int)
+    model = StochasticClassifier(NeedsRows(), {"rows": [25, 5]}, cv=3, random_state=0).fit(X, y)
+    assert "rows = 5" in model.certificate_.baselines["hold-out"].note
+
+
+class NeedsRows(Recorder):
+    def __init__(self, rows=0):
+        self.rows = rows
+
+    def fit(self, X, y):
+        if len(X) < self.rows:
+            raise ValueError(f"too few rows: {len(X)}")
+        self.classes_, self.constant = np.unique(y), 0
+        return self

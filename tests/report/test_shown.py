@@ -1,0 +1,116 @@
+"""How results show themselves: short texts, small pages that load nothing and run nothing, a report by one call."""
+
+import html5lib
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
+from tests.estimators.models import fitted, two_classes
+from tests.report.models import IMAGE, SCRIPT, hostile
+
+import pacbayes
+from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, optimal_posterior, svm_set
+
+
+def machines():
+    return fitted("svc", two_classes)
+
+
+# Objects of every kind that somebody may leave at the end of a cell.
+SHOWN = {
+    "stochastic": lambda: machines().certificates_["stochastic"],
+    "majority": lambda: machines().certificates_["majority"],
+    "best": lambda: machines().certificates_["best"],
+    "posterior": lambda: machines().posterior_,
+    "posterior with nothing proved": lambda: optimal_posterior([0.1, 0.2, 0.4], 50, method="fixed-point"),
+    "set": lambda: machines().classifiers_,
+    "set with test rows": lambda: svm_set(*two_classes(), [0.1, 1.0], test=0.2, random_state=0),
+    "set of losses": lambda: ClassifierSet.from_losses(np.eye(3)),
+    "machines": machines,
+    "grid": lambda: fitted("grid", two_classes, "independent"),
+    "unfitted": lambda: StochasticSVC(tuple(np.geomspace(0.01, 100, 1990).tolist()), prior=np.full(1990, 1 / 1990)),
+    "unfitted grid": lambda: StochasticClassifier(DecisionTreeClassifier(), {"max_depth": list(range(1, 2000))}),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_text_of_a_few_lines(name):
+    text = repr(SHOWN[name]())
+    assert len(text.splitlines()) <= 8
+    assert len(text) < 600
+    assert "object at 0x" not in text
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_page_that_loads_nothing(name):
+    ours = SHOWN[name]()._repr_html_().partition("<style>")[0]  # scikit-learn's diagram begins with its style
+    html5lib.HTMLParser(strict=True).parseFragment(ours)
+    assert "<script" not in ours
+    assert "http" not in ours
+    assert len(ours) < 6000
+
+
+def test_a_fitted_estimator_shows_its_certificate_above_the_diagram():
+    clf = fitted("svc", two_classes)
+    for page in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):
+        card, diagram, rest = page.partition("<style>")
+        assert str(clf.certificate_) in card
+        assert "Compare" not in card
+        assert "always answering 1" in card
+        assert diagram
+        assert "StochasticSVC" in rest
+    assert clf._repr_mimebundle_()["text/plain"] == repr(clf)
+
+
+def test_with_another_way_of_predicting_it_shows_that_certificate():
+    clf = clone(fitted("grid", two_classes)).set_params(voting="best").fit(*two_classes())
+    assert str(clf.certificates_["best"]) in clf._repr_html_()
+    # A wrong one is said when predicting, not when looking.
+    assert "errs on at most" not in clf.set_params(voting="loudest")._repr_html_()
+    with pytest.raises(AttributeError, match="no certificate_ for voting='loudest'; known are stochastic"):
+        clf.certificate_  # noqa: B018  (the access is the test)
+
+
+def test_an_unfitted_estimator_shows_its_diagram_only():
+    assert StochasticSVC()._repr_html_().startswith("<style>")
+    with sklearn.config_context(display="text"):
+        assert not hasattr(StochasticSVC(), "_repr_html_")
+        assert list(fitted("svc", two_classes)._repr_mimebundle_()) == ["text/plain"]
+
+
+def test_names_from_the_data_are_text():
+    clf, _ = hostile()
+    page = clf._repr_html_().partition("<style>")[0]
+    assert SCRIPT not in page
+    assert IMAGE not in page
+    assert "&lt;" in page
+    assert SCRIPT not in clf.certificate_._repr_html_()
+
+
+def test_numbers_shown_are_those_of_the_object():
+    clf = fitted("svc", two_classes)
+    assert f"{clf.posterior_.support_size} of {len(clf.classifiers_)}" in clf.posterior_._repr_html_()
+    assert f"m={clf.classifiers_.m}" in repr(clf.classifiers_)
+    assert f"{clf.classifiers_.risks.max():.4g}" in clf.classifiers_._repr_html_()
+    bound = repr(clf.certificate_).partition("bound=")[2].partition(",")[0]
+    assert clf.certificate_.bound <= float(bound) < clf.certificate_.bound + 1e-4
+
+
+@pytest.mark.parametrize("kind", ["svc", "grid"])
+def test_report_by_one_call(kind, tmp_path):
+    clf = fitted(kind, two_classes)
+    path = clf.report(tmp_path / "r.html", title="Tea & cake", data=two_classes(), notes=["a note"])
+    page = path.read_text(encoding="utf-8")
+    assert path == tmp_path / "r.html"
+    assert "Tea &amp; cake" in page
+    assert "a note" in page
+    assert str(clf.certificate_).replace("'", "&#39;") in page
+    pacbayes.write_report(clf, tmp_path / "same.html", title="Tea & cake", data=two_classes(), notes=["a note"])
+    assert (tmp_path / "same.html").read_text(encoding="utf-8")[:2000] == page[:2000]
+
+
+def test_no_report_before_the_fit(tmp_path):
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        StochasticSVC().report(tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()

@@ -1,0 +1,143 @@
+"""Answers that depend on the rows around void the guarantee, by simulation; samples prepared apart, by row, do not."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import Baseline, StochasticClassifier, optimal_posterior, svm_set
+from pacbayes.certificates import best_single, certify
+from pacbayes.classifiers.preparing import apply_prepare
+
+DELTA, N = 0.1, 320
+VOTINGS = ("stochastic", "majority", "best")
+NONE = Baseline(None, None, "not asked for")
+FITS = [pytest.param(40, id="short"), pytest.param(300, id="long", marks=pytest.mark.slow)]
+
+
+def p_values(count_failures, fits):
+    """How probable so many failures are if each has at most the probability delta, by way of predicting."""
+    counts = np.zeros(3, dtype=int)
+    for seed in range(fits):
+        counts += count_failures(seed)
+    return [binomtest(int(count), fits, DELTA, alternative="greater").pvalue for count in counts]
+
+
+def failures(weights, best, certificates, said, risk):
+    """Whether the risk of each way of predicting is above its certificate; `said` are labels 0 and 1 by classifier."""
+    risks = [weights @ risk(said), risk((weights @ said > 0.5).astype(int)), risk(said[best])]
+    return [risk > certificates[voting].bound for risk, voting in zip(risks, VOTINGS, strict=True)]
+
+
+# -- rows prepared in one batch --------------------------------------------------------------------------------------
+#
+# A row is one of 440 categories, 40 frequent ones with label 1 and 400 rare ones with label 0, which a transformer
+# replaces by how often they occur in its batch.  New rows come in batches as large as the validation sample.
+
+CATEGORIES = np.repeat([1.0, 0.1], [40, 400]) / 80
+
+
+class Frequencies(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        _, places, counts = np.unique(X[:, 0], return_inverse=True, return_counts=True)
+        return counts[places][:, None].astype(float)
+
+
+def categories(n, rng):
+    drawn = rng.choice(CATEGORIES.size, n, p=CATEGORIES)
+    return drawn[:, None].astype(float), (drawn < 40).astype(int)
+
+
+NEW = [categories(N // 2, np.random.default_rng([2, k])) for k in range(20)]
+NEW_LABELS = np.concatenate([labels for _, labels in NEW])
+
+
+def failures_of_frequencies(seed):
+    X, y = categories(N, np.random.default_rng([seed, 5]))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Frequencies gives a row another answer")
+        classifiers = svm_set(X, y, [0.1, 1.0, 10.0], gamma=1.0, prepare=Frequencies(), random_state=seed)
+    posterior = optimal_posterior(classifiers.risks, classifiers.m, delta=DELTA)
+    certificates = certify(posterior, classifiers, delta=DELTA, prior=None, hold_out=NONE, constant=NONE)
+    best = best_single(classifiers.errors, classifiers.m, DELTA, None).index
+    said = np.concatenate([classifiers.predict(rows) for rows, _ in NEW], axis=1)
+    return failures(posterior.weights, best, certificates, said, lambda labels: (labels != NEW_LABELS).mean(axis=-1))
+
+
+@pytest.mark.parametrize("fits", FITS)
+def test_samples_prepared_apart_are_as_new_ones(fits):
+    assert min(p_values(failures_of_frequencies, fits)) > 1e-3
+
+
+@pytest.mark.parametrize("fits", FITS)
+def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
+    def in_one_batch(prepare, X, y, train, others):
+        fitted = clone(prepare).fit(X[train], y[train])
+        return fitted, apply_prepare(fitted, X)
+
+    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm_set"], "fit_prepare", in_one_batch)
+    p_stochastic, _, p_best = p_values(failures_of_frequencies, fits)
+    assert max(p_stochastic, p_best) < 1e-6
+
+
+# -- classifiers that look at the rows around ------------------------------------------------------------------------
+#
+# A row is one of 21 numbers, its label 1 with a probability that grows with it; new rows come one by one.  True risks
+# are sums over the 21.
+
+POINTS = np.linspace(-3.0, 3.0, 21)[:, None]
+MASS = np.exp(-(POINTS[:, 0] ** 2) / 2) / np.exp(-(POINTS[:, 0] ** 2) / 2).sum()
+ONES = 1 / (1 + np.exp(-3 * POINTS[:, 0]))
+
+
+class BatchScaler(TransformerMixin, BaseEstimator):
+    """Takes the mean of whatever batch it gets."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X - X.mean(axis=0)
+
+
+def true_risk(labels):
+    return np.where(labels == 1, 1 - ONES, ONES) @ MASS
+
+
+def failures_one_by_one(scaler, seed):
+    rng = np.random.default_rng([seed, 3])
+    drawn = rng.choice(21, N, p=MASS)
+    X, y = POINTS[drawn], (rng.random(N) < ONES[drawn]).astype(int)
+    trees = make_pipeline(scaler, DecisionTreeClassifier())
+    grid = {"decisiontreeclassifier__max_depth": [1, 2, 4]}
+    clf = StochasticClassifier(trees, grid, delta=DELTA, cv=None, random_state=seed).fit(X, y)
+    said = np.concatenate([clf.classifiers_.predict(point[None]) for point in POINTS], axis=1)
+    return failures(clf.posterior_.weights, clf.best_index_, clf.certificates_, said, true_risk)
+
+
+@pytest.mark.parametrize("fits", FITS)
+def test_classifiers_that_take_rows_one_by_one_keep_the_guarantee(fits):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert min(p_values(lambda seed: failures_one_by_one(StandardScaler(), seed), fits)) > 1e-3
+
+
+@pytest.mark.parametrize("fits", FITS)
+def test_classifiers_that_look_around_void_it_and_every_fit_warns(fits):
+    def warned(seed):
+        with pytest.warns(
+            UserWarning, match="BatchScaler gives a row another answer, or none, when asked about it alone"
+        ):
+            return failures_one_by_one(BatchScaler(), seed)
+
+    p_stochastic, _, p_best = p_values(warned, fits)
+    assert max(p_stochastic, p_best) < 1e-6
