@@ -303,7 +303,7 @@ def test_nothing_in_a_file_is_run(tmp_path):
 def test_other_peoples_classifiers_must_be_trusted_by_name(tmp_path):
     X, y = two_classes()
     clf = StochasticClassifier(None, [Own(), Own()], random_state=0, cv=None).fit(X, y)
-    with pytest.warns(UserWarning, match=r"load will need trusted=\['.*Own'\] \(pacbayes predict: --trust\)"):
+    with pytest.warns(UserWarning, match=r"load will need trusted=\['.*Own'\]: these types"):
         save(clf, tmp_path / "model")
     with pytest.raises(ValueError, match=r"not trusted: .*Own") as refused:
         load(tmp_path / "model")

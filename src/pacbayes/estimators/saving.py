@@ -48,7 +48,11 @@ _WRONG = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError,
 
 
 class UntrustedTypesError(ValueError):
-    """A file holds types that may run code when they are made, or do not check what they hold."""
+    """A file holds types, `names`, that may run code when they are made, or do not check what they hold."""
+
+    def __init__(self, message: str, names: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
 
 
 def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
@@ -90,9 +94,10 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     schema = Schema(contents, sys.maxsize)
     needed = sorted(_untrusted(contents, schema) | set(unreviewed(vars(model))))
     if needed:
+        at_prompt = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
         warnings.warn(
-            f"to load this model, load will need trusted={needed!r} (pacbayes predict: --trust): these types may run "
-            "code, or do not check what a file says",
+            f"to load this model, load will need trusted={needed!r}{at_prompt}: these types may run code, or do not "
+            "check what a file says",
             stacklevel=2,
         )
     manifest = {"format": FORMAT, "version": pacbayes.__version__}
@@ -241,7 +246,8 @@ def _loaded(path: Any, contents: bytes, manifest: dict[str, Any], trusted: list[
             why = "".join(f" ({reasons[name]})" for name in unknown[:1] if name in reasons)
             raise UntrustedTypesError(
                 f"{path} holds types that are not trusted: {', '.join(unknown)}{why}. If you know where the file comes "
-                "from, load it with trusted=[...] and their names; they may run code, or crash on what a file says."
+                "from, load it with trusted=[...] and their names; they may run code, or crash on what a file says.",
+                unknown,
             )
 
     try:
