@@ -28,6 +28,13 @@ def model(name):
     X, y = rows(2 if name in ("two", "independent", "boosting") else 3)
     if name in ("two", "three"):
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0).fit(X, y)
+    if name == "groups":
+        return StochasticSVC([0.1, 1.0], random_state=0, cv=2).fit(X, y, groups=np.arange(60) // 2 % 23)
+    if name == "groups apart":
+        return StochasticSVC([0.1, 1.0], split="independent", random_state=0).fit(X, y, groups=np.arange(60) // 2 % 23)
+    if name == "copies":
+        twice = np.arange(60) // 2
+        return StochasticSVC([0.1, 1.0], duplicates="together", random_state=0, cv=2).fit(X[twice], y[twice])
     if name == "independent":
         return StochasticSVC([0.1, 1.0], split="independent", random_state=0).fit(X, y)
     if name == "words":
@@ -51,7 +58,7 @@ def file_of(name):
         return Path(folder, "model").read_bytes()
 
 
-MACHINES = ("two", "three", "independent")
+MACHINES = ("two", "three", "independent", "groups", "groups apart", "copies")
 ENSEMBLES = ("trees", "forest", "boosting", "boosting of three", "histogram")
 
 

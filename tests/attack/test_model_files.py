@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import COLUMNS, ENSEMBLES, MACHINES, file_of, model, nodes_of, rows, with_parts
 from tests.estimators.model_files import read, rewrite, state_of, write_state
 
-from pacbayes import StochasticClassifier, StochasticSVC, save
+from pacbayes import StochasticClassifier, StochasticSVC, load, save
 
 # -- parts that do not fit together ----------------------------------------------------------------------------------
 
@@ -194,6 +194,15 @@ def change_a_node(name, child, tmp_path, data):
     rewrite(path, change=lambda old: with_parts(old, {"schema.json": json.dumps(tree)}))
     said = child.answer(path, COLUMNS)
     assert said.startswith(("ok", "refused", "raised by predict")), said
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_without_a_change_everything_comes_back(name, tmp_path):
+    (tmp_path / "model").write_bytes(file_of(name))
+    again, clf, X = load(tmp_path / "model"), model(name), rows(2)[0]
+    assert again.certificates_ == clf.certificates_
+    assert np.array_equal(again.classifiers_.risks, clf.classifiers_.risks)
+    assert np.array_equal(again.predict(X), clf.predict(X))
 
 
 def test_rows_of_a_pair_that_are_all_the_first_crash_nothing(child, tmp_path):

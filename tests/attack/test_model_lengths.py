@@ -40,7 +40,7 @@ def packed(path, contents, manifest, method=zipfile.ZIP_DEFLATED):
         archive.writestr(MODEL, contents)
 
 
-@pytest.mark.parametrize("manifest", [{"format": 1}, {"format": 2, "bytes": 2 * LONG}])
+@pytest.mark.parametrize("manifest", [{"format": 1}, {"format": 2}, {"format": saving.FORMAT, "bytes": 2 * LONG}])
 def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(manifest, tmp_path):
     path = tmp_path / "model"
     packed(path, bytes(LONG), manifest)
@@ -50,7 +50,7 @@ def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(mani
 
 def test_a_file_that_unpacks_to_more_than_it_says_is_refused_before_it_is(tmp_path):
     path = tmp_path / "model"
-    packed(path, bytes(LONG), {"format": 2, "bytes": 10_000})
+    packed(path, bytes(LONG), {"format": saving.FORMAT, "bytes": 10_000})
     assert peak_of(path, r"unpacks to 210 MB, more than the 10 kB its manifest says") < 10 * 2**20
 
 
@@ -63,7 +63,7 @@ def test_the_limit_is_half_of_the_free_memory(tmp_path, monkeypatch):
 
 def test_a_length_in_the_archive_that_is_a_lie_does_not_help(tmp_path):
     path = tmp_path / "model"
-    packed(path, bytes(LONG), {"format": 2, "bytes": 10_000})
+    packed(path, bytes(LONG), {"format": saving.FORMAT, "bytes": 10_000})
     data = path.read_bytes()
     long, short = struct.pack("<L", LONG), struct.pack("<L", 5000)
     assert data.count(long) == 2
@@ -75,7 +75,7 @@ def test_a_length_in_the_archive_that_is_a_lie_does_not_help(tmp_path):
 def test_other_ways_to_pack_are_refused(method, tmp_path):
     """They are unpacked as a whole, however little is asked for."""
     path = tmp_path / "model"
-    packed(path, bytes(LONG // 10), {"format": 2, "bytes": LONG}, method)
+    packed(path, bytes(LONG // 10), {"format": saving.FORMAT, "bytes": LONG}, method)
     assert peak_of(path, "packed by a method that pacbayes does not use") < 10 * 2**20
 
 
@@ -139,7 +139,7 @@ def schema_with(content, parts=()):
 
 
 def write_contents(path, contents):
-    manifest = {"format": 2, "version": "0", "bytes": 10**12}
+    manifest = {"format": saving.FORMAT, "version": "0", "bytes": 10**12}
     write_archive(path, manifest | {"sha256": saving._digest(manifest, contents)}, contents)
 
 
@@ -220,7 +220,7 @@ def test_parts_within_parts_by_number_are_refused(child, tmp_path):
 
 def test_a_long_manifest_is_refused(tmp_path):
     path = tmp_path / "model"
-    packed(path, b"", {"format": 2, "bytes": 1, "text": "x" * LONG})
+    packed(path, b"", {"format": saving.FORMAT, "bytes": 1, "text": "x" * LONG})
     assert peak_of(path, r"manifest\.json is too long") < 10 * 2**20
 
 

@@ -5,6 +5,7 @@ from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.choice import choose_posterior
 from pacbayes.certificates.constant import constant_baseline, most_frequent
+from pacbayes.certificates.limits import chernoff_upper
 
 __all__ = [
     "VOTINGS",
@@ -13,6 +14,7 @@ __all__ = [
     "best_single",
     "binomial_upper",
     "certify",
+    "chernoff_upper",
     "choose_posterior",
     "constant_baseline",
     "most_frequent",

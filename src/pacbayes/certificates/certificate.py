@@ -11,6 +11,14 @@ from pacbayes.bounds.rounding import format_up
 _SMALL_DELTA = Decimal("1e-6")
 # The baseline that every certificate is compared with in words.
 CONSTANT = "most frequent class"
+#: What a certificate says the share of errors is of, by unit.
+OF_NEW = {
+    "example": "new examples",
+    "distinct example": "new examples, each counted once however often it is copied",
+    "group": "the rows of a new group, on average over groups",
+}
+#: The unit in few words, for tables.
+PLURAL = {"example": "rows", "distinct example": "distinct rows", "group": "groups"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,8 @@ class Baseline:
     empirical_risk: float | None
     #: Which classifier it is for, and how it was chosen; or why there is none.
     note: str
+    #: What the shares are of, as in the certificate it is compared with.
+    unit: str = "example"
 
     def __str__(self) -> str:
         said = "not available" if self.bound is None else f"at most {percent_up(self.bound)}{self.seen}"
@@ -39,7 +49,8 @@ class Baseline:
     @property
     def seen(self) -> str:
         """The share of validation errors in brackets, as it stands behind the bound."""
-        return "" if self.empirical_risk is None else f" ({share_written(self.empirical_risk)} of the validation rows)"
+        of = "the rows of a validation group, on average" if self.unit == "group" else "the validation rows"
+        return "" if self.empirical_risk is None else f" ({share_written(self.empirical_risk)} of {of})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,9 +87,9 @@ class Certificate:
     lower: float | None
     #: The guarantee fails with at most this probability over the sample.
     delta: float
-    #: Validation examples behind each classifier's empirical risk.
+    #: Validation examples, or groups (see `unit`), behind each classifier's empirical risk.
     m: int
-    #: The distance of the PAC-Bayesian bound, or "binomial".
+    #: The distance of the PAC-Bayesian bound; "binomial" for the exact limit, "chernoff" for that of groups.
     distance: str
     #: L, the share of validation errors the bound was computed from.
     empirical_risk: float
@@ -94,6 +105,10 @@ class Certificate:
     baselines: dict[str, Baseline] = field(default_factory=dict)
     #: Why nothing is guaranteed, whatever the numbers say; None where nothing is known against the certificate.
     not_valid: str | None = None
+    #: What was drawn, and what the shares are of: "example", "distinct example" (copies count once) or "group".
+    unit: str = "example"
+    #: Validation rows that equal a training row in features and class, None where that is not known.
+    copies: int | None = None
 
     @property
     def vacuous(self) -> bool:
@@ -143,9 +158,9 @@ class Certificate:
     def _claim(self) -> str:
         sure = f"With probability at least {confidence(self.delta)} over the sample, {self.holds_for}"
         if self.vacuous:
-            said = f"{sure} errs on at most 100 % of new examples: this certificate says nothing."
+            said = f"{sure} errs on at most 100 % of {OF_NEW[self.unit]}: this certificate says nothing."
         else:
-            said = f"{sure} errs on at most {percent_up(self.bound)} of new examples."
+            said = f"{sure} errs on at most {percent_up(self.bound)} of {OF_NEW[self.unit]}."
         return said if self.beats_constant is not False else f"{said} {self._not_beaten()}"
 
     def _not_beaten(self) -> str:
@@ -165,7 +180,7 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         facts = {
-            "validation rows m": str(self.m),
+            f"validation {PLURAL[self.unit]} m": str(self.m),
             "validation risk L": format_up(self.empirical_risk, 4),
             "divergence K": format_up(self.kl, 4),
             "δ": f"{self.delta:g}",
@@ -187,6 +202,8 @@ class Certificate:
         lines = [str(self), self.theorem]
         if self.lower is not None:
             lines.append(f"At once with that, it errs on at least {percent_down(self.lower)}.")
+        if self.copies is not None:
+            lines.append(f"Validation rows that equal a training row in features and class: {self.copies}.")
         lines += [f"Assumed: {assumption}" for assumption in self.assumptions]
         lines += [f"Compare {name}: {baseline}" for name, baseline in self.baselines.items()]
         return "\n".join(lines)

@@ -3,17 +3,18 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.bounds.rounding import round_down, round_up, usual_float_errors
 from pacbayes.bounds.validation import FloatArray
-from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.choice import share_of
+from pacbayes.certificates.limits import risks_of, upper_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
-from pacbayes.classifiers.risks import risks_of_errors
+from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
@@ -41,8 +42,8 @@ def certify(
     * stochastic: the PAC-Bayesian bound `B` of the posterior, and the lower root where the theorem has two sides.
     * majority: `2 B`.  Where the weighted vote errs, ties included, classifiers of at least half the weight err, so
       that it errs at most twice as often as the stochastic classifier.
-    * best: for each classifier the exact binomial limit at level :math:`\delta p_i`; all hold at once at
-      :math:`\delta`, hence the smallest does, whichever it is.
+    * best: for each classifier the exact binomial limit (for groups, Chernoff's) at level :math:`\delta p_i`; all hold
+      at once at :math:`\delta`, hence the smallest does, whichever it is.
 
     `classifiers` is a set, or the validation errors of one.  From a set whose rows were divided by their labels come
     certificates that say that they are not valid; of bare errors that is not known.
@@ -63,7 +64,7 @@ def certify(
     the majority vote 0.4224
     the best single classifier 0.1581
     """
-    errors = _errors(classifiers, posterior.m)
+    errors = _counted(classifiers, posterior.m)
     _check_posterior(posterior, errors, delta, prior, n_distances)
     best = best_single(errors, posterior.m, delta, prior)
     others = {"hold-out": hold_out, CONSTANT: constant}
@@ -79,6 +80,8 @@ def certify(
     )
     shared = (*assumptions, by_row, alone)
     stochastic = _stochastic(posterior, delta, n_distances, shared, baselines)
+    grouped = isinstance(errors, GroupErrors)
+    limit = "Chernoff's limit (the kl inverse)" if grouped else "the exact binomial limit"
     found = {
         "stochastic": stochastic,
         "majority": _majority(stochastic, shared, baselines),
@@ -87,32 +90,37 @@ def certify(
             None,
             delta,
             posterior.m,
-            "binomial",
+            "chernoff" if grouped else "binomial",
             best.empirical_risk,
             best.kl,
             "the best single classifier",
-            f"Occam's bound: the exact binomial limit at delta times the prior weight of classifier {best.index}.",
+            f"Occam's bound: {limit} at delta times the prior weight of classifier {best.index}.",
             shared,
             others,
         ),
     }
-    if not (isinstance(classifiers, ClassifierSet) and classifiers.stratified):
+    if not isinstance(classifiers, ClassifierSet):
         return found
-    return {voting: replace(certificate, not_valid=STRATIFIED) for voting, certificate in found.items()}
+    not_valid = STRATIFIED if classifiers.stratified else None
+    details: dict[str, Any] = {"not_valid": not_valid, "unit": classifiers.unit, "copies": classifiers.copies}
+    for voting, certificate in found.items():
+        others = {name: replace(one, unit=classifiers.unit) for name, one in certificate.baselines.items()}
+        found[voting] = replace(certificate, baselines=others, **details)
+    return found
 
 
-def _errors(classifiers: ClassifierSet | Errors, m: int) -> Errors:
+def _counted(classifiers: ClassifierSet | Errors, m: int) -> Errors | GroupErrors:
     if not isinstance(classifiers, ClassifierSet):
         return classifiers
-    if classifiers.errors is None:
+    if classifiers.errors is None and classifiers.group_errors is None:
         raise ValueError("classifiers must have counted errors; this set was made from losses")
     if classifiers.m != m:
         raise ValueError(f"posterior must be one for {classifiers.m} validation examples, as the set, got {m}")
-    return classifiers.errors
+    return classifiers.counted
 
 
 def _check_posterior(
-    posterior: Posterior, errors: Errors, delta: float, prior: FloatArray | None, n_distances: int
+    posterior: Posterior, errors: Errors | GroupErrors, delta: float, prior: FloatArray | None, n_distances: int
 ) -> None:
     """Raise unless the posterior's bound is one at this level, or a smaller one, for these errors and this prior."""
     level = share_of(delta, n_distances)
@@ -121,7 +129,7 @@ def _check_posterior(
     with usual_float_errors(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
         problem = Problem.checked(
-            risks_of_errors(errors, posterior.m),
+            risks_of(errors, posterior.m),
             posterior.m,
             posterior.distance,
             posterior.delta,
@@ -201,7 +209,7 @@ class SingleBest:
     kl: float
 
 
-def best_single(errors: Errors, m: int, delta: float, prior: FloatArray | None) -> SingleBest:
+def best_single(errors: Errors | GroupErrors, m: int, delta: float, prior: FloatArray | None) -> SingleBest:
     """Return the classifier with the smallest Occam bound, the first of several.
 
     Examples
@@ -211,10 +219,10 @@ def best_single(errors: Errors, m: int, delta: float, prior: FloatArray | None) 
     (0, 0.1506, 0.1054)
     """
     with usual_float_errors():
-        shares = np.full(errors.size, 1.0 / errors.size) if prior is None else prior / prior.sum()
+        shares = np.full(len(errors), 1.0 / len(errors)) if prior is None else prior / prior.sum()
         # Rounded down: a smaller level makes a larger limit.
         levels = np.maximum(round_down(delta * shares, 64.0), 0.0)
-    bounds = binomial_upper(errors, m, levels)
+    bounds = upper_limits(errors, m, levels)
     best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
     kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
-    return SingleBest(best, float(bounds[best]), float(risks_of_errors(errors[best : best + 1], m)[0]), kl)
+    return SingleBest(best, float(bounds[best]), float(risks_of(errors[best : best + 1], m)[0]), kl)

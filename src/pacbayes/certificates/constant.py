@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline
-from pacbayes.classifiers.risks import risks_of_errors
+from pacbayes.certificates.limits import risks_of, upper_limits
+from pacbayes.classifiers.group_errors import GroupErrors
 
 # Longer names of classes are cut.
 _LONGEST = 40
@@ -27,20 +27,23 @@ def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
     return (label.item() if isinstance(label, np.generic) else label), errors
 
 
-def constant_baseline(label: Any, errors: int, m: int, delta: float, whose: str = "the training rows") -> Baseline:
-    """Return what always answering `label` errs on: the share of errors on `m` validation rows, and the exact limit.
+def constant_baseline(
+    label: Any, errors: int | GroupErrors, m: int, delta: float, whose: str = "the training rows"
+) -> Baseline:
+    """Return what always answering `label` errs on: the share of errors on `m` validation rows, and its upper limit.
 
     The label must be chosen before any of these rows is seen, as `most_frequent` does.  Then it is one classifier, and
-    its binomial limit holds at the whole level `delta`.
+    its limit (exact, of groups Chernoff's) holds at the whole level `delta`.
 
     Examples
     --------
     >>> print(constant_baseline("no", 6, 1000, 0.05))
     at most 1.2 % (0.6 % of the validation rows): always answering 'no', the class most frequent among the training rows
     """
+    counted = errors if isinstance(errors, GroupErrors) else np.array([errors])
     return Baseline(
-        float(binomial_upper(errors, m, delta)),
-        float(risks_of_errors(np.array([errors]), m)[0]),
+        float(upper_limits(counted, m, delta)[0]),
+        float(risks_of(counted, m)[0]),
         f"always answering {label_written(label)}, the class most frequent among {whose}",
     )
 

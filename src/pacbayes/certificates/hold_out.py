@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.bounds.validation import FloatArray
-from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline
+from pacbayes.certificates.limits import upper_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.machines import train_machines
 from pacbayes.classifiers.progress import progress
@@ -51,8 +51,10 @@ def candidates_of(number: int) -> Rows:
     return np.unique(np.linspace(0, number - 1, min(number, CANDIDATES)).round().astype(np.int64))
 
 
-def folds_of(codes: Rows, number: int, rng: np.random.Generator) -> Rows:
+def folds_of(codes: Rows, number: int, rng: np.random.Generator, units: Rows | None = None) -> Rows:
     """Return a fold number for every training row, every class spread evenly over the folds.
+
+    Rows of one unit (a group, or copies) are in one fold; units are dealt out at random, without a look at classes.
 
     Examples
     --------
@@ -60,6 +62,9 @@ def folds_of(codes: Rows, number: int, rng: np.random.Generator) -> Rows:
     >>> [sorted(folds[:3].tolist()), sorted(folds[3:].tolist())]
     [[0, 1, 2], [0, 1, 2]]
     """
+    if units is not None:
+        numbers, places = np.unique(units, return_inverse=True)
+        return (rng.permutation(numbers.size) % number)[places]
     order = np.lexsort((rng.random(codes.size), codes))
     folds = np.empty(codes.size, dtype=np.int64)
     folds[order] = np.arange(codes.size) % number
@@ -67,15 +72,20 @@ def folds_of(codes: Rows, number: int, rng: np.random.Generator) -> Rows:
 
 
 def choose(
-    errors_in_fold: Callable[[Rows, Rows, Rows], Rows], codes: Rows, number: int, folds: int, rng: np.random.Generator
+    errors_in_fold: Callable[[Rows, Rows, Rows], Rows],
+    codes: Rows,
+    number: int,
+    folds: int,
+    rng: np.random.Generator,
+    units: Rows | None = None,
 ) -> Choice:
     """Count the errors in cross-validation over the training rows; the classifier with the fewest is chosen.
 
     ``errors_in_fold(candidates, train, test)`` trains the candidates on some training rows and counts their errors on
-    others; `codes` are the class numbers of the training rows.
+    others; `codes` are the class numbers of the training rows, `units` the numbers of what they belong to.
     """
     candidates = candidates_of(number)
-    fold = folds_of(codes, min(folds, codes.size), rng)
+    fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
     sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
     errors = np.zeros((candidates.size, sizes.size), dtype=np.int64)
     for k in range(sizes.size):
@@ -110,12 +120,11 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, R
 
 def hold_out(classifiers: ClassifierSet, choice: Choice | None, delta: float) -> Baseline:
     """Return the baseline for the classifier chosen within the training rows; None where none was."""
-    assert classifiers.errors is not None
     assert classifiers.splits is not None
     if choice is None:
         return Baseline(None, None, NOT_ASKED if classifiers.splits.kind == "shared" else NOT_SHARED)
     chosen = choice.index
-    bound = float(binomial_upper(classifiers.errors[chosen], classifiers.m, delta))
+    bound = float(upper_limits(classifiers.counted[chosen : chosen + 1], classifiers.m, delta)[0])
     number = candidates_of(len(classifiers)).size
     among = f"all {number}" if number == len(classifiers) else f"{number} of {len(classifiers)}"
     note = (

@@ -10,10 +10,11 @@ from sklearn.utils import _safe_indexing
 
 from pacbayes.bounds.card import card
 from pacbayes.bounds.validation import FloatArray, check_between
+from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
 from pacbayes.classifiers.rows_alone import few_rows, warn_of_batches
 from pacbayes.classifiers.sparse_rows import csr_rows
-from pacbayes.classifiers.splits import Splits
+from pacbayes.classifiers.splits import EXAMPLE, GROUP, Splits
 
 Errors = NDArray[np.int64]
 
@@ -60,15 +61,23 @@ class ClassifierSet:
     params : list of dict
         What distinguishes each classifier.
     errors : ndarray of int, shape (H,), or None
-        Validation errors; None for a set made from losses.
+        Validation errors; None for a set made from losses, or from groups.
+    group_errors : GroupErrors or None
+        With groups: errors by the size of the group, from which their mean over groups is exact.
     m : int
-        Validation examples behind each risk.
+        Validation examples (or groups) behind each risk.
     risks : ndarray of shape (H,)
         errors / m (or mean losses), rounded up: never below the exact quotient, 0 and 1 exact.
+    unit : {"example", "distinct example", "group"}
+        What is counted.  "distinct example": rows equal in features and class as one.  "group": the share of errors
+        among the rows of each group.
+    copies : int or None
+        Validation rows that equal a training row in features and class; with independent splits the most that any
+        classifier has.  None where that is not known.
     test_errors, test_risks : ndarrays of shape (H,), or None
-        The same on a common test sample that was put aside.
+        The same on a common test sample that was put aside; with groups `test_errors` is None.
     m_test : int
-        Size of the test sample, 0 without one.
+        Size of the test sample in units, 0 without one.
     splits : callable or None
         ``splits(i)`` gives the row numbers of classifier i's training and validation sample, ``splits.test`` those of
         the test sample.
@@ -94,8 +103,11 @@ class ClassifierSet:
         m: int,
         *,
         errors: Errors | None = None,
+        group_errors: GroupErrors | None = None,
+        copies: int | None = None,
         members: Members | None = None,
         test_errors: Errors | None = None,
+        test_group_errors: GroupErrors | None = None,
         m_test: int = 0,
         splits: Splits | None = None,
         kkt_violation: FloatArray | None = None,
@@ -106,9 +118,12 @@ class ClassifierSet:
         self.risks = risks
         self.m = m
         self.errors = errors
+        self.group_errors = group_errors
+        self.copies = copies
         self.test_errors = test_errors
-        self.test_risks = None if test_errors is None else risks_of_errors(test_errors, m_test)
+        self.test_group_errors = test_group_errors
         self.m_test = m_test
+        self.test_risks = self._test_risks()
         self.splits = splits
         self.kkt_violation = kkt_violation
         self.converged = converged
@@ -119,6 +134,36 @@ class ClassifierSet:
     def from_errors(cls, params: Sequence[dict[str, Any]], errors: Errors, m: int, **details: Any) -> "ClassifierSet":
         """Make a set from counted errors; the risks follow."""
         return cls(params, risks_of_errors(errors, m), m, errors=errors, **details)
+
+    @classmethod
+    def from_counts(
+        cls,
+        params: Sequence[dict[str, Any]],
+        counts: Errors,
+        splits: Splits,
+        *,
+        test_counts: Errors | None,
+        m_test: int,
+        **details: Any,
+    ) -> "ClassifierSet":
+        """Make a set from errors counted by the kinds of rows that a division has, shape (H, kinds)."""
+        if splits.unit != GROUP:
+            tested = None if test_counts is None else test_counts[:, 0]
+            return cls.from_errors(
+                params, counts[:, 0], splits.m, test_errors=tested, m_test=m_test, splits=splits, **details
+            )
+        errors = GroupErrors(splits.sizes, counts)
+        tested_groups = None if test_counts is None else GroupErrors(splits.sizes, test_counts)
+        return cls(
+            params,
+            errors.risks(splits.m),
+            splits.m,
+            group_errors=errors,
+            test_group_errors=tested_groups,
+            m_test=m_test,
+            splits=splits,
+            **details,
+        )
 
     @classmethod
     def from_fitted(cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike) -> "ClassifierSet":
@@ -214,6 +259,19 @@ class ClassifierSet:
         return self._classifiers()[int(i) % len(self)]
 
     @property
+    def unit(self) -> str:
+        """What is counted: examples, distinct examples or groups."""
+        return EXAMPLE if self.splits is None else self.splits.unit
+
+    @property
+    def counted(self) -> Errors | GroupErrors:
+        """What was counted on validation rows; certificates rest on it."""
+        found = self.errors if self.group_errors is None else self.group_errors
+        if found is None:
+            raise ValueError("this set was made from losses: it holds risks, not counted errors")
+        return found
+
+    @property
     def stratified(self) -> bool:
         """Whether the rows were divided by their labels: then no bound or certificate that rests on them is valid."""
         return self.splits is not None and self.splits.stratified
@@ -229,11 +287,15 @@ class ClassifierSet:
 
     def recounted(self) -> "ClassifierSet":
         """Return the same set with the risks that follow from its errors."""
-        assert self.errors is not None
-        again = copy.copy(self)
-        again.risks = risks_of_errors(self.errors, self.m)
-        again.test_risks = None if self.test_errors is None else risks_of_errors(self.test_errors, self.m_test)
+        again, counted = copy.copy(self), self.counted
+        again.risks = counted.risks(self.m) if isinstance(counted, GroupErrors) else risks_of_errors(counted, self.m)
+        again.test_risks = self._test_risks()
         return again
+
+    def _test_risks(self) -> FloatArray | None:
+        if self.test_group_errors is not None:
+            return self.test_group_errors.risks(self.m_test)
+        return None if self.test_errors is None else risks_of_errors(self.test_errors, self.m_test)
 
     def without_data(self) -> "ClassifierSet":
         """Return the same set without the rows that only training and validation needed."""
@@ -260,11 +322,17 @@ def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
     >>> errors_of(DummyClassifier().fit([[0]], ["a"]), [[0], [0]], np.array(["a", "b"]), "predict")
     1
     """
+    return int(np.count_nonzero(wrong_rows(estimator, X, labels, name)))
+
+
+def wrong_rows(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    """Return which rows a fitted classifier gets wrong; labels of another kind are refused."""
     predictions = np.asarray(estimator.predict(X))
     if predictions.shape != labels.shape:
         raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
     check_same_kind(name, predictions, labels)
-    return int(np.count_nonzero(predictions != labels))
+    wrong: NDArray[np.bool_] = predictions != labels
+    return wrong
 
 
 def _check_labels(y_val: ArrayLike) -> NDArray[Any]:

@@ -5,10 +5,14 @@ import traceback
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pacbayes.classifiers.candidates import Candidates
 from pacbayes.classifiers.checkpoint import Codec
-from pacbayes.classifiers.classifier_set import errors_of
+from pacbayes.classifiers.classifier_set import wrong_rows
 from pacbayes.classifiers.fit_weights import fit_arguments
+from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.samples import Samples, own
 
@@ -23,11 +27,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Fitted:
-    """One trained classifier with its errors."""
+    """One trained classifier with its errors by kind of row."""
 
     estimator: Any
-    errors: int
-    test_errors: int
+    errors: NDArray[np.int64]
+    test_errors: NDArray[np.int64] | None
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,13 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
             one = task.candidates[i]
             one.fit(training.X, training.y, **fit_arguments(one, training.weights))
             fitted = True
-            test = task.samples.test
-            return Fitted(
-                one,
-                errors_of(one, *validation, f"classifier {i}.predict"),
-                0 if test is None else errors_of(one, own(test[0]), test[1], f"classifier {i}.predict"),
-            )
+            name, (kinds, test_kinds, number) = f"classifier {i}.predict", task.samples.kinds(i)
+            errors = count_errors_by_kind(wrong_rows(one, *validation, name), kinds, number)
+            if task.samples.test is None:
+                return Fitted(one, errors, None)
+            rows, labels = task.samples.test
+            wrong = wrong_rows(one, own(rows), labels, name)
+            return Fitted(one, errors, count_errors_by_kind(wrong, test_kinds, number))
     except MemoryError:  # says something about this machine, not about this classifier
         raise
     except Exception as error:  # other people's classifiers raise what they like; the caller stops or drops them

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.bounds.validation import FloatArray, check_choice
+from pacbayes.classifiers.belonging import belonging, check_duplicates, check_test_groups
 from pacbayes.classifiers.candidates import Candidates, plan_candidates
 from pacbayes.classifiers.checkpoint import open_checkpoint
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
@@ -35,6 +36,8 @@ def grid_set(
     validation_size: float | int = 0.5,
     test: float | int | tuple[Any, ArrayLike] | None = None,
     stratify: bool = False,
+    groups: ArrayLike | None = None,
+    duplicates: str = "keep",
     sample_weight: ArrayLike | None = None,
     error_score: str = "raise",
     n_jobs: int | None = None,
@@ -70,6 +73,8 @@ def grid_set(
         Fraction (rounded up) or number of examples to put aside first, or other examples, for `test_risks`.
     stratify : bool
         As for `svm_set`: with True no certificate of the set is valid.
+    groups, duplicates
+        As for `svm_set`.
     sample_weight : array_like of shape (N,), optional
         Weights of the examples in training, for the last step of a pipeline.
     error_score : {"raise", "drop"}
@@ -113,11 +118,18 @@ def grid_set(
         )
     rows, labels = check_rows(X, y)
     weights = check_weights(sample_weight, labels.size)
+    check_duplicates(duplicates, groups)
     with open_checkpoint(checkpoint, GRID_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
         candidates = plan_candidates(estimator, param_grid, n_iter, seed)
         _check_fits(candidates, weights is not None, store is not None)
-        options = {"split": split, "validation_size": validation_size, "test": test, "stratify": stratify}
+        options: dict[str, Any] = {
+            "split": split,
+            "validation_size": validation_size,
+            "test": test,
+            "stratify": stratify,
+        }
+        options |= {"groups": groups, "duplicates": duplicates}
         samples = _samples(rows, labels, weights, seed, len(candidates), options)
         if store is not None:
             data = {"X": rows, "y": labels, "estimator and param_grid": candidates.described()}
@@ -156,6 +168,8 @@ def _samples(
         raise ValueError(f"y must hold at least two classes, got class {classes.tolist()[0]!r} only")
     test = options["test"]
     given = isinstance(test, tuple | list)
+    check_test_groups(given, options["groups"])
+    together = belonging(rows, codes, options["groups"], options["duplicates"])
     splits = plan_splits(
         codes,
         kind=options["split"],
@@ -163,9 +177,12 @@ def _samples(
         test_size=None if given else test,
         stratify=options["stratify"],
         seed=seed,
+        unit=together.unit,
+        units=together.units,
     )
     check_training_classes(splits, codes, classes, number)
-    return cut_samples(rows, labels, weights, splits, check_test_rows(test, rows, labels) if given else None)
+    copies = together.copies(rows, codes, splits, number)
+    return cut_samples(rows, labels, weights, splits, check_test_rows(test, rows, labels) if given else None, copies)
 
 
 def _as_set(task: Task, trained: list[Fitted | Failed]) -> ClassifierSet:
@@ -182,14 +199,14 @@ def _as_set(task: Task, trained: list[Fitted | Failed]) -> ClassifierSet:
         )
     numbers = [i for i, one in enumerate(trained) if isinstance(one, Fitted)]
     warn_of_batches([one.estimator for one, _ in kept], lambda k: task.samples.few(numbers[k]), stacklevel=4)
-    test = task.samples.test
-    return ClassifierSet.from_errors(
+    tested = [one.test_errors for one, _ in kept if one.test_errors is not None]
+    return ClassifierSet.from_counts(
         [params for _, params in kept],
-        np.array([one.errors for one, _ in kept], dtype=np.int64),
-        task.samples.splits.m,
+        np.stack([one.errors for one, _ in kept]),
+        task.samples.splits,
         members=EstimatorMembers([one.estimator for one, _ in kept]),
-        test_errors=None if test is None else np.array([one.test_errors for one, _ in kept], dtype=np.int64),
-        m_test=0 if test is None else test[1].size,
-        splits=task.samples.splits,
+        copies=task.samples.copies,
+        test_counts=np.stack(tested) if tested else None,
+        m_test=task.samples.m_test,
         dropped=dropped,
     )

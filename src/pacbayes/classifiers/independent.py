@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.checkpoint import Checkpoint
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.kernels import fit_kernel, fit_scaling, shared_matrix
 from pacbayes.classifiers.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.one_thread import one_thread
@@ -78,14 +79,14 @@ def _as_set(problem: Problem, trained: list[Trained]) -> ClassifierSet:
     converged = np.array([one.converged for one in trained])
     warn_unconverged(problem.lambdas, violation, converged)
     tested = len(problem.test_codes) > 0
-    return ClassifierSet.from_errors(
+    return ClassifierSet.from_counts(
         problem.params([one.kernel.gamma for one in trained]),
-        np.array([one.errors for one in trained], dtype=np.int64),
-        problem.splits.m,
+        np.stack([one.errors for one in trained]),
+        problem.splits,
         members=IndependentMembers(problem, trained),
-        test_errors=np.array([one.test_errors for one in trained], dtype=np.int64) if tested else None,
-        m_test=len(problem.test_codes),
-        splits=problem.splits,
+        copies=problem.copies,
+        test_counts=np.stack([one.test_errors for one in trained]) if tested else None,
+        m_test=problem.m_test,
         kkt_violation=violation,
         converged=converged,
     )
@@ -113,12 +114,15 @@ def _trained(problem: Problem, everything: FloatArray | None, i: int) -> Trained
         machine = machines.one(0)
         new = np.searchsorted(problem.splits.rest, validation)
         K = kernel.of_shared(everything, new, places[machine.support])
-    errors = int(np.count_nonzero(machine.predict(machine.decisions(K)) != problem.codes[validation]))
-    one = Trained(machine, train[machine.support], scaling, kernel, errors, 0, *_convergence(machines))
+    wrong, number = machine.predict(machine.decisions(K)) != problem.codes[validation], problem.splits.sizes.size
+    errors = count_errors_by_kind(wrong, problem.splits.kinds(validation), number)
+    one = Trained(
+        machine, train[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
+    )
     if len(problem.test_codes) == 0:
         return one
-    test_errors = int(np.count_nonzero(_predict(one, problem.X, problem.test_rows) != problem.test_codes))
-    return replace(one, test_errors=test_errors)
+    wrong = _predict(one, problem.X, problem.test_rows) != problem.test_codes
+    return replace(one, test_errors=count_errors_by_kind(wrong, problem.test_kinds, number))
 
 
 def _convergence(machines: Machines) -> tuple[float, bool]:

@@ -33,8 +33,21 @@ class Problem:
     test_codes: Rows
     seed: int
     jobs: int
+    #: Validation rows with an equal training row; None where that is not known.
+    copies: int | None = None
     #: Fitted on the training rows of a shared split; X is what it made of the rows.
     prepare: Any = None
+
+    @property
+    def test_kinds(self) -> Rows:
+        """The kind of every test row by its group; of one kind where the test sample was given."""
+        splits = self.splits
+        return splits.kinds(splits.test) if splits.test.size else np.zeros(len(self.test_codes), dtype=np.int64)
+
+    @property
+    def m_test(self) -> int:
+        """The units of the test sample, 0 without one."""
+        return self.splits.n_test if self.splits.test.size else len(self.test_codes)
 
     def params(self, gammas: list[float | None]) -> list[dict[str, Any]]:
         """Return what distinguishes each classifier."""

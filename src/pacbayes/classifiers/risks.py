@@ -20,11 +20,18 @@ def risks_of_errors(errors: NDArray[np.int64], m: int) -> FloatArray:
     [0.0, 0.33333333333333337, 1.0]
     """
     counts, places = np.unique(errors, return_inverse=True)
-    quotients = [_quotient_up(int(count), m) for count in counts]
+    quotients = [quotient_up(int(count), m) for count in counts]
     return np.array(quotients, dtype=np.float64)[places]
 
 
-def _quotient_up(count: int, m: int) -> float:
+def quotient_up(count: int, m: int) -> float:
+    """Return the smallest double that is at least count/m, for whole numbers of any length.
+
+    Examples
+    --------
+    >>> quotient_up(1, 3), quotient_up(2, 4)
+    (0.33333333333333337, 0.5)
+    """
     quotient = count / m
     return math.nextafter(quotient, math.inf) if Fraction(quotient) < Fraction(count, m) else quotient
 
@@ -46,7 +53,7 @@ def risks_of_losses(losses: FloatArray) -> FloatArray:
 def _mean_up(values: list[float], m: int) -> float:
     total = math.fsum(values)  # correctly rounded: at most half a unit below the exact sum
     if total == 0.0 or all(value in (0.0, 1.0) for value in values):
-        return _quotient_up(int(total), m)
+        return quotient_up(int(total), m)
     return min(math.nextafter(math.nextafter(total, math.inf) / m, math.inf), 1.0)
 
 

@@ -42,6 +42,8 @@ class Samples:
     splits: Splits
     test: tuple[Any, Labels] | None
     shared: tuple[Training, tuple[Any, Labels]] | None
+    #: Validation rows with an equal training row; None where that is not known.
+    copies: int | None = None
 
     def __call__(self, i: int) -> tuple[Training, tuple[Any, Labels]]:
         """Return the i-th classifier's training sample and its validation rows with their labels."""
@@ -51,6 +53,17 @@ class Samples:
             return replace(training, X=own(training.X), y=training.y.copy()), (own(rows), labels)
         train, validation = self.splits(i)
         return _training(self.X, self.y, self.weights, train), (_safe_indexing(self.X, validation), self.y[validation])
+
+    def kinds(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return the kinds of the i-th classifier's validation rows and of the test rows, and how many there are."""
+        splits = self.splits
+        test = np.zeros(0 if self.test is None else self.test[1].size, dtype=np.int64)
+        return splits.kinds(splits(i)[1]), splits.kinds(splits.test) if splits.test.size else test, splits.sizes.size
+
+    @property
+    def m_test(self) -> int:
+        """The units of the test sample, 0 without one."""
+        return self.splits.n_test if self.splits.test.size else 0 if self.test is None else self.test[1].size
 
     def few(self, i: int) -> Any:
         """Return a few rows of the i-th classifier's training sample."""
@@ -72,16 +85,18 @@ def _training(X: Any, y: Labels, weights: FloatArray | None, rows: NDArray[np.in
     return Training(_safe_indexing(X, rows), y[rows], None if weights is None else weights[rows])
 
 
-def cut_samples(X: Any, y: Labels, weights: FloatArray | None, splits: Splits, test: Any) -> Samples:
+def cut_samples(
+    X: Any, y: Labels, weights: FloatArray | None, splits: Splits, test: Any, copies: int | None
+) -> Samples:
     """Return the samples of checked rows; `test` is a pair, or None for the rows the splits put aside."""
     if test is None and splits.test.size:
         test = (_safe_indexing(X, splits.test), y[splits.test])
     if splits.shared is None:
-        return Samples(X, y, weights, splits, test, None)
+        return Samples(X, y, weights, splits, test, None, copies)
     train, validation = splits.shared
     cut = (_training(X, y, weights, train), (_safe_indexing(X, validation), y[validation]))
     # Only what is cut travels to the workers.
-    return Samples(None, y[:0], None, splits, test, cut)
+    return Samples(None, y[:0], None, splits, test, cut, copies)
 
 
 def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:

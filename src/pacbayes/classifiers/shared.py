@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.kernels import Kernel, Scaling, fit_kernel, fit_scaling
 from pacbayes.classifiers.machines import Machines, train_machines
 from pacbayes.classifiers.one_thread import one_thread
@@ -61,12 +62,14 @@ class SharedMembers:
         """Return the same machines without the rows that only training and validation needed."""
         return replace(self, problem=self.problem.with_rows(self.problem.X[:0]))
 
-    def errors(self, X: FloatArray, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many rows of X every classifier gets wrong."""
-        errors = np.zeros(len(self), dtype=np.int64)
+    def errors(
+        self, X: FloatArray, codes: NDArray[np.int64], kinds: NDArray[np.int64], number: int
+    ) -> NDArray[np.int64]:
+        """Return how many rows of X of each of so many kinds every classifier gets wrong, shape (H, number)."""
+        errors = np.zeros((len(self), number), dtype=np.int64)
         with progress("counting errors", len(X)) as advance:
             for block, predicted in self._codes(X):
-                errors += np.count_nonzero(predicted != codes[block], axis=1)
+                errors += count_errors_by_kind(predicted != codes[block], kinds[block], number)
                 advance(predicted.shape[1])
         return errors
 
@@ -94,14 +97,17 @@ def train_shared(problem: Problem) -> ClassifierSet:
     converged = np.all([path.converged for path in machines.paths], axis=0)
     warn_unconverged(problem.lambdas, violation, converged)
     tested = len(problem.test_codes) > 0
-    return ClassifierSet.from_errors(
+    number = problem.splits.sizes.size
+    return ClassifierSet.from_counts(
         problem.params([kernel.gamma] * problem.lambdas.size),
-        members.errors(problem.X[validation], problem.codes[validation]),
-        problem.splits.m,
+        members.errors(problem.X[validation], problem.codes[validation], problem.splits.kinds(validation), number),
+        problem.splits,
         members=members,
-        test_errors=members.errors(problem.test_rows, problem.test_codes) if tested else None,
-        m_test=len(problem.test_codes),
-        splits=problem.splits,
+        copies=problem.copies,
+        test_counts=members.errors(problem.test_rows, problem.test_codes, problem.test_kinds, number)
+        if tested
+        else None,
+        m_test=problem.m_test,
         kkt_violation=violation,
         converged=converged,
     )

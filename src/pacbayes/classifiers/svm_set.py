@@ -10,6 +10,7 @@ from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
 from pacbayes.bounds.validation import FloatArray, check_choice, narrow_labels
+from pacbayes.classifiers.belonging import belonging, check_duplicates, check_test_groups
 from pacbayes.classifiers.checkpoint import open_checkpoint
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.independent import train_independent
@@ -40,6 +41,8 @@ def svm_set(
     validation_size: float | int = 0.5,
     test: float | int | tuple[ArrayLike, ArrayLike] | None = None,
     stratify: bool = False,
+    groups: ArrayLike | None = None,
+    duplicates: str = "keep",
     n_jobs: int | None = None,
     random_state: Any = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -78,6 +81,13 @@ def svm_set(
         training sample then tells the class counts of the validation sample, so that the two are not independent, as
         the bounds assume: they can fail far more often than with probability `delta`.  The set is `stratified`, and its
         certificates say that they are not valid.
+    groups : array_like of shape (N,), optional
+        The group of every row: a patient, a site, a day.  All rows of a group are on one side of the division, sizes
+        are shares or numbers of groups, and one loss is counted for each: its share of errors.  `risks` are means over
+        groups, and what a bound says is about the mean over new groups, not about rows.
+    duplicates : {"keep", "together"}
+        Rows equal in features and class: each for itself, or one example that is on one side of the division and is
+        validated once.  "together" is for copies made after sampling; see `copies`.
     n_jobs : int, optional
         Threads; None for all cores.  For independent splits `joblib.parallel_config` may set other workers.  The result
         is the same for any number, to the last bit.
@@ -110,6 +120,7 @@ def svm_set(
     if checkpoint is not None and split == "shared":
         raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
     check_prepare(prepare, split)
+    check_duplicates(duplicates, groups)
     choices: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
     features, labels = check_X_y(X, narrow_labels(y), dtype=np.float64) if prepare is None else check_rows(X, y)
     with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
@@ -123,12 +134,15 @@ def svm_set(
             validation_size,
             test,
             stratify,
+            groups,
+            duplicates,
             seed,
             n_jobs,
         )
         _check_memory(problem, max_bytes)
         if store is not None:
             choices |= {"split": split, "validation_size": validation_size, "test": test, "stratify": stratify}
+            choices |= {"groups": groups, "duplicates": duplicates}
             store.begin(
                 describe_run("svm_set", lambdas.size, seed, {"X": features, "y": labels, "lambdas": lambdas}, choices)
             )
@@ -146,6 +160,8 @@ def _problem(
     validation_size: Any,
     test: Any,
     stratify: bool,
+    groups: Any,
+    duplicates: str,
     seed: int,
     n_jobs: int | None,
 ) -> Problem:
@@ -155,6 +171,8 @@ def _problem(
     if classes.size < 2:
         raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
     given = isinstance(test, tuple | list)
+    check_test_groups(given, groups)
+    together = belonging(X, codes, groups, duplicates)
     splits = plan_splits(
         codes,
         kind=split,
@@ -162,8 +180,11 @@ def _problem(
         test_size=None if given else test,
         stratify=stratify,
         seed=seed,
+        unit=together.unit,
+        units=together.units,
     )
     check_training_classes(splits, codes, classes, lambdas.size)
+    copies = together.copies(X, codes, splits, lambdas.size)
     if choices["prepare"] is not None:
         train, validation = splits(0)
         choices["prepare"], X = fit_prepare(choices["prepare"], X, labels, train, (validation, splits.test))
@@ -179,6 +200,7 @@ def _problem(
         test_codes=test_codes,
         seed=seed,
         jobs=_jobs(n_jobs),
+        copies=copies,
         **choices,
     )
 
@@ -206,13 +228,13 @@ def _test_sample(test: Any, X: FloatArray, classes: NDArray[Any], prepare: Any) 
 def _check_memory(problem: Problem, max_bytes: int | None) -> None:
     """Refuse what will not fit before anything is allocated."""
     splits, h, k, jobs = problem.splits, problem.lambdas.size, problem.classes.size, problem.jobs
-    n = splits.n_train
+    n, m = splits.most_rows
     if splits.shared is not None:
         needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * problem.X.shape[1] + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
     else:
         whole = splits.rest.size**2 if problem.scale is False else 0
-        needed = 8 * (whole + min(jobs, h) * (n * n + splits.m * n) + h * n)
+        needed = 8 * (whole + min(jobs, h) * (n * n + m * n) + h * n)
         what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
         if whole:
             what += f" and the distances of {splits.rest.size} rows"

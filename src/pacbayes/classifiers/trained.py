@@ -14,14 +14,14 @@ from pacbayes.classifiers.machines import OneMachine
 
 @dataclass(frozen=True)
 class Trained:
-    """One classifier with its errors; `support` are rows of the whole sample."""
+    """One classifier with its errors by kind of row; `support` are rows of the whole sample."""
 
     machine: OneMachine
     support: NDArray[np.int64]
     scaling: Scaling
     kernel: Kernel
-    errors: int
-    test_errors: int
+    errors: NDArray[np.int64]
+    test_errors: NDArray[np.int64]
     kkt_violation: float
     converged: bool
 
@@ -31,7 +31,9 @@ def _encode(unit: list[Trained]) -> bytes:
         "kernel": np.array([one.kernel.name for one in unit]),
         # The linear kernel has no width.
         "gamma": np.array([np.nan if one.kernel.gamma is None else one.kernel.gamma for one in unit]),
-        "counts": np.array([(one.errors, one.test_errors, one.converged) for one in unit], dtype=np.int64),
+        "errors": np.stack([one.errors for one in unit]),
+        "test_errors": np.stack([one.test_errors for one in unit]),
+        "converged": np.array([one.converged for one in unit]),
         "kkt_violation": np.array([one.kkt_violation for one in unit]),
     }
     for i, one in enumerate(unit):
@@ -46,7 +48,7 @@ def _decode(data: bytes) -> list[Trained]:
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = dict(file.items())
     unit = []
-    for i, (errors, test_errors, converged) in enumerate(arrays["counts"].tolist()):
+    for i, converged in enumerate(arrays["converged"].tolist()):
         gamma = float(arrays["gamma"][i])
         unit.append(
             Trained(
@@ -54,10 +56,10 @@ def _decode(data: bytes) -> list[Trained]:
                 arrays[f"{i}.rows"],
                 Scaling(arrays[f"{i}.shift"], arrays[f"{i}.width"]),
                 Kernel(str(arrays["kernel"][i]), None if np.isnan(gamma) else gamma),
-                errors,
-                test_errors,
+                arrays["errors"][i],
+                arrays["test_errors"][i],
                 float(arrays["kkt_violation"][i]),
-                bool(converged),
+                converged,
             )
         )
     return unit

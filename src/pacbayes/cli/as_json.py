@@ -75,8 +75,15 @@ def _data(data: Data, choices: Choices) -> dict[str, Any]:
             "sep": choices.sep,
             "skip_unlabelled": choices.skip_unlabelled,
         },
+        "group": data.group,
+        "groups": None if data.groups is None else len(set(data.groups.tolist())),
         "examples_without_class_left_out": data.skipped,
-        "sha256": {"file": file, "rows": fingerprint(data.X), "labels": fingerprint(data.y)},
+        "sha256": {
+            "file": file,
+            "rows": fingerprint(data.X),
+            "labels": fingerprint(data.y),
+            "groups": None if data.groups is None else fingerprint(data.groups),
+        },
     }
 
 
@@ -92,6 +99,9 @@ def _settings(model: Any, wanted: Wanted) -> dict[str, Any]:
         "classifiers": len(model.classifiers_),
         "split": wanted.split,
         "validation_size": wanted.size(),
+        "unit": model.classifiers_.unit,
+        "duplicates": wanted.duplicates,
+        "copies": model.classifiers_.copies,
         "training_examples": splits.n_train,
         "validation_examples": model.classifiers_.m,
         "distance": list(model._distances),

@@ -48,6 +48,16 @@ def certify(
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Examples with equal entries here (one patient) stay together and count as one; no feature.",
+        ),
+    ] = None,
+    duplicates: Annotated[
+        str, typer.Option(help="keep: equal examples are draws; together: copies of one, counted once.")
+    ] = "keep",
     sep: Annotated[
         str | None,
         typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
@@ -86,7 +96,7 @@ def certify(
         str, typer.Option(help="shared: one training and validation part; independent: for each classifier its own.")
     ] = "shared",
     validation_size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Fraction or number of examples that only count errors.")
+        str, typer.Option(metavar="SIZE", help="Fraction or number of examples (or groups) that only count errors.")
     ] = "0.5",
     seed: Annotated[int, typer.Option(help="Seed of all random choices; fix it before you look.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
@@ -119,6 +129,7 @@ def certify(
         tuple(keep or ()),
         sep,
         skip_unlabelled,
+        group,
     )
     wanted = Wanted(
         estimator,
@@ -132,6 +143,8 @@ def certify(
         seed,
         jobs,
         checkpoint,
+        duplicates,
+        group is not None,
     )
     wanted.check()
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
@@ -211,7 +224,7 @@ class Files:
 
 def _fitted(model: Any, rows: "Data") -> Any:
     try:
-        return model.fit(rows.X, rows.y)
+        return model.fit(rows.X, rows.y, groups=rows.groups)
     except MemoryError as error:
         raise MemoryError(
             f"{str(error).partition('. ')[0]}; train on fewer examples with a larger --validation-size, or use "
@@ -242,9 +255,12 @@ def _print(
 
 
 def _role(model: Any) -> str:
+    from pacbayes.certificates.certificate import PLURAL
+
     number, posterior, tried = len(model.classifiers_), model.posterior_, len(model._distances)
     how = f"distance {posterior.distance}" if tried == 1 else f"the best of {tried} distances, {posterior.distance}"
-    how += f", delta {model._level:g}; {model.classifiers_.m} validation examples"
+    counted = PLURAL[model.classifiers_.unit].replace("rows", "examples")
+    how += f", delta {model._level:g}; {model.classifiers_.m} validation {counted}"
     if number == 1:
         return f"There is a single classifier ({how})."
     return f"Of {number} classifiers one is drawn for every new example, with the posterior weights below ({how})."

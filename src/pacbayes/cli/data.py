@@ -28,6 +28,7 @@ class Choices:
     keep: tuple[str, ...] = ()
     sep: str | None = None
     skip_unlabelled: bool = False
+    group: str | None = None
 
     @property
     def are_for_files(self) -> bool:
@@ -49,6 +50,9 @@ class Data:
     path: Path | None = None
     #: Examples without a class that were left out.
     skipped: int = 0
+    #: The column that says which rows belong together, and its entries.
+    group: str | None = None
+    groups: NDArray[Any] | None = None
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
@@ -59,8 +63,8 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
         return _read_path(path, choices)
     if choices.are_for_files:
         raise ValueError(
-            "--target, --drop, --keep, --categorical, --missing, --sep and --skip-unlabelled are for a file: certify "
-            "data.csv ..."
+            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled and --group are for a file: "
+            "certify data.csv ..."
         )
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
@@ -78,12 +82,14 @@ def _read_named(name: str) -> Data:
 
 
 def _read_path(path: Path, choices: Choices) -> Data:
-    frame = read_frame(path, choices.missing, choices.categorical, choices.sep)
+    apart = [] if choices.group is None else [choices.group]
+    frame = read_frame(path, choices.missing, (*choices.categorical, *apart), choices.sep)
     _check_names(frame, choices, path)
     frame = frame.drop(columns=list(choices.drop))
-    target = target_of(frame, choices.target, path, in_shell)
+    target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
     _check_features(target, choices)
     frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
+    frame, groups = _take_groups(frame, choices, path)
     features, y = divide_columns(frame, target, path, in_shell)
     check_classes(y, target)
     columns, X = read_columns(features, choices.categorical, choices.keep)
@@ -94,7 +100,23 @@ def _read_path(path: Path, choices: Choices) -> Data:
     if choices.skip_unlabelled:
         notes.append(f"{_skipped(skipped)}; the certificate is about examples that have one.")
     notes += _describe(columns)
-    return Data(str(path), X, y, names, columns, target, notes, path, skipped)
+    if groups is not None:
+        notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is no feature.")
+    return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups)
+
+
+def _take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
+    """Return the other columns, and the one that names the groups."""
+    name = choices.group
+    if name is None:
+        return frame, None
+    column = frame[name]
+    if column.isna().any():
+        raise ValueError(
+            f"column {name!r} of {str(path)!r} lacks a value in example {int(column.isna().to_numpy().argmax()) + 1}: "
+            "every example must have a group"
+        )
+    return frame.drop(columns=name), column.to_numpy()
 
 
 def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
@@ -104,12 +126,21 @@ def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
         unknown = [name for name in dict.fromkeys(names) if name not in frame.columns]
         if unknown:
             wrong.append(f"--{option} must name columns of the features, got {listed(unknown)}")
+    if choices.group is not None and choices.group not in frame.columns:
+        wrong.append(f"--group must name a column of {str(path)!r}, got {choices.group!r}")
     if choices.target is not None and choices.target not in frame.columns:
         wrong.append(f"target must be a column of {str(path)!r}, got {choices.target!r}")
     if wrong:
         raise ValueError(f"{'; '.join(wrong)}; its columns are {listed(list(frame.columns))}")
     if choices.target is not None and choices.target in choices.drop:
         raise ValueError(f"--drop must not name the target, got {choices.target!r}")
+    if choices.group is not None and choices.group in (
+        choices.target,
+        *choices.drop,
+        *choices.keep,
+        *choices.categorical,
+    ):
+        raise ValueError(f"--group must not name the target or a column of another option, got {choices.group!r}")
     both = [name for name in choices.drop if name in (*choices.keep, *choices.categorical)]
     if both:
         raise ValueError(f"--drop must not name columns of --keep or --categorical, got {listed(both)}")

@@ -27,6 +27,8 @@ class Wanted:
     seed: int
     jobs: int | None
     checkpoint: Path | None
+    duplicates: str = "keep"
+    grouped: bool = False
 
     def check(self) -> None:
         """Raise before any work, in the words of the command line."""
@@ -34,6 +36,9 @@ class Wanted:
         for name in self.distances:
             get_distance(name)
         check_choice("--split", self.split, ("shared", "independent"))
+        check_choice("--duplicates", self.duplicates, ("keep", "together"))
+        if self.grouped and self.duplicates == "together":
+            raise ValueError("--duplicates together is not for --group: a group counts once, whatever copies it holds")
         check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear"))
         self.size()
         if self.lambdas is not None:
@@ -87,6 +92,7 @@ def make_model(wanted: Wanted, columns: Columns) -> Any:
         "validation_size": wanted.size(),
         "distance": wanted.distances[0] if len(wanted.distances) == 1 else list(wanted.distances),
         "delta": wanted.delta,
+        "duplicates": wanted.duplicates,
         "random_state": wanted.seed,
         "checkpoint": None if wanted.checkpoint is None else str(wanted.checkpoint),
     }

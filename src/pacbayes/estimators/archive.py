@@ -11,7 +11,7 @@ import json
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pacbayes.classifiers.file_write import write_file
 from pacbayes.classifiers.memory import memory_limit, readable
@@ -43,9 +43,9 @@ def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], conten
     write_file(Path(path), archive.getvalue())
 
 
-def read_archive(path: str | os.PathLike[str], max_bytes: int | None) -> tuple[dict[str, Any], bytes]:
+def read_archive(file: BinaryIO, max_bytes: int | None) -> tuple[dict[str, Any], bytes]:
     """Return manifest and model, or raise `ValueError`; what would unpack to too much is refused before it is."""
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(file) as archive:
         manifest = json.loads(_member(archive, MANIFEST, _LARGEST_MANIFEST))
         if not isinstance(manifest, dict):
             raise ValueError(f"its manifest is {type(manifest).__name__}")

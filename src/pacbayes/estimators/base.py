@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.base import CONSTANTS
+from pacbayes.bounds.rounding import round_up
 from pacbayes.bounds.validation import FloatArray, check_choice, check_level
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
@@ -27,15 +28,18 @@ from pacbayes.certificates.choice import (
 )
 from pacbayes.certificates.constant import constant_baseline, most_frequent
 from pacbayes.certificates.hold_out import Choice, hold_out
+from pacbayes.certificates.limits import risks_of
 from pacbayes.classifiers.checkpoint import begun_seed
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.classifiers.seeds import seed_of
-from pacbayes.classifiers.splits import SPLITS
+from pacbayes.classifiers.splits import GROUP, SPLITS
 from pacbayes.estimators.available import available
 from pacbayes.estimators.cross_validation import cv_results
 from pacbayes.estimators.draws import KEY, draw_classifiers
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
+from pacbayes.estimators.roles import roles
 from pacbayes.estimators.voters import Codes, Voters, majority, number_of_rows
 
 # The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
@@ -50,8 +54,8 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
     classes_: NDArray[Any]
     classifiers_: ClassifierSet
     certificates_: dict[str, Certificate]
-    vote_errors_: int | None
-    _constant: tuple[int, int] | None
+    vote_errors_: int | GroupErrors | None
+    _constant: tuple[int, int | GroupErrors] | None
 
     # -- what subclasses provide -------------------------------------------------------------------------------------
 
@@ -122,7 +126,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         self._prior_kind = prior_kind(self.prior, self.split == "shared")
         assert classifiers.splits is not None
         # With independent splits no part trains all classifiers; that of the first is as good as another.
-        self._constant = most_frequent(*(codes[rows] for rows in classifiers.splits(0)))
+        train, validation = classifiers.splits(0)
+        constant, _ = most_frequent(codes[train], codes[validation])
+        self._constant = constant, self._counted(codes[validation] != constant)
         self.posterior_ = choose_posterior(
             classifiers.risks,
             classifiers.m,
@@ -140,9 +146,8 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     def _conclude(self) -> None:
         """Set what follows from errors, prior and posterior."""
-        errors, m = self.classifiers_.errors, self.classifiers_.m
-        assert errors is not None
-        self.best_index_ = best_single(errors, m, self._level, None if self._uniform else self.prior_).index
+        prior = None if self._uniform else self.prior_
+        self.best_index_ = best_single(self.classifiers_.counted, self.classifiers_.m, self._level, prior).index
         self.certificates_ = self._certificates()
 
     def _restore(self, weights: FloatArray, distance: str, constant: str) -> None:
@@ -164,22 +169,31 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             )
         self._conclude()
 
-    def _count_vote_errors(self, rows: Any, codes: Codes) -> int:
+    def _count_vote_errors(self, rows: Any, codes: Codes) -> int | GroupErrors:
         """Return the errors of the majority vote: only to be shown, for the posterior was chosen on the same rows."""
-        voted = majority(self._voters(), rows, self._parts(), self.classes_.size)
-        return int(np.count_nonzero(voted != codes))
+        return self._counted(majority(self._voters(), rows, self._parts(), self.classes_.size) != codes)
+
+    def _counted(self, wrong: NDArray[np.bool_]) -> int | GroupErrors:
+        """Return the errors of one classifier on the validation rows of the first, counted as the rows were divided."""
+        splits = self.classifiers_.splits
+        if splits is None or splits.unit != GROUP:
+            return int(np.count_nonzero(wrong))
+        kinds = splits.kinds(splits(0)[1])
+        return GroupErrors(splits.sizes, count_errors_by_kind(wrong[None, :], kinds, splits.sizes.size))
 
     def _certificates(self) -> dict[str, Certificate]:
         """Return the certificates that follow from what is stored."""
         splits = self.classifiers_.splits
         if splits is None or not splits.m == self.classifiers_.m == self.posterior_.m:
             raise ValueError("the classifiers and the posterior must have the validation size of the division")
+        if (self.classifiers_.group_errors is None) is (splits.unit == GROUP):
+            raise ValueError(f"the errors must be counted as the rows were divided: by {splits.unit}")
         # Where the vote errs, classifiers of at least half the weight err; the risk was rounded up.
-        most = 2.0 * self.posterior_.empirical_risk * splits.m
-        if self.vote_errors_ is not None and not 0 <= self.vote_errors_ <= most:
+        most, risk = 2.0 * self.posterior_.empirical_risk, self._vote_risk
+        if risk is not None and not 0.0 <= risk <= round_up(most):
             raise ValueError(
-                f"the vote can have erred at most {most:g} times, got {self.vote_errors_}: the classifiers do not "
-                "answer as they did when their errors were counted"
+                f"the vote can have erred at most {most * splits.m:g} times, got {self.vote_errors_}: the classifiers "
+                "do not answer as they did when their errors were counted"
             )
         prior = None if self._uniform else self.prior_
         return certify(
@@ -190,8 +204,16 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             n_distances=len(self._distances),
             hold_out=hold_out(self.classifiers_, self._cross_validated, self._level),
             constant=self._constant_baseline(),
-            assumptions=(*self._roles(), PRIORS[self._prior_kind]),
+            assumptions=(*roles(self.classifiers_), PRIORS[self._prior_kind]),
         )
+
+    @property
+    def _vote_risk(self) -> float | None:
+        """The majority vote's own share of validation errors, rounded up; None where they were not counted."""
+        errors, m = self.vote_errors_, self.classifiers_.m
+        if errors is None:
+            return None
+        return float(risks_of(errors if isinstance(errors, GroupErrors) else np.array([errors]), m)[0])
 
     def _constant_baseline(self) -> Baseline:
         """Return what always answering the most frequent class errs on, from its stored errors."""
@@ -202,26 +224,6 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         assert splits is not None
         whose = "the training rows" if splits.kind == "shared" else "the training rows of the first classifier"
         return constant_baseline(self.classes_[code], errors, splits.m, self._level, whose)
-
-    def _roles(self) -> tuple[str, ...]:
-        """Say which rows did what, and what must hold outside."""
-        m = self.classifiers_.m
-        splits = self.classifiers_.splits
-        assert splits is not None
-        trained = "trained all classifiers, with everything fitted inside them (scaling, kernel width)"
-        if splits.kind == "shared":
-            rows = f"{splits.n_train} of {splits.n_train + m} rows {trained}; the other {m} only counted their errors."
-        else:
-            rows = (
-                f"For each classifier {splits.n_train} rows of {splits.n_train + m}, drawn for it alone, trained it, "
-                f"with everything fitted inside it (scaling, kernel width); the other {m} only counted its errors."
-            )
-        return (
-            rows + " The rows were divided at random without looking at the labels.",
-            "The rows are independent draws from the distribution that new examples come from.",
-            "Nothing outside this estimator has seen the validation rows: not a scaler fitted before it in a Pipeline, "
-            "not a GridSearchCV around it. What is fitted belongs inside: StochasticClassifier(pipeline, grid).",
-        )
 
     # -- predicting --------------------------------------------------------------------------------------------------
 

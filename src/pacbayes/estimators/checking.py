@@ -15,12 +15,13 @@ from pacbayes.bounds.validation import check_distribution, check_level
 from pacbayes.certificates.choice import check_distances, weights_of, whole_parts
 from pacbayes.certificates.hold_out import Choice
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.independent import IndependentMembers
 from pacbayes.classifiers.kernels import KERNELS, Kernel, Scaling, check_gamma, check_scale
 from pacbayes.classifiers.machines import Machines, OneMachine, Pair, pairs_of
 from pacbayes.classifiers.problem import Problem
 from pacbayes.classifiers.shared import SharedMembers
-from pacbayes.classifiers.splits import SPLITS, Splits
+from pacbayes.classifiers.splits import DISTINCT, EXAMPLE, GROUP, SPLITS, Splits
 from pacbayes.classifiers.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm_path import SVMPath, check_lambdas
 from pacbayes.classifiers.trained import Trained
@@ -61,12 +62,13 @@ def check_model(model: Any) -> None:
     _need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")
     _need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
     _check_choice(model._cross_validated, classifiers)
+    assert classifiers.splits is not None
     if model.vote_errors_ is not None:
-        _whole(model.vote_errors_, "vote_errors_", 0, classifiers.m)
+        _check_counted(model.vote_errors_, "vote_errors_", classifiers.splits)
     if model._constant is not None:
         _need(type(model._constant) is tuple and len(model._constant) == 2, "_constant", "must be a pair")
         _whole(model._constant[0], "_constant", 0, classes.size - 1)
-        _whole(model._constant[1], "_constant", 0, classifiers.m)
+        _check_counted(model._constant[1], "_constant", classifiers.splits)
 
 
 def check_weights(weights: Any, number: int) -> None:
@@ -91,6 +93,24 @@ def _check_choice(choice: Any, classifiers: ClassifierSet) -> None:
     _need(bool(counted), "Choice.errors", "must be at most the rows of a fold")
 
 
+def _check_counted(errors: Any, name: str, splits: Splits) -> None:
+    """Raise unless errors of one classifier are counted as the rows were divided."""
+    if splits.unit == GROUP:
+        _check_group_errors(errors, name, 1, splits)
+    else:
+        _whole(errors, name, 0, splits.m)
+
+
+def _check_group_errors(errors: Any, name: str, number: int, splits: Splits) -> None:
+    """Raise unless errors are counted by the sizes that groups have; that there are not too many shows in the risks."""
+    _need(isinstance(errors, GroupErrors), name, "must be GroupErrors")
+    sizes = splits.sizes
+    _array(errors.sizes, name, "i", sizes.shape)
+    _need(np.array_equal(errors.sizes, sizes), name, "must have the sizes of the groups")
+    _array(errors.counts, name, "i", (number, sizes.size))
+    _need(bool((errors.counts >= 0).all() and (errors.counts <= splits.n_rows).all()), name, "must be errors of rows")
+
+
 def check_labels(classes: Any, name: str) -> None:
     """Raise unless labels are one-dimensional, different and sorted."""
     _need(isinstance(classes, np.ndarray) and classes.ndim == 1, name, "must be a one-dimensional array")
@@ -111,11 +131,9 @@ def check_classifier_set(classifiers: ClassifierSet, classes: NDArray[Any]) -> N
     _need(all(type(one) is dict for one in params), "ClassifierSet.params", "must be dicts")
     number = len(params)
     _need(classifiers.m == splits.m, "ClassifierSet.m", f"must be {splits.m}")
-    _counts(classifiers.errors, "ClassifierSet.errors", number, splits.m)
-    _whole(classifiers.m_test, "ClassifierSet.m_test", 0)
-    if classifiers.test_errors is not None:
-        _whole(classifiers.m_test, "ClassifierSet.m_test", 1)
-        _counts(classifiers.test_errors, "ClassifierSet.test_errors", number, classifiers.m_test)
+    _check_set_errors(classifiers, splits, number)
+    if classifiers.copies is not None:
+        _whole(classifiers.copies, "ClassifierSet.copies", 0, splits.n_rows)
     if classifiers.kkt_violation is not None:
         _array(classifiers.kkt_violation, "ClassifierSet.kkt_violation", "f", (number,), finite=False)
     if classifiers.converged is not None:
@@ -125,13 +143,32 @@ def check_classifier_set(classifiers: ClassifierSet, classes: NDArray[Any]) -> N
     if isinstance(members, SharedMembers):
         check_shared_members(members, number)
     elif isinstance(members, IndependentMembers):
-        check_independent_members(members, number, splits.m)
+        check_independent_members(members, number)
     else:
         _need(isinstance(members, EstimatorMembers), "ClassifierSet._members", "must be the classifiers")
         estimators = getattr(members, "_estimators", None)
         _need(type(estimators) is list and len(estimators) == number, "EstimatorMembers", f"must be {number}")
         return
     _same_problem(members.problem, splits, classes)
+
+
+def _check_set_errors(classifiers: ClassifierSet, splits: Splits, number: int) -> None:
+    """Raise unless the errors of a set, on validation and on test rows, are counted as the rows were divided."""
+    m_test = classifiers.m_test
+    _whole(m_test, "ClassifierSet.m_test", 0)
+    if splits.unit == GROUP:
+        _need(classifiers.errors is None and classifiers.test_errors is None, "ClassifierSet.errors", "must be None")
+        _check_group_errors(classifiers.group_errors, "ClassifierSet.group_errors", number, splits)
+        if classifiers.test_group_errors is not None:
+            _whole(m_test, "ClassifierSet.m_test", 1)
+            _check_group_errors(classifiers.test_group_errors, "ClassifierSet.test_group_errors", number, splits)
+        return
+    none = classifiers.group_errors is None and classifiers.test_group_errors is None
+    _need(none, "ClassifierSet.group_errors", "must be None")
+    _counts(classifiers.errors, "ClassifierSet.errors", number, splits.m)
+    if classifiers.test_errors is not None:
+        _whole(m_test, "ClassifierSet.m_test", 1)
+        _counts(classifiers.test_errors, "ClassifierSet.test_errors", number, m_test)
 
 
 def _same_problem(problem: Problem, splits: Splits, classes: NDArray[Any]) -> None:
@@ -151,19 +188,34 @@ def check_splits(splits: Splits) -> None:
     _whole(splits.m, "Splits.m", 1)
     _need(type(splits.seed) is int and 0 <= splits.seed < 2**4096, "Splits.seed", "must be a seed")
     _need(type(splits.stratified) is bool, "Splits.stratified", "must be True or False")
-    _rows(splits.test, "Splits.test", _MOST)
-    _rows(splits.rest, "Splits.rest", _MOST)
-    _need(np.intersect1d(splits.test, splits.rest, assume_unique=True).size == 0, "Splits.test", "must not be in rest")
-    _need(splits.rest.size == splits.n_train + splits.m, "Splits.rest", "must train or validate")
+    units = splits.units
+    _need((units is None) == (splits.unit == EXAMPLE), "Splits.units", "must be None if every row is one")
+    if units is not None:
+        _need(splits.unit in (DISTINCT, GROUP), "Splits.unit", "is not known")
+        _array(units, "Splits.units", "i", (None,))
+        # Every number from 0 on, so that there are not more of them than rows.
+        known = np.unique(units)
+        _need(np.array_equal(known, np.arange(known.size)), "Splits.units", "must be numbered from 0")
+    end = _MOST if units is None else units.size
+    _rows(splits.test, "Splits.test", end)
+    _rows(splits.rest, "Splits.rest", end)
+    tested, divided = _units(splits, splits.test), _units(splits, splits.rest)
+    _need(np.intersect1d(tested, divided).size == 0, "Splits.test", "must not be in rest")
+    _need(divided.size == splits.n_train + splits.m, "Splits.rest", "must train or validate")
     _need((splits.kind == "shared") == (splits.shared is not None), "Splits.shared", "must be there if it is shared")
     if splits.shared is None:
         return
     _need(type(splits.shared) is tuple and len(splits.shared) == 2, "Splits.shared", "must be a pair")
-    for part, size in zip(splits.shared, (splits.n_train, splits.m), strict=True):
-        _rows(part, "Splits.shared", _MOST)
-        _need(part.size == size, "Splits.shared", f"must be {size} rows")
-    together = np.sort(np.concatenate(splits.shared))
-    _need(np.array_equal(together, splits.rest), "Splits.shared", "must divide the rows of rest")
+    for part in splits.shared:
+        _rows(part, "Splits.shared", end)
+    train, validation = (_units(splits, part) for part in splits.shared)
+    _need((train.size, validation.size) == (splits.n_train, splits.m), "Splits.shared", "must have the sizes it says")
+    _need(np.array_equal(np.sort(np.concatenate([train, validation])), divided), "Splits.shared", "must divide rest")
+
+
+def _units(splits: Splits, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of what some rows belong to, sorted; of the rows themselves where each is one."""
+    return rows if splits.units is None else np.unique(splits.units[rows])
 
 
 def check_problem(problem: Problem, number: int) -> None:
@@ -197,25 +249,25 @@ def check_shared_members(members: SharedMembers, number: int) -> None:
     check_machines(members.machines, n_train, members.problem)
 
 
-def check_independent_members(members: IndependentMembers, number: int, m: int) -> None:
+def check_independent_members(members: IndependentMembers, number: int) -> None:
     """Raise unless there are so many machines, each of them on support vectors that are stored."""
     check_problem(members.problem, number)
     _need(type(members.trained) is list and len(members.trained) == number, "IndependentMembers", f"must be {number}")
     rows, width = members.problem.X.shape
     for one in members.trained:
         _need(isinstance(one, Trained), "IndependentMembers.trained", "must be Trained")
-        check_trained(one, rows, width, members.problem.classes.size, m)
+        check_trained(one, rows, width, members.problem)
 
 
-def check_trained(one: Trained, rows: int, width: int, n_classes: int, m: int) -> None:
+def check_trained(one: Trained, rows: int, width: int, problem: Problem) -> None:
     """Raise unless a machine with its own sample has support vectors among so many rows of so many columns."""
     check_scaling(one.scaling, width)
     check_kernel(one.kernel)
-    check_one_machine(one.machine, n_classes)
+    check_one_machine(one.machine, problem.classes.size)
     _rows(one.support, "Trained.support", rows)
     _need(one.support.size == one.machine.coefs.shape[1], "Trained.support", "must be a row for each coefficient")
-    _whole(one.errors, "Trained.errors", 0, m)
-    _whole(one.test_errors, "Trained.test_errors", 0)
+    for errors in (one.errors, one.test_errors):
+        _counts(errors, "Trained.errors", problem.splits.sizes.size, problem.splits.n_rows)
     _need(type(one.kkt_violation) is float and type(one.converged) is bool, "Trained", "must say if it converged")
 
 

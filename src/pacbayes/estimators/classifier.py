@@ -13,16 +13,18 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.validation import narrow_labels
 from pacbayes.certificates.hold_out import Choice, choose
+from pacbayes.classifiers.belonging import check_duplicates
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
 from pacbayes.classifiers.grid_set import grid_set
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.progress import progress
+from pacbayes.classifiers.row_values import check_values
 from pacbayes.classifiers.samples import check_rows, own
 from pacbayes.classifiers.seeds import generator
 from pacbayes.classifiers.sparse_rows import csr_rows
 from pacbayes.classifiers.units import run_units
 from pacbayes.estimators.base import FOLDS, CertifiedClassifier
-from pacbayes.estimators.draws import check_values, draw_key
+from pacbayes.estimators.draws import draw_key
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
 
@@ -48,7 +50,7 @@ class StochasticClassifier(CertifiedClassifier):
         As for `grid_set`.  Part of the prior: fix it beforehand.
     n_iter : int, optional
         Settings to draw from `param_grid`; None for all of them.
-    split, validation_size, prior, distance, delta, constant, voting
+    split, validation_size, duplicates, prior, distance, delta, constant, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted; see `grid_set`.
@@ -97,6 +99,7 @@ class StochasticClassifier(CertifiedClassifier):
         n_iter: int | None = None,
         split: str = "shared",
         validation_size: float | int = 0.5,
+        duplicates: str = "keep",
         prior: Any = "uniform",
         distance: str | list[str] = "kl",
         delta: float = 0.05,
@@ -114,6 +117,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.n_iter = n_iter
         self.split = split
         self.validation_size = validation_size
+        self.duplicates = duplicates
         self.prior = prior
         self.distance = distance
         self.delta = delta
@@ -127,7 +131,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.verbose = verbose
 
     @progress("fitting", None)
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train the classifiers, find the posterior and its certificates.
 
         Parameters
@@ -136,12 +140,17 @@ class StochasticClassifier(CertifiedClassifier):
             Handed to the estimator as it is, rows picked.
         y : array_like of shape (N,)
             Labels of two or more classes.
+        groups : array_like of shape (N,), optional
+            The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
+            fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
+            errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
 
         Returns
         -------
         self
         """
         self._check_choices()
+        check_duplicates(self.duplicates, groups)
         self._forget()
         X, y = _as_rows(X), narrow_labels(y)
         validate_data(self, X, y, skip_check_array=True)
@@ -161,6 +170,8 @@ class StochasticClassifier(CertifiedClassifier):
                 split=self.split,
                 validation_size=self.validation_size,
                 stratify=False,
+                groups=groups,
+                duplicates=self.duplicates,
                 error_score=self.error_score,
                 n_jobs=self.n_jobs,
                 random_state=seed,
@@ -169,9 +180,9 @@ class StochasticClassifier(CertifiedClassifier):
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if self.split == "shared" else (None, None)
         if train is not None:
-            self._cross_validated = self._choose(
-                classifiers, _safe_indexing(rows, train), labels[train], codes[train], seed
-            )
+            units = classifiers.splits.units_of(train)
+            training = _safe_indexing(rows, train)
+            self._cross_validated = self._choose(classifiers, training, labels[train], codes[train], units, seed)
         return self._settle(
             classifiers,
             classifiers.params,
@@ -181,12 +192,14 @@ class StochasticClassifier(CertifiedClassifier):
             codes,
         )
 
-    def _choose(self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, seed: int) -> Choice | None:
+    def _choose(
+        self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, units: Rows | None, seed: int
+    ) -> Choice | None:
         """Return what cross-validation within the training rows counted, for the hold-out baseline."""
         if self.cv is None:
             return None
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
-        return choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS))
+        return choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units)
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)

@@ -8,6 +8,7 @@ import numpy as np
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.hold_out import Choice
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.independent import IndependentMembers
 from pacbayes.classifiers.kernels import Kernel, Scaling
 from pacbayes.classifiers.machines import Machines, OneMachine, Pair
@@ -24,6 +25,7 @@ _TYPES: tuple[type, ...] = (
     Choice,
     ClassifierSet,
     EstimatorMembers,
+    GroupErrors,
     IndependentMembers,
     Kernel,
     Machines,

@@ -19,14 +19,14 @@ from pacbayes.estimators.archive import DatelessZip, check_said, read_archive, w
 from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.estimators.checking import check_model, check_weights
 from pacbayes.estimators.classifier import StochasticClassifier
-from pacbayes.estimators.early_format import check_agree, from_format_1
+from pacbayes.estimators.early_formats import LAST, check_agree, from_early
 from pacbayes.estimators.encoding import check_names, decode, encode
 from pacbayes.estimators.reviewed import PREDICTOR, TREE, check_trees, needs_trust, unreviewed
 from pacbayes.estimators.schema import Schema
 from pacbayes.estimators.svc import StochasticSVC
 
 # What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
-FORMAT = 2
+FORMAT = 3
 # Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
 # our own machines, which may stand at the end of a pipeline, are arrays, and so are trees; the arrays are checked.
 HARMLESS = (
@@ -161,7 +161,7 @@ def load(
             raise ValueError(f"{path} was changed after it was saved: its SHA-256 is {digest}, not {expected}")
     if "sha256" not in manifest:
         raise ValueError(f"{path} is not a model saved by pacbayes: its manifest has no sha256")
-    if found > 1 and manifest.get("bytes") is None:
+    if found > LAST and manifest.get("bytes") is None:
         raise ValueError(f"{path} is not a model saved by pacbayes: its manifest does not say how long it is")
     state = _loaded(path, contents, manifest, list(trusted), max_bytes)
     try:
@@ -194,8 +194,8 @@ def _model(state: Any, found: int) -> CertifiedClassifier:
     model = kind(**decode(state["params"]))
     fitted = decode(state["fitted"])
     stored = None
-    if found == 1:
-        fitted, posterior, stored = from_format_1(fitted)
+    if found <= LAST:
+        fitted, posterior, stored = from_early(fitted)
     else:
         posterior = decode(state["posterior"])
     model.__dict__.update(check_names(kind, fitted))
@@ -281,9 +281,9 @@ def _digest(manifest: dict[str, Any], contents: bytes) -> str:
 
 
 def _read(path: Any, max_bytes: int | None) -> tuple[dict[str, Any], bytes]:
-    try:
-        return read_archive(path, max_bytes)
-    except OSError:
-        raise
-    except Exception as error:  # zipfile, zlib and json have many ways to say it
-        raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
+    # A file that cannot be opened is no damaged one; one that is open, and leads nowhere, is.
+    with open(path, "rb") as file:
+        try:
+            return read_archive(file, max_bytes)
+        except Exception as error:  # zipfile, zlib and json have many ways to say it
+            raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.validation import narrow_labels
 from pacbayes.certificates.hold_out import Choice, choose, svm_errors_in_fold
+from pacbayes.classifiers.belonging import check_duplicates
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.one_thread import one_thread
 from pacbayes.classifiers.preparing import check_prepare
@@ -54,7 +55,11 @@ class StochasticSVC(CertifiedClassifier):
         without looking at the labels: in a stratified split the training rows would tell the class counts of the
         validation rows, and the two would not be independent.
     validation_size : float or int
-        Fraction or number of validation rows.
+        Fraction or number of validation rows (with groups, of groups).
+    duplicates : {"keep", "together"}
+        Rows equal in features and class.  "keep": each is a draw of its own, which is right where rows meet by chance.
+        "together": they are one example that was copied after sampling, stay on one side of the division, and are
+        validated once; the certificate is then about new originals.
     prior : "uniform", array_like of shape (H,), or callable
         ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
         ``callable(params, X_train, y_train)`` also the training rows.  Both return weights that sum to one.
@@ -98,7 +103,7 @@ class StochasticSVC(CertifiedClassifier):
         Of the cross-validation behind the hold-out baseline, where there was one.
     constant_label_
         The class most frequent among the training rows, which every certificate is compared with.
-    vote_errors_ : int or None
+    vote_errors_ : int, GroupErrors or None
         Errors of the majority vote on the validation rows, to be shown beside its certificate, which is not computed
         from them; None with independent splits, where no row validates all machines.
     classes_, n_features_in_, feature_names_in_
@@ -126,6 +131,7 @@ class StochasticSVC(CertifiedClassifier):
         prepare: Any = None,
         split: str = "shared",
         validation_size: float | int = 0.5,
+        duplicates: str = "keep",
         prior: Any = "uniform",
         distance: str | list[str] = "kl",
         delta: float = 0.05,
@@ -144,6 +150,7 @@ class StochasticSVC(CertifiedClassifier):
         self.prepare = prepare
         self.split = split
         self.validation_size = validation_size
+        self.duplicates = duplicates
         self.prior = prior
         self.distance = distance
         self.delta = delta
@@ -156,7 +163,7 @@ class StochasticSVC(CertifiedClassifier):
         self.verbose = verbose
 
     @progress("fitting", None)
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train the machines, find the posterior and its certificates.
 
         Parameters
@@ -164,12 +171,17 @@ class StochasticSVC(CertifiedClassifier):
         X : array_like of shape (N, d)
         y : array_like of shape (N,)
             Labels of two or more classes.
+        groups : array_like of shape (N,), optional
+            The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
+            fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
+            errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
 
         Returns
         -------
         self
         """
         self._check_choices()
+        check_duplicates(self.duplicates, groups)
         self._forget()
         rows, labels = self._checked(X, narrow_labels(y))
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -186,6 +198,8 @@ class StochasticSVC(CertifiedClassifier):
                 split=self.split,
                 validation_size=self.validation_size,
                 stratify=False,
+                groups=groups,
+                duplicates=self.duplicates,
                 n_jobs=self.n_jobs,
                 random_state=seed,
                 checkpoint=self.checkpoint,
@@ -210,10 +224,13 @@ class StochasticSVC(CertifiedClassifier):
         members = classifiers.members
         if not isinstance(members, SharedMembers) or self.cv is None:
             return None
-        train = members.problem.splits(0)[0]
+        splits = members.problem.splits
+        train = splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            return choose(errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS))
+            return choose(
+                errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS), splits.units_of(train)
+            )
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import pacbayes
-from pacbayes.certificates.certificate import Certificate
+from pacbayes.certificates.certificate import PLURAL, Certificate
 from pacbayes.classifiers.fingerprint import fingerprint
 from pacbayes.report.subject import Subject
 from pacbayes.report.tables import TextTable
@@ -21,10 +21,13 @@ _LONGEST_NAME, _MOST_NAMES = 400, 200
 # The table of classifiers ends where so much of the weight is shown, or after so many.
 _ENOUGH, _MOST = 0.99, 20
 
+_COPIES = "validation rows that equal a training row in features and class"
+
 
 def certificate_table(subject: Subject) -> TextTable:
     """Return the certificates of all ways of predicting, one in a column."""
     certificates = subject.model.certificates_
+    counted = PLURAL[subject.classifiers.unit]
     head = ("", *(f"{name} (this model)" if name == subject.voting else name for name in certificates))
     fields: dict[str, Callable[[Certificate], str]] = {
         "bound": lambda one: repr(one.bound),
@@ -32,7 +35,7 @@ def certificate_table(subject: Subject) -> TextTable:
         "validation risk L": lambda one: written_up(one.empirical_risk),
         "divergence K": lambda one: written_up(one.kl),
         "δ": lambda one: repr(one.delta),
-        "validation rows m": lambda one: str(one.m),
+        f"validation {counted} m": lambda one: str(one.m),
         "distance": lambda one: one.distance,
         "where it comes from": lambda one: one.theorem,
     }
@@ -47,10 +50,12 @@ def heavy_table(subject: Subject) -> TextTable:
     so_far = np.cumsum(weights[order])
     number = min(int(np.searchsorted(so_far, _ENOUGH) + 1), _MOST, order.size)
     heavy = order[:number].tolist()
-    assert classifiers.errors is not None
     common = _common(classifiers.params)
     columns = {"classifier": [str(i) for i in heavy], **_settings([classifiers.params[i] for i in heavy], common)}
-    columns["validation errors"] = [f"{classifiers.errors[i]} of {classifiers.m}" for i in heavy]
+    if classifiers.errors is not None:
+        columns["validation errors"] = [f"{classifiers.errors[i]} of {classifiers.m}" for i in heavy]
+    else:
+        columns[f"mean over {classifiers.m} validation groups"] = [written_up(classifiers.risks[i]) for i in heavy]
     if tested is not None:
         columns["test errors"] = [f"{tested.errors[i]} of {tested.rows}" for i in heavy]
     if subject.prior is not None:
@@ -126,11 +131,13 @@ def data_table(subject: Subject) -> TextTable:
     model, classifiers = subject.model, subject.classifiers
     splits = classifiers.splits
     assert splits is not None
+    counted = PLURAL[splits.unit]
     for_each = "" if subject.is_shared else " for each classifier, drawn for it alone"
     rows = [
-        ("rows", str(splits.n_train + splits.m + splits.test.size)),
-        ("training rows", f"{splits.n_train}{for_each}"),
-        ("validation rows m", f"{splits.m}{for_each}"),
+        ("rows", str(splits.n_rows)),
+        (f"training {counted}", f"{splits.n_train}{for_each}"),
+        (f"validation {counted} m", f"{splits.m}{for_each}"),
+        (_COPIES, "not known" if classifiers.copies is None else str(classifiers.copies)),
         ("classes", _classes(subject)),
     ]
     if hasattr(model, "n_features_in_"):
@@ -154,7 +161,7 @@ def data_table(subject: Subject) -> TextTable:
 
 def result_fingerprint(subject: Subject) -> str:
     """Return the fingerprint of what a second run has to find again."""
-    return fingerprint([subject.classifiers.errors, subject.posterior.weights])
+    return fingerprint([subject.classifiers.counted, subject.posterior.weights])
 
 
 def _classes(subject: Subject) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.certificates.certificate import PLURAL
 from pacbayes.certificates.choice import share_of
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.comparison import Bar, bars_of
@@ -83,7 +84,8 @@ def risks_figure(subject: Subject) -> Figure:
         if shown.size == weights.size
         else (f" Of {weights.size} classifiers {shown.size} are drawn: the heaviest, and others evenly spread.")
     )
-    legend = [("weight", "posterior weight"), ("risk", f"errors on {subject.classifiers.m} validation rows")]
+    counted = PLURAL[subject.classifiers.unit]
+    legend = [("weight", "posterior weight"), ("risk", f"errors on {subject.classifiers.m} validation {counted}")]
     if tested is not None:
         rows = subject.tested.rows if subject.tested is not None else subject.classifiers.m_test
         legend.append(("test", f"errors on {rows} test rows"))
@@ -135,6 +137,9 @@ def bounds_figure(subject: Subject) -> Figure:
     bars = bars_of(subject)
     row, top = 38, 10
 
+    grouped = subject.certificate.unit == "group"
+    axis = "mean share of errors in new groups" if grouped else "share of errors on new examples"
+
     def draw(canvas: Canvas, width: int) -> None:
         largest = max(min(bar.bound, 1.0) for bar in bars if bar.bound is not None)
         share = Scale(0.0, max(largest, 1e-3), _BAR_LEFT, width - 74.0)
@@ -152,7 +157,7 @@ def bounds_figure(subject: Subject) -> Figure:
             if bar.empirical_risk is not None:
                 canvas.rectangle(_BAR_LEFT, y + 17, share(bar.empirical_risk) - _BAR_LEFT, 14, "bar-risk")
             canvas.text(end + 6, y + 29, _bar_value(bar), "label strong" if bar.own else "label")
-        canvas.x_axis(share, foot + 4, _percents(share, 6 if width == _WIDE else 4), "share of errors on new examples")
+        canvas.x_axis(share, foot + 4, _percents(share, 6 if width == _WIDE else 4), axis)
 
     said = "; ".join(f"{bar.label}: {_bar_value(bar)}" for bar in bars)
     title = "The five bounds, and what other methods guarantee"

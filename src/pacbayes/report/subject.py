@@ -115,8 +115,7 @@ class Subject:
     @property
     def vote_risk(self) -> float | None:
         """The majority vote's own share of validation errors, which its bound is not computed from."""
-        errors = self.model.vote_errors_
-        return None if errors is None else float(risks_of_errors(np.array([errors]), self.classifiers.m)[0])
+        return self.model._vote_risk
 
     @property
     def prior(self) -> FloatArray | None:
@@ -159,7 +158,7 @@ def _check_data(model: CertifiedClassifier, data: Any) -> tuple[Any, NDArray[Any
     X, labels = _pair("data", data)
     splits = model.classifiers_.splits
     assert splits is not None
-    expected = splits.n_train + splits.m + splits.test.size
+    expected = splits.n_rows
     if labels.size != expected:
         raise ValueError(f"data must be the {expected} rows the model was fitted with, got {labels.size}")
     if not np.array_equal(np.unique(labels), model.classes_):

@@ -10,6 +10,7 @@ from pacbayes.bounds.distances.registry import DISTANCES
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import CONSTANT, confidence, percent_up, share_written
 from pacbayes.certificates.constant import label_written
+from pacbayes.classifiers.splits import GROUP
 from pacbayes.estimators.base import CertifiedClassifier
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.report.subject import Subject
@@ -138,6 +139,8 @@ def certificate_table(clf: CertifiedClassifier, observed: Observed | None = None
         caption += f" No better than the last line: {', '.join(unbeaten)}."
     if observed is not None:
         caption += " Test errors had no part in the bounds."
+        if clf.classifiers_.unit == GROUP:
+            caption += " They are shares of rows, the bounds are on the mean over groups."
     return TextTable("Certificates", tuple(columns), tuple(rows), caption)
 
 

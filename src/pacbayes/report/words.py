@@ -2,9 +2,32 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.certificate import Certificate, confidence, failure, percent_down, percent_up
+from pacbayes.certificates.certificate import OF_NEW, Certificate, confidence, failure, percent_down, percent_up
 from pacbayes.report.comparison import compared
 from pacbayes.report.subject import Subject
+
+# What the share of errors is, by what was counted.
+_LONG_RUN = {
+    "example": "The share in the long run. Among a few new examples it may be more or less by chance.",
+    "distinct example": "The share in the long run among examples before any copying: equal rows were taken as copies "
+    "of one and counted once. Among a few new examples it may be more or less by chance.",
+    "group": "For every new group take the share of its rows that are answered wrong: the mean of these shares in the "
+    "long run. A group counts once, whatever its size, so that this is not the share of errors among all rows. In one "
+    "group it may be far more.",
+}
+# How what was counted may be no independent draws.
+_NOT_DRAWN = {
+    "example": (
+        "The rows are not independent, or new examples are of another kind.",
+        "Measurements one after another in time, several rows of one person, copies of rows, rows picked by hand, "
+        "a world that has changed since: the guarantee is about examples drawn as these rows were.",
+    ),
+    "group": (
+        "The groups are not independent, or new groups are of another kind.",
+        "One person in two groups, groups of one family or hospital, copies of rows under another name, groups "
+        "picked by hand, a world that has changed since: the guarantee is about groups drawn as these were.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -82,8 +105,8 @@ def _meaning(subject: Subject) -> list[tuple[str, str]]:
             ),
         ]
     share = (
-        f"At most {percent_up(certificate.bound)} of new examples",
-        "The share in the long run. Among a few new examples it may be more or less by chance.",
+        f"At most {percent_up(certificate.bound)} of {OF_NEW[certificate.unit]}",
+        _LONG_RUN[certificate.unit],
     )
     if certificate.lower is None:
         return [sure, share]
@@ -107,11 +130,7 @@ def _observed(subject: Subject) -> str:
 def _breaks(subject: Subject) -> list[tuple[str, str]]:
     own = "the rows that later counted errors" if subject.is_shared else "rows that counted its own errors"
     return [
-        (
-            "The rows are not independent, or new examples are of another kind.",
-            "Measurements one after another in time, several rows of one person, copies of rows, rows picked by hand, "
-            "a world that has changed since: the guarantee is about examples drawn as these rows were.",
-        ),
+        (*_NOT_DRAWN.get(subject.certificate.unit, _NOT_DRAWN["example"]),),
         (
             "A classifier learned from validation rows.",
             f"The guarantee counts on no classifier having seen {own}. Scaling, filling gaps, choosing columns or "

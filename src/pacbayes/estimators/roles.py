@@ -1,0 +1,47 @@
+"""Which rows did what, and what must hold outside: the assumptions of a certificate in words."""
+
+from pacbayes.certificates.certificate import PLURAL
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.splits import DISTINCT, EXAMPLE, GROUP
+
+# What must hold of what was drawn.
+_DRAWN = {
+    EXAMPLE: ("The rows are independent draws from the distribution that new examples come from.",),
+    DISTINCT: (
+        "Rows equal in features and class are one example that was copied after sampling. The distinct rows are "
+        "independent draws from the distribution that new originals come from, and how often one was copied was not "
+        "decided by looking at others.",
+    ),
+    GROUP: (
+        "The groups are independent draws from the distribution that new groups come from; rows of one group may "
+        "depend on each other in any way.",
+        "Bounded is the mean over new groups of the share of errors among a group's rows. Every group counts once, "
+        "whatever its size: it is not the share of errors among all rows.",
+    ),
+}
+
+
+def roles(classifiers: ClassifierSet) -> tuple[str, ...]:
+    """Say which rows did what, and what must hold outside."""
+    splits = classifiers.splits
+    assert splits is not None
+    m, all_units, what = splits.m, splits.n_train + splits.m, PLURAL[splits.unit]
+    others = f"the other {m} only counted"
+    if splits.unit == GROUP:
+        others = f"the rows of the other {m} only counted"
+    elif splits.unit == DISTINCT:
+        others = f"the other {m}, each taken once, only counted"
+    if splits.kind == "shared":
+        trained = "trained all classifiers, with everything fitted inside them (scaling, kernel width)"
+        rows = f"{splits.n_train} of {all_units} {what} {trained}; {others} their errors."
+    else:
+        rows = (
+            f"For each classifier {splits.n_train} {what} of {all_units}, drawn for it alone, trained it, "
+            f"with everything fitted inside it (scaling, kernel width); {others} its errors."
+        )
+    return (
+        f"{rows} The {what} were divided at random without looking at the labels.",
+        *_DRAWN[splits.unit],
+        "Nothing outside this estimator has seen the validation rows: not a scaler fitted before it in a Pipeline, "
+        "not a GridSearchCV around it. What is fitted belongs inside: StochasticClassifier(pipeline, grid).",
+    )

@@ -1,0 +1,174 @@
+"""Groups: all rows on one side of every division, one loss for each, means that are exact and rounded up."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import grid_set, svm_set
+from pacbayes.classifiers.checkpoint import Checkpoint
+from pacbayes.classifiers.group_errors import GroupErrors, check_groups
+
+LAMBDAS = np.geomspace(0.01, 10.0, 4)
+
+
+def sample(number=40, seed=0):
+    """Rows of groups of one to seven, in no order; the names of groups are words."""
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.repeat(np.arange(number), rng.integers(1, 8, number)))
+    X = rng.normal(size=(groups.size, 3)) + 0.3 * groups[:, None] % 2
+    y = (X[:, 0] + 0.7 * rng.normal(size=groups.size) > 0).astype(int)
+    return X, y, np.array([f"patient {number}" for number in groups])
+
+
+def exact_risk(wrong, groups):
+    """The mean over groups of their shares of errors, as a fraction."""
+    shares = [Fraction(int(wrong[groups == name].sum()), int((groups == name).sum())) for name in np.unique(groups)]
+    return sum(shares, Fraction(0)) / len(shares)
+
+
+def is_rounded_up(value, exact):
+    """Whether a double is the smallest that is at least the exact number."""
+    return Fraction(value) >= exact and (value == 0.0 or Fraction(math.nextafter(value, -1.0)) < exact)
+
+
+def machines(split, **choices):
+    X, y, groups = sample()
+    return svm_set(X, y, LAMBDAS, split=split, groups=groups, random_state=3, **choices)
+
+
+def trees(split, **choices):
+    X, y, groups = sample()
+    grid = {"max_depth": [1, 2, 4, None]}
+    return grid_set(DecisionTreeClassifier(), grid, X, y, split=split, groups=groups, random_state=3, **choices)
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("make", [machines, trees])
+def test_whole_groups_are_divided_and_their_mean_error_is_the_risk(make, split):
+    found = make(split, validation_size=0.3, test=6)
+    X, y, groups = sample()
+    assert (found.unit, found.errors, found.test_errors) == ("group", None, None)
+    assert (found.m, found.splits.n_train, found.m_test) == (10, 24, 6)
+    assert found.splits.n_rows == y.size
+    test = found.splits.test
+    for i in range(4):
+        train, validation = found.splits(i)
+        sides = [set(groups[rows]) for rows in (train, validation, test)]
+        assert [len(side) for side in sides] == [24, 10, 6]
+        assert len(set().union(*sides)) == 40
+        assert sorted(np.concatenate([train, validation, test])) == list(range(y.size))
+        for risk, rows in ((found.risks[i], validation), (found.test_risks[i], test)):
+            assert is_rounded_up(risk, exact_risk(found[i].predict(X[rows]) != y[rows], groups[rows]))
+    divisions = {found.splits(i)[1].tobytes() for i in range(4)}
+    assert len(divisions) == (1 if split == "shared" else 4)
+
+
+def test_the_division_does_not_look_at_labels():
+    X, y, groups = sample()
+    other = np.random.default_rng(1).permutation(y)
+    one, two = (svm_set(X, labels, LAMBDAS, groups=groups, random_state=0) for labels in (y, other))
+    assert np.array_equal(one.splits(0)[1], two.splits(0)[1])
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_groups_of_one_row_are_rows(split):
+    X, y, _ = sample()
+    by_row = svm_set(X, y, LAMBDAS, split=split, random_state=0)
+    by_group = svm_set(X, y, LAMBDAS, split=split, groups=np.arange(y.size), random_state=0)
+    assert np.array_equal(by_row.risks, by_group.risks)
+    assert all(
+        np.array_equal(*pair) for i in range(4) for pair in zip(by_row.splits(i), by_group.splits(i), strict=True)
+    )
+
+
+@pytest.mark.parametrize("make", [machines, trees])
+def test_a_run_that_was_broken_off_goes_on_with_its_groups(make, tmp_path, monkeypatch):
+    whole = make("independent")
+    again = make("independent", checkpoint=tmp_path)
+
+    def no_work(*_, **__):
+        pytest.fail("everything was stored already")
+
+    monkeypatch.setattr(Checkpoint, "put", no_work, raising=False)
+    stored = make("independent", checkpoint=tmp_path)
+    for found in (again, stored):
+        assert np.array_equal(found.group_errors.counts, whole.group_errors.counts)
+    X, y, groups = sample()
+    with pytest.raises(ValueError, match="groups"):
+        svm_set(X, y, LAMBDAS, split="independent", groups=groups[::-1], random_state=3, checkpoint=tmp_path) if (
+            make is machines
+        ) else grid_set(
+            DecisionTreeClassifier(),
+            {"max_depth": [1, 2, 4, None]},
+            X,
+            y,
+            split="independent",
+            groups=groups[::-1],
+            random_state=3,
+            checkpoint=tmp_path,
+        )
+
+
+def test_risks_are_the_exact_means_rounded_up():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        sizes = np.unique(rng.integers(1, 60, rng.integers(1, 8)))
+        groups = rng.integers(1, 30, sizes.size)
+        counts = rng.integers(0, sizes * groups + 1, (2, sizes.size))
+        m = int(groups.sum())
+        for risk, row in zip(GroupErrors(sizes, counts).risks(m), counts, strict=True):
+            exact = sum(Fraction(int(k), int(s)) for k, s in zip(row, sizes, strict=True)) / m
+            assert is_rounded_up(risk, exact)
+
+
+def test_impossible_counts_are_refused():
+    for sizes, counts in (([0], [[0]]), ([2], [[-1]]), ([1, 2], [[1]])):
+        with pytest.raises(ValueError, match="sizes of groups must be positive"):
+            GroupErrors(np.array(sizes), np.array(counts)).risks(3)
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        (["b", "a", "b"], [0, 1, 0]),
+        ([1, "1", 1.0], [0, 1, 0]),
+        (pd.Series(["x", "y", "x"], dtype="category"), [0, 1, 0]),
+        (pd.to_datetime(pd.Series(["2024-01-01", "2024-01-02", "2024-01-01"])), [0, 1, 0]),
+        (np.array([3.5, 3.5, -0.0]), [0, 0, 1]),
+    ],
+)
+def test_any_names_are_groups(groups, expected):
+    assert check_groups(groups, 3).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("groups", "kind", "message"),
+    [
+        (["a", "b"], ValueError, r"groups must hold one entry per row of X, shape \(3,\), got shape \(2,\)"),
+        (np.zeros((3, 1)), ValueError, r"shape \(3,\), got shape \(3, 1\)"),
+        ("abc", TypeError, "groups must hold one entry per row of X, got 'abc'"),
+        (7, TypeError, "groups must hold one entry per row of X, got 7"),
+        (["a", None, "b"], ValueError, "groups must name the group of every row, got None for row 1"),
+        (pd.Series([1, 2, pd.NA], dtype="Int64"), ValueError, "got <NA> for row 2"),
+        ([{}, {}, {}], TypeError, "groups must be names or numbers"),
+    ],
+)
+def test_rows_without_a_group_are_refused(groups, kind, message):
+    with pytest.raises(kind, match=message):
+        check_groups(groups, 3)
+
+
+def test_what_groups_do_not_go_with_is_refused():
+    X, y, groups = sample()
+    with pytest.raises(ValueError, match="stratify must be False with groups"):
+        svm_set(X, y, LAMBDAS, groups=groups, stratify=True)
+    with pytest.raises(ValueError, match="test must be None, a share or a number of groups"):
+        grid_set(DecisionTreeClassifier(), {}, X, y, groups=groups, test=(X, y))
+    with pytest.raises(ValueError, match="validation_size must be between 1 and 39 groups, got 40"):
+        svm_set(X, y, LAMBDAS, groups=groups, validation_size=40)
+    with pytest.raises(ValueError, match=r"two validation groups, got 0\.5 of 3 groups: 2 and 1"):
+        svm_set(X, y, LAMBDAS, groups=np.arange(y.size) % 3)

@@ -1,0 +1,190 @@
+"""Groups and copies in the estimators: certificates, folds, files, pages, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+from tests.classifiers.test_group_errors import exact_risk, is_rounded_up, sample
+
+import pacbayes.certificates.hold_out as hold_out_module
+from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes.certificates.certificate import percent_up
+from pacbayes.certificates.hold_out import folds_of
+from pacbayes.certificates.limits import chernoff_upper
+from pacbayes.report import report_html
+
+LAMBDAS = np.geomspace(0.01, 10.0, 5).tolist()
+SENTENCE = "errs on at most {} of the rows of a new group, on average over groups."
+
+
+def svc(**choices):
+    return StochasticSVC(LAMBDAS, random_state=0, **choices)
+
+
+def grid(**choices):
+    return StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}, random_state=0, **choices)
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("make", [svc, grid])
+def test_the_certificate_is_about_groups_and_says_so(make, split, tmp_path):
+    X, y, groups = sample(60)
+    clf = make(split=split).fit(X, y, groups=groups)
+    certificate = clf.certificate_
+    assert (certificate.unit, certificate.m, certificate.copies) == ("group", 30, 0)
+    assert SENTENCE.format(percent_up(certificate.bound)) in str(certificate)
+    assert any("not the share of errors among all rows" in line for line in certificate.assumptions)
+    assert any("30" in line and "groups" in line for line in certificate.assumptions)
+    best = clf.best_index_
+    train, validation = clf.classifiers_.splits(best)
+    assert not set(groups[train]) & set(groups[validation])
+    exact = exact_risk(clf.classifiers_[best].predict(X[validation]) != y[validation], groups[validation])
+    assert is_rounded_up(clf.certificates_["best"].empirical_risk, exact)
+    save(clf, tmp_path / "model")
+    again = load(tmp_path / "model", trusted=["sklearn."])
+    assert again.certificates_ == clf.certificates_
+    assert np.array_equal(again.predict(X), clf.predict(X))
+    assert clone(clf).fit(X, y, groups).certificates_ == clf.certificates_
+
+
+def test_certificates_stored_with_more_groups_are_refused(tmp_path):
+    X, y, groups = sample(60)
+    clf = svc().fit(X, y, groups=groups)
+    clf.classifiers_.group_errors.counts[:] += 1
+    save(clf, tmp_path / "model")
+    with pytest.raises(ValueError, match="posterior must belong to these errors"):
+        load(tmp_path / "model")
+    clf = svc().fit(X, y, groups=groups)
+    clf.classifiers_.errors, clf.classifiers_.group_errors = clf.classifiers_.group_errors.counts[:, 0], None
+    save(clf, tmp_path / "model")
+    with pytest.raises(ValueError, match="counted as the rows were divided: by group"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("make", [svc, grid])
+def test_the_hold_out_baseline_keeps_groups_in_one_fold(make, monkeypatch):
+    X, y, groups = sample(60)
+    seen = []
+
+    def folds(codes, number, rng, units=None):
+        found = folds_of(codes, number, rng, units)
+        seen.append((found, units))
+        return found
+
+    monkeypatch.setattr(hold_out_module, "folds_of", folds)
+    clf = make(cv=4).fit(X, y, groups=groups)
+    (found, units), train = seen[0], clf.classifiers_.splits(0)[0]
+    assert pd.factorize(groups[train])[0].tolist() == pd.factorize(units)[0].tolist()
+    assert sorted(np.unique(found)) == [0, 1, 2, 3]
+    sizes = [len(np.unique(units[found == fold])) for fold in range(4)]
+    assert sum(sizes) == len(np.unique(units)) == 30  # no group in two folds
+    assert max(sizes) - min(sizes) <= 1
+    baseline = clf.certificate_.baselines["hold-out"]
+    assert baseline.bound == chernoff_upper(baseline.empirical_risk, 30, 0.05)
+    assert "of a validation group, on average" in str(baseline)
+
+
+def test_a_prior_of_the_training_rows_gets_whole_groups():
+    X, y, groups = sample(60)
+    shown = []
+
+    def prior(params, X_train, y_train):
+        shown.append(X_train)
+        return np.full(len(params), 1 / len(params))
+
+    clf = svc(prior=prior).fit(X, y, groups=groups)
+    assert np.array_equal(shown[0], X[clf.classifiers_.splits(0)[0]])
+
+
+@pytest.mark.parametrize("make", [svc, grid])
+def test_without_groups_nothing_changes(make):
+    """Every row a group of its own: the same division and risks; only the limits of single classifiers are wider."""
+    X, y, _ = sample(60)
+    one, two = make().fit(X, y), make().fit(X, y, groups=np.arange(y.size))
+    assert one.certificate_.bound == two.certificate_.bound
+    assert one.certificates_["best"].bound < two.certificates_["best"].bound
+    assert one.certificate_.unit == "example"
+    assert "of new examples." in str(one.certificate_)
+
+
+def test_the_votes_errors_are_those_of_groups(tmp_path):
+    X, y, groups = sample(60)
+    clf = svc(voting="majority").fit(X, y, groups=groups)
+    validation = clf.classifiers_.splits(0)[1]
+    exact = exact_risk(clf.predict(X[validation]) != y[validation], groups[validation])
+    assert is_rounded_up(float(clf.vote_errors_.risks(30)[0]), exact)
+    constant = exact_risk(y[validation] != clf.constant_label_, groups[validation])
+    assert is_rounded_up(clf.certificate_.baselines["most frequent class"].empirical_risk, constant)
+
+
+@pytest.mark.parametrize("make", [svc, grid])
+def test_pages_speak_of_groups(make):
+    X, y, groups = sample(60)
+    clf = make().fit(X, y, groups=groups)
+    assert "validation groups m" in clf.certificate_._repr_html_()
+    assert "m=30" in repr(clf.classifiers_)
+    page = report_html(clf, test=(X[:20], y[:20]), data=(X, y))
+    for words in (
+        "rows of a new group, on average over groups",
+        "validation groups m",
+        "A group counts once, whatever its size",
+        "mean share of errors in new groups",
+        "The groups are not independent, or new groups are of another kind.",
+        "errors on 30 validation groups",
+        "validation rows that equal a training row in features and class",
+    ):
+        assert words in page
+
+
+@pytest.mark.parametrize("make", [svc, grid])
+def test_copies_are_counted_and_kept_together_where_asked(make, tmp_path):
+    X, y, _ = sample(60)
+    many, labels = np.tile(X, (5, 1)), np.tile(y, 5)
+    with pytest.warns(UserWarning, match="look like copies made after sampling"):
+        kept = make().fit(many, labels)
+    assert kept.certificate_.copies > 0.9 * kept.certificate_.m
+    once = make(duplicates="together").fit(many, labels)
+    assert (once.certificate_.copies, once.certificate_.m) == (0, y.size // 2)
+    assert once.certificate_.unit == "distinct example"
+    assert "of new examples, each counted once however often it is copied." in str(once.certificate_)
+    assert "independent draws from the distribution that new originals come from" in once.certificate_.explain()
+    assert once.certificate_.bound > kept.certificate_.bound
+    assert once.get_params()["duplicates"] == "together"
+    save(once, tmp_path / "model")
+    assert load(tmp_path / "model", trusted=["sklearn."]).certificates_ == once.certificates_
+    page = report_html(once, data=(many, labels))
+    assert "validation distinct rows m" in page
+    assert "equal rows were taken as copies" in page
+
+
+def test_copies_of_mixed_rows_are_seen_behind_prepare():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=80), "b": rng.choice(["x", "y"], 80)})
+    y = (X["a"] > 0).astype(int).to_numpy()
+    prepare = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
+    twice = pd.concat([X, X], ignore_index=True)
+    with pytest.warns(UserWarning, match="80 different rows occur 2 times"):
+        svc(prepare=prepare).fit(twice, np.tile(y, 2))
+    clf = svc(prepare=prepare, duplicates="together").fit(twice, np.tile(y, 2))
+    assert clf.certificate_.m == 40
+
+
+def test_what_is_not_proved_is_refused_before_any_work():
+    X, y, groups = sample(60)
+    for make in (svc, grid):
+        with pytest.raises(ValueError, match="duplicates must be 'keep' with groups"):
+            make(duplicates="together").fit(X, y, groups=groups)
+        with pytest.raises(ValueError, match="unknown duplicates 'drop'"):
+            make(duplicates="drop").fit(X, y)
+        with pytest.raises(ValueError, match="groups must hold one entry per row of X"):
+            make().fit(X, y, groups=groups[:-1])
+
+
+def test_scikit_learns_cross_validation_divides_by_group_outside():
+    X, y, groups = sample(60)
+    scores = cross_val_score(svc(cv=None), X, y, groups=groups, cv=GroupKFold(3))
+    assert scores.shape == (3,)

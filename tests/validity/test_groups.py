@@ -1,0 +1,109 @@
+"""The certificates for groups, by simulation on a distribution where every true risk is known exactly.
+
+A group is one of 400 points of a square, all equally likely, and all its rows lie there.  Its label is that of the
+quadrant, or in 15 % of groups another; of its rows a tenth has another label again.  Groups of the wrong label have
+nine rows, the others one to five, so that the mean over groups is not the share among rows.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.tree import DecisionTreeClassifier
+from tests.validity.test_estimators import CLEAN, POINTS
+
+from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.limits import chernoff_upper
+
+DELTA, OF_GROUP, OF_ROW, GROUPS = 0.1, 0.15, 0.1, 80
+VOTINGS = ("stochastic", "majority", "best")
+LAMBDAS = np.geomspace(1e-3, 30.0, 12)
+# The mean over groups of the share of rows that do not have the quadrant's label.
+NOISE = OF_GROUP * (1 - OF_ROW) + (1 - OF_GROUP) * OF_ROW
+# The same among rows: groups of the wrong label have nine rows, the others three on average.
+WEIGHT = OF_GROUP * 9 / (OF_GROUP * 9 + (1 - OF_GROUP) * 3)
+NOISE_OF_ROWS = WEIGHT * (1 - OF_ROW) + (1 - WEIGHT) * OF_ROW
+
+
+def sample(rng, number=GROUPS):
+    """Rows, labels and groups of so many groups."""
+    points, wrong = rng.integers(0, 400, number), rng.random(number) < OF_GROUP
+    sizes = np.where(wrong, 9, rng.integers(1, 6, number))
+    groups = np.repeat(np.arange(number), sizes)
+    y = (CLEAN[points] ^ wrong)[groups] ^ (rng.random(groups.size) < OF_ROW)
+    order = rng.permutation(groups.size)
+    return POINTS[points][groups][order], y[order], groups[order]
+
+
+def true_risk(labels, noise):
+    """The exact risk of a classifier that gives the 400 points these labels; of several, by rows."""
+    return np.where(labels == CLEAN, noise, 1 - noise).mean(axis=-1)
+
+
+def svc(split, seed):
+    return StochasticSVC(LAMBDAS, gamma=8.0, scale=False, split=split, delta=DELTA, cv=None, random_state=seed)
+
+
+def grid(split, seed):
+    trees = {"max_depth": [1, 2, 3, 4, 6, 8, 12, None]}
+    return StochasticClassifier(DecisionTreeClassifier(), trees, split=split, delta=DELTA, cv=None, random_state=seed)
+
+
+def failures(make, split, fits, grouped=True, noise=NOISE):
+    """How often the true risk is above each certificate, and how often outside both sides of the stochastic one."""
+    counts = dict.fromkeys((*VOTINGS, "two-sided"), 0)
+    for seed in range(fits):
+        X, y, groups = sample(np.random.default_rng([seed, 11]))
+        clf = make(split, seed).fit(X, y, groups=groups if grouped else None)
+        risks = {
+            "stochastic": float(clf.posterior_.weights @ true_risk(clf.classifiers_.predict(POINTS), noise)),
+            "majority": float(true_risk(clf.set_params(voting="majority").predict(POINTS), noise)),
+            "best": float(true_risk(clf.set_params(voting="best").predict(POINTS), noise)),
+        }
+        for voting in VOTINGS:
+            counts[voting] += risks[voting] > clf.certificates_[voting].bound
+        stochastic = clf.certificates_["stochastic"]
+        counts["two-sided"] += not stochastic.lower <= risks["stochastic"] <= stochastic.bound
+    return counts
+
+
+def largest(fits):
+    """More failures than this have a probability below 1e-4 if each has at most the probability delta."""
+    return binom.ppf(1 - 1e-4, fits, DELTA)
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize(
+    ("make", "fits"),
+    [
+        pytest.param(svc, 40, id="svc"),
+        pytest.param(svc, 300, id="svc-long", marks=pytest.mark.slow),
+        pytest.param(grid, 300, id="grid-long", marks=pytest.mark.slow),
+    ],
+)
+def test_failures_are_compatible_with_delta(make, split, fits):
+    counts = failures(make, split, fits)
+    assert max(counts.values()) <= largest(fits), counts
+
+
+@pytest.mark.filterwarnings("ignore:.* validation rows equal a training row")
+@pytest.mark.parametrize("noise", [NOISE, NOISE_OF_ROWS], ids=["mean over groups", "share of rows"])
+def test_groups_that_are_ignored_are_caught(noise):
+    """Rows of one group on both sides: whatever the certificate is held against, it fails."""
+    counts = failures(svc, "shared", 40, grouped=False, noise=noise)
+    assert counts["stochastic"] > largest(40), counts
+    assert counts["best"] > largest(40), counts
+
+
+def test_rows_counted_as_draws_are_caught():
+    """A fixed rule: the exact binomial limit of its rows fails, Chernoff's of its groups holds."""
+    runs, m, rng = 4000, 30, np.random.default_rng(5)
+    as_rows = as_groups = 0
+    for _ in range(runs):
+        X, y, groups = sample(rng, m)
+        wrong = y != (X[:, 0] * X[:, 1] > 0)
+        shares = np.bincount(groups, wrong) / np.bincount(groups)
+        as_rows += binomial_upper(np.count_nonzero(wrong), wrong.size, DELTA) < NOISE_OF_ROWS
+        as_groups += chernoff_upper(min(shares.mean() * (1 + 1e-12), 1.0), m, DELTA) < NOISE
+    assert as_rows > binom.ppf(1 - 1e-4, runs, DELTA)
+    assert as_groups <= binom.ppf(1 - 1e-4, runs, DELTA)
