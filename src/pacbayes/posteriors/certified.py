@@ -45,6 +45,8 @@ _FARTHEST = 1e4
 # A risk smaller by this part of the bound changes the bound by less than a unit in the last place, with logarithmic
 # factors to spare: next to zero kl has the slope ln(r/L).
 _SAME = 1e-4 * EPS
+# Rounding errors of divergences lie below this.
+_LARGEST_ERROR = 1e-9
 
 
 class Node(NamedTuple):
@@ -88,24 +90,29 @@ class CertifiedSearch:
         self._nodes: list[Node] = []
         self._cells: list[Cell] = []
         self._n_cells = 0
+        # The least lower bound of cells that cannot be made smaller.
+        self._finished = math.inf
         # From here on nearly all mass has the least risk.
         self._far = min(_FAR / max(curve.next_above, SMALLEST_NORMAL), _FARTHEST * function.factor)
         self._best = self._node(0.0)
 
     def run(self, tol: float, max_evaluations: int) -> Minimum:
-        """Search until the gap is at most `tol`, or for about `max_evaluations` evaluations of the curve."""
-        start, end = self._best, self._node(math.inf)
-        if start.g == end.g:  # as for linear, whose optimum this is exactly
-            self._node(start.g)
-        self._add(start, end, False)
-        finished = math.inf  # the least lower bound of cells that cannot be made smaller
+        """Search until the gap is at most `tol`, or for about `max_evaluations` evaluations of the curve.
+
+        Called again with a smaller tolerance, it goes on.
+        """
+        if not self._n_cells:
+            start, end = self._best, self._node(math.inf)
+            if start.g == end.g:  # as for linear, whose optimum this is exactly
+                self._node(start.g)
+            self._add(start, end, False)
         cells = self._cells
         while cells and cells[0].lower < self._best.bound - _SHARE * tol and self.evaluations < max_evaluations:
             cell = heapq.heappop(cells)
             # Above what rounding leaves of the best node nothing can be gained.
             close = cell.lower >= self._best.bound * (1.0 - 1e-11) and cell.lower >= self._node_lower(self._best)
-            finished = min(finished, cell.lower if close else self._refine(cell))
-        lower = min(cells[0].lower if cells else math.inf, finished, self._least_node())
+            self._finished = min(self._finished, cell.lower if close else self._refine(cell))
+        lower = min(cells[0].lower if cells else math.inf, self._finished, self._least_node())
         return Minimum(self._best.point, lower, self.evaluations, self._n_cells)
 
     def _least_node(self) -> float:
@@ -197,8 +204,9 @@ class CertifiedSearch:
         """
         if b.beta == math.inf:
             return a.risk - b.risk <= _SAME * self._best.bound
-        length = b.beta - a.beta if monotone else b.beta
-        return length * (a.risk - b.risk) <= max(self.curve.errors(a)[2], self.curve.errors(b)[2])
+        loss = (b.beta - a.beta if monotone else b.beta) * (a.risk - b.risk)
+        # Nearly always far more than any rounding error.
+        return loss < _LARGEST_ERROR and loss <= max(self.curve.errors(a)[2], self.curve.errors(b)[2])
 
     def _last_lower(self, a: Node, b: Node, cell: Cell) -> float:
         """Return the best lower bound known between two nodes of a cell that is not split again.
