@@ -341,8 +341,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         """
         check_is_fitted(self)
         if self._cross_validated is None:
+            why = self.certificates_["best"].baselines["hold-out"].note
             raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute 'cv_results_': {self._hold_out.note}; fit it with "
+                f"{type(self).__name__!r} object has no attribute 'cv_results_': {why}; fit it with "
                 "split='shared' and a number of folds as cv"
             )
         return cv_results(self.classifiers_.params, self._cross_validated)
