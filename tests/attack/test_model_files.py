@@ -20,6 +20,8 @@ from tests.attack.small_models import COLUMNS, ENSEMBLES, MACHINES, file_of, mod
 from tests.estimators.model_files import read, rewrite, state_of, write_state
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes.classifiers.kernels import Kernel
+from pacbayes.classifiers.path_scores import decisions_of_one, path_scores
 
 # -- parts that do not fit together ----------------------------------------------------------------------------------
 
@@ -203,6 +205,17 @@ def test_without_a_change_everything_comes_back(name, tmp_path):
     assert again.certificates_ == clf.certificates_
     assert np.array_equal(again.classifiers_.risks, clf.classifiers_.risks)
     assert np.array_equal(again.predict(X), clf.predict(X))
+
+
+def test_compiled_code_is_handed_no_wrong_shapes():
+    """Wherever they come from: the chunks of a checkpoint are not checked as a model is."""
+    with pytest.raises(ValueError, match="equally many columns, got 3 and 1"):
+        Kernel("rbf", 1.0).between(np.zeros((2, 3)), np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="a row for each of 4 coefficients, got 2"):
+        decisions_of_one(np.ones(4), 0.0, np.ones((2, 5)), 0, 5)
+    path = model("two").classifiers_.members.machines.pairs[0].path
+    with pytest.raises(ValueError, match="a row for each of 30 coefficients, got 1"):
+        path_scores(path, 1.0).positive(np.ones((1, 5)))
 
 
 def test_rows_of_a_pair_that_are_all_the_first_crash_nothing(child, tmp_path):

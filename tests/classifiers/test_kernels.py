@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from tests.classifiers.data import rbf
 
+from pacbayes.classifiers import kernels
 from pacbayes.classifiers.kernels import Kernel, fit_scaling, shared_matrix
+from pacbayes.classifiers.progress import GivenUp, Stage, working_for
 
 
 def test_exponential_is_within_one_unit_in_the_last_place():
@@ -54,17 +56,51 @@ def test_distances_survive_a_large_offset():
 
 def test_scaling_uses_the_sample_deviation_and_leaves_constant_columns():
     X = np.array([[1.0, 7.0], [2.0, 7.0], [6.0, 7.0]])
-    scaled = fit_scaling(X, True, "rbf")(X)
+    scaled = fit_scaling(X, True)(X)
     np.testing.assert_allclose(scaled[:, 0], (X[:, 0] - 3.0) / np.sqrt(7.0))
     np.testing.assert_array_equal(scaled[:, 1], 0.0)
     # kernlab scales nothing when one column is constant; the kernel sees differences only.
-    np.testing.assert_allclose(np.diff(fit_scaling(X, "kernlab", "rbf")(X), axis=0), np.diff(X, axis=0))
-    np.testing.assert_array_equal(fit_scaling(X, False, "linear")(X), X)
+    np.testing.assert_allclose(np.diff(fit_scaling(X, "kernlab")(X), axis=0), np.diff(X, axis=0))
+    np.testing.assert_array_equal(fit_scaling(X, False)(X), X)
 
 
 @pytest.mark.parametrize("scale", [True, "kernlab"])
 def test_scaling_without_constant_columns(scale):
     X = np.random.default_rng(0).normal(size=(20, 3)) * [1.0, 10.0, 100.0]
-    scaled = fit_scaling(X, scale, "linear")(X)
+    scaled = fit_scaling(X, scale)(X)
     np.testing.assert_allclose(scaled.std(axis=0, ddof=1), 1.0)
     np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", [Kernel("rbf", 0.3), Kernel("linear", None)])
+def test_the_same_bits_in_one_call_and_in_many(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(700, 3)), rng.normal(size=(300, 3))
+    places = rng.permutation(700)[:400]
+    results, steps = [], []
+    monkeypatch.setattr(Stage, "advance", lambda self, number: steps.append(number))
+    for terms in (2**60, 1):
+        monkeypatch.setattr(kernels, "_TERMS_PER_CALL", terms)
+        shared = kernels.shared_matrix(A, kernel.name)
+        parts = [kernel.gram(A), kernel.between(A, B), shared, kernel.of_shared(shared, places, places[::-1].copy())]
+        results.append([part.tobytes() for part in parts])
+        # Three tiles of columns; divided further, the six corners of a triangle.
+        assert steps == [1] * (2 * (3 if terms > 1 else 6))
+        steps.clear()
+    assert results[0] == results[1]
+
+
+def test_kernel_values_nobody_waits_for_are_not_computed():
+    """In another thread, whose stage is over: no call after the one that was under way."""
+    A = np.random.default_rng(0).normal(size=(600, 2))
+    kernel, stage = Kernel("rbf", 0.3), Stage("work", 1)
+    shared, everything = kernels.shared_matrix(A, "rbf"), np.arange(600)
+    stage.over = True
+    works = {
+        "within": lambda: kernel.gram(A),
+        "between": lambda: kernel.between(A, A),
+        "shared": lambda: kernel.of_shared(shared, everything, everything),
+    }
+    for work in works.values():
+        with working_for(stage), pytest.raises(GivenUp):
+            work()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC, svm_path
+from pacbayes import StochasticClassifier, StochasticSVC, svm_path, svm_set
 from pacbayes.classifiers import progress as module
 from pacbayes.classifiers.compiled import compile_notice
 from pacbayes.classifiers.progress import GivenUp, Stage, current_stage, progress, working_for
@@ -145,6 +145,17 @@ def test_a_path_moves_the_line_before_its_first_machine_is_trained(monkeypatch):
     assert steps == [0] * (len(steps) - 1) + [1]
 
 
+def test_predictions_of_independent_machines_have_the_line(monkeypatch):
+    X, y = two_bands(40)
+    classifiers = svm_set(X, y, [0.1, 1.0, 10.0], split="independent", random_state=0)
+    on_a_terminal(monkeypatch)
+    said, steps = labels(monkeypatch), []
+    monkeypatch.setattr(Stage, "advance", lambda self, number: steps.append(number))
+    predicted = classifiers.predict(X)
+    assert (said, steps) == (["predictions"], [1, 1, 1])
+    assert predicted.tolist() == [classifiers[i].predict(X).tolist() for i in range(3)]
+
+
 def test_every_stage_of_a_fit_has_the_line(monkeypatch):
     on_a_terminal(monkeypatch)
     X, y = two_bands(40)
@@ -153,12 +164,15 @@ def test_every_stage_of_a_fit_has_the_line(monkeypatch):
     assert list(dict.fromkeys(said)) == [
         "fitting",
         "support vector machines",
+        "support vector machines: kernel matrix",
         "counting errors",
         "cross-validation, fold 1 of 2",
         "cross-validation, fold 1 of 2: support vector machines",
+        "cross-validation, fold 1 of 2: kernel matrix",
         "cross-validation, fold 1 of 2: counting errors",
         "cross-validation, fold 2 of 2",
         "cross-validation, fold 2 of 2: support vector machines",
+        "cross-validation, fold 2 of 2: kernel matrix",
         "cross-validation, fold 2 of 2: counting errors",
         "predictions",
     ]

@@ -116,3 +116,13 @@ def test_wrong_input(X, arguments, message):
 def test_wrong_random_state():
     with pytest.raises(TypeError, match="random_state must be an integer"):
         sigest([[0.0], [1.0]], random_state="today")
+
+
+def test_infinite_distances_have_no_weight_and_do_not_hang():
+    # Quantiles of infinite distances were no numbers, and others drawn without end.
+    rows = np.array([[0.0], [2.0], [1e200], [-1e200], [3e200]])
+    pairs = np.array([[0, 0, 2, 3], [1, 1, 3, 4]])
+    assert sigma_of_pairs(rows, *pairs[:, :2]) == 0.25
+    assert sigma_of_pairs(rows, *pairs) == 0.125
+    with pytest.raises(ValueError, match="finite distances"):
+        sigest(rows[2:], random_state=0)

@@ -1,7 +1,8 @@
-"""Gaussian kernels in one pass over memory, compiled; importing this module imports numba.
+"""The exponential of Gaussian kernels, in one pass over memory, compiled; importing this module imports numba.
 
 NumPy's exponential in double precision is not vectorised on most processors and would take most of the time of training
-on a new sample.  This one is: about one unit in the last place from exact, and zero below exp(-708).
+on a new sample.  This one is: about one unit in the last place from exact, and zero below exp(-708).  It is compiled
+without fastmath, so that a number's exponential has the same bits in every place of every row.
 """
 
 import math
@@ -22,8 +23,8 @@ _ROUND = 1.5 * 2.0**52
 _UNDERFLOW = -708.0
 
 
-@compiled(fastmath={"nnan", "nsz", "contract"})
-def _exp_row(x, power, bits):
+@compiled()
+def exp_row(x, power, bits):
     """Replace x <= 0 by exp(x); `power` is a buffer and `bits` the same memory seen as integers."""
     for t in range(x.size):
         value = x[t] if x[t] > _UNDERFLOW else _UNDERFLOW
@@ -51,31 +52,19 @@ def _exp_row(x, power, bits):
         x[t] *= power[t]
 
 
-@compiled(fastmath={"nnan", "nsz", "contract"})
-def gaussian_of_products(products, squares, other_squares, gamma, power, bits):
-    """Turn inner products of rows into exp(-gamma |a - b|^2), in place, given the squared norms."""
-    for i in range(products.shape[0]):
-        row = products[i]
-        for t in range(row.size):
-            distance = squares[i] + other_squares[t] - 2.0 * row[t]
-            row[t] = -gamma * (distance if distance > 0.0 else 0.0)
-        _exp_row(row, power, bits)
-
-
-@compiled(fastmath={"nnan", "nsz", "contract"})
+@compiled()
 def gaussian_of_distances(distances, rows, columns, gamma, out, power, bits):
     """Set out[i, j] = exp(-gamma distances[rows[i], columns[j]])."""
     for i in range(rows.size):
         source, row = distances[rows[i]], out[i]
         for t in range(row.size):
             row[t] = -gamma * source[columns[t]]
-        _exp_row(row, power, bits)
+        exp_row(row, power, bits)
 
 
 def compile_all() -> None:
-    """Compile both functions, or load them from the cache."""
+    """Compile the function, or load it from the cache."""
     matrix, vector, integers = types.float64[:, ::1], types.float64[::1], types.int64[::1]
-    gaussian_of_products.compile((matrix, vector, vector, types.float64, vector, integers))
     gaussian_of_distances.compile((matrix, integers, integers, types.float64, matrix, vector, integers))
 
 

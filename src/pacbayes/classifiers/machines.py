@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.memory import BLOCK_BYTES
-from pacbayes.classifiers.path_scores import PathScores, decisions_of_one, path_scores
+from pacbayes.classifiers.path_scores import PathScores, decisions_of_one, path_scores, sizes_of, tie_widths
 from pacbayes.classifiers.progress import current_stage, progress, working_for
 from pacbayes.classifiers.svm_path import SVMPath, solve_path
 
@@ -100,16 +100,21 @@ class OneMachine:
     kernel_sizes: FloatArray
 
     def decisions(self, K: FloatArray) -> FloatArray:
-        """Return decisions of shape (n, pairs), positive for the second class, for new rows by support rows."""
-        terms = zip(self.coefs, self.intercepts, self.kernel_sizes, strict=True)
-        return np.stack([decisions_of_one(coef, b, K, size) for coef, b, size in terms], axis=1)
+        """Return decisions of shape (n, pairs) for support rows by new rows: above zero the second class."""
+        ties = tie_widths(self.intercepts, sizes_of(self.coefs), self.kernel_sizes)
+        decisions = np.empty((K.shape[1], len(self.pairs)))
+        for p, (coef, intercept) in enumerate(zip(self.coefs, self.intercepts, strict=True)):
+            decisions[:, p] = decisions_of_one(coef, float(intercept), K, 0, K.shape[1])
+        decisions[np.abs(decisions) <= ties] = 0.0
+        return decisions
 
     def predict(self, decisions: FloatArray) -> NDArray[np.intp]:
         """Return class numbers: the class that wins most pairs, the first of several."""
         votes = np.zeros((len(decisions), self.codes.size), dtype=np.int64)
         for column, (first, second) in zip(decisions.T, self._places, strict=True):
-            votes[:, second] += column >= 0.0
-            votes[:, first] += column < 0.0
+            positive = column >= 0.0
+            votes[:, second] += positive
+            votes[:, first] += ~positive
         winners: NDArray[np.intp] = self.codes[votes.argmax(axis=1)]
         return winners
 

@@ -83,7 +83,7 @@ class SharedMembers:
 def train_shared(problem: Problem) -> ClassifierSet:
     """Train all classifiers on one sample and count their errors."""
     train, validation = problem.splits(0)
-    scaling = fit_scaling(problem.X[train], problem.scale, problem.kernel)
+    scaling = fit_scaling(problem.X[train], problem.scale)
     rows = scaling(problem.X[train])
     kernel = fit_kernel(rows, problem.kernel, problem.gamma, generator(problem.seed, WIDTH))
     codes = problem.codes[train]

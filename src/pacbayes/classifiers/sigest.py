@@ -11,6 +11,7 @@ from pacbayes.classifiers.seeds import generator
 
 # Few distances, middle and many: kernlab's `ksvm` takes the mean of the first and the last reciprocal.
 _QUANTILES = (0.9, 0.1)
+_LARGEST = np.finfo(np.float64).max
 
 
 def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> float:
@@ -50,7 +51,9 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
     if pairs < 1:
         raise ValueError(f"frac must give at least one pair of rows, got {frac!r} of {len(rows)}")
     # Rows may differ and their squared distances still underflow to zero.
-    if not np.square(rows - rows[0]).any():
+    with np.errstate(over="ignore"):
+        differ = np.square(rows - rows[0]).any()
+    if not differ:
         raise ValueError("X must hold rows that differ: all are equal, so no kernel width fits; give gamma a number")
     return _estimate(rows, pairs, generator(random_state))
 
@@ -79,6 +82,7 @@ def sigma_of_pairs(rows: FloatArray, first: NDArray[np.int64], second: NDArray[n
     distances = distances[distances != 0.0]
     if distances.size == 0:
         return float("nan")
-    with np.errstate(over="ignore", invalid="ignore"):
-        # Linear interpolation is R's type 7.
-        return float((1.0 / np.quantile(distances, _QUANTILES)).mean())
+    # Linear interpolation is R's type 7; between two infinite distances it would find no number.
+    quantiles = np.quantile(np.minimum(distances, _LARGEST), _QUANTILES)
+    with np.errstate(over="ignore"):
+        return float(np.where(quantiles == _LARGEST, 0.0, 1.0 / quantiles).mean())

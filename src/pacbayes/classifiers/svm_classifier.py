@@ -76,7 +76,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         if classes.size < 2:
             raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
         with one_thread():
-            scaling = fit_scaling(features, scale, self.kernel)
+            scaling = fit_scaling(features, scale)
             rows = scaling(features)
             kernel = fit_kernel(rows, self.kernel, gamma, generator(self.random_state))
             machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
@@ -110,6 +110,6 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         decisions = np.empty((len(new), len(self._machine.pairs)))
         with one_thread():
             for block in blocks(len(new), self._machine.support.size + new.shape[1] + 4 * decisions.shape[1]):
-                K = self._kernel.between(self._scaling(new[block]), self.support_vectors_)
+                K = self._kernel.between(self.support_vectors_, self._scaling(new[block]))
                 decisions[block] = self._machine.decisions(K)
         return decisions

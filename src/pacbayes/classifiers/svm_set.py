@@ -55,6 +55,7 @@ def svm_set(
     Parameters
     ----------
     X : array_like of shape (N, d)
+        Numbers beyond 1e100 in size count as 1e100.
     y : array_like of shape (N,)
         Two or more classes.  More than two are told apart by one-vs-one machines with the same :math:`\lambda` and
         scikit-learn's `SVC` vote.

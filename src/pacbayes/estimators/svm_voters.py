@@ -10,7 +10,7 @@ from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.choice import Counts
 from pacbayes.classifiers.machines import Machines, Pair, blocks
 from pacbayes.classifiers.one_thread import one_thread
-from pacbayes.classifiers.path_scores import tie_widths
+from pacbayes.classifiers.path_scores import decisions_of_one, sizes_of, tie_widths
 from pacbayes.classifiers.progress import progress
 from pacbayes.classifiers.shared import SharedMembers
 from pacbayes.classifiers.svm_path import SVMPath
@@ -32,8 +32,7 @@ class SharedVoters:
     def drawn(self, X: FloatArray, which: Codes) -> Codes:
         """Return the class number that classifier ``which[j]`` gives row j.
 
-        The rows are taken in the order of their classifiers: then each classifier's are a slice of the kernel block,
-        and its decisions one product of that slice with its own dual coefficients.
+        The rows are taken in the order of their classifiers: then each classifier's are a slice of the kernel block.
         """
         used, places = np.unique(which, return_inverse=True)
         machines, rows = _restricted(self.members, used)
@@ -43,7 +42,7 @@ class SharedVoters:
         with one_thread(), progress("predictions", which.size) as advance:
             for block in blocks(which.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
                 mine = order[block]
-                K = self.members.kernel.between(self.members.scaling(X[mine]), rows)
+                K = self.members.kernel.between(rows, self.members.scaling(X[mine]))
                 codes[mine] = _decide(machines, sums, K, places[mine])
                 advance(mine.size)
         return codes
@@ -91,22 +90,23 @@ def _restricted(members: SharedMembers, chosen: Codes) -> tuple[Machines, FloatA
 
 def _sizes(pair: Pair) -> FloatArray:
     """Return how close to zero each machine's decisions are still ties."""
-    return tie_widths(pair.path.intercept, np.abs(pair.path.dual_coef).sum(axis=1), pair.kernel_size)
+    return tie_widths(pair.path.intercept, sizes_of(pair.path.dual_coef), pair.kernel_size)
 
 
 def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: Codes) -> Codes:
-    """Return class numbers for kernel values of new rows by training rows; rows of one machine are neighbours."""
+    """Return class numbers for kernel values of training rows by new rows; rows of one machine are neighbours."""
     runs = runs_of(places)
     # One place for each class that occurs, not for each there is.
     votes = np.zeros((len(places), machines.codes.size), dtype=np.int16)
     numbers = {code: number for number, code in enumerate(machines.codes.tolist())}
     everyone = np.arange(len(places))
     for pair, tie in zip(machines.pairs, ties, strict=True):
-        part = K if pair.rows.size == K.shape[1] else K[:, pair.rows]
+        part = K if pair.rows.size == len(K) else K[pair.rows]
         decisions = np.empty(len(places))
         for run in runs:
-            np.dot(part[run], pair.path.dual_coef[places[run.start]], out=decisions[run])
-        decisions += pair.path.intercept[places]
+            h = places[run.start]
+            coef, intercept = pair.path.dual_coef[h], float(pair.path.intercept[h])
+            decisions[run] = decisions_of_one(coef, intercept, part, run.start, run.stop)
         # Ties go to the second class, as in scikit-learn's SVC.
         votes[everyone, np.where(decisions >= -tie[places], numbers[pair.second], numbers[pair.first])] += 1
     winners: Codes = machines.codes[votes.argmax(axis=1)]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pacbayes.classifiers.file_write import write_file
 
 #: Part of every key: raise it when what is computed changes.
-VERSION = 1
+VERSION = 2
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -86,7 +86,7 @@ class Protocol:
     def width_rows(self, X: FloatArray) -> FloatArray:
         """Return the rows a width that is estimated once is estimated from: prepared, and scaled if `svm_set` does."""
         rows, scale = self.prepare(X)
-        return fit_scaling(rows, scale, "rbf")(rows)
+        return fit_scaling(rows, scale)(rows)
 
 
 #: The protocol of every data set; `pacbayes reproduce protocols` shows what the alternatives give.

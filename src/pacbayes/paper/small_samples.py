@@ -27,7 +27,7 @@ def errors_on(
     >>> errors_on(X, y, everything, [everything], np.array([0.1]), np.random.default_rng(0))
     array([[0]])
     """
-    scaling = fit_scaling(X[train], False, "rbf")
+    scaling = fit_scaling(X[train], False)
     rows = scaling(X[train])
     kernel = Kernel("rbf", sigest(rows, random_state=rng))
     path = solve_path(kernel.gram(rows), np.where(y[train] == 1, 1.0, -1.0), lambdas, max_iter=_MAX_ITER)

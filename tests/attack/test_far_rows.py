@@ -1,0 +1,185 @@
+"""Rows far from the origin, near ties and in batches of every size: a row's kernel values and label are its own.
+
+What is counted on validation rows is certified only if `predict` says the same of the same row later, whatever rows are
+beside it.  Oracles are rational arithmetic and the plain loop over all terms.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from pacbayes import StochasticSVC, svm_path, svm_set
+from pacbayes.classifiers.kernels import LARGEST, Kernel, Scaling, fit_scaling, shared_matrix, within_range
+from pacbayes.classifiers.machines import Machines, Pair
+from pacbayes.classifiers.path_scores import path_scores
+from pacbayes.classifiers.svm_path import SVMPath
+
+LAMBDAS = np.geomspace(0.03, 3.0, 5)
+numbers = st.one_of(
+    st.floats(-10.0, 10.0), st.sampled_from([0.0, 1e-200, 1e6, 1e10, -1e10, 1e10 + 1e-5, 1e99, -1e308, 1.7e308])
+)
+
+
+def tables(rows=(2, 40), columns=(1, 9)):
+    shapes = st.tuples(st.integers(*rows), st.integers(*columns))
+    return hnp.arrays(np.float64, shapes, elements=numbers).map(within_range)
+
+
+@given(tables(), st.sampled_from([1e-200, 1e-20, 0.3, 1e5, 1e300]), st.randoms(use_true_random=False))
+def test_kernel_values_depend_on_the_pair_alone(X, gamma, random):
+    order = list(range(len(X)))
+    random.shuffle(order)
+    some, cut = np.array(order[: 1 + len(X) // 2]), 1 + random.randrange(len(X))
+    for kernel in (Kernel("rbf", gamma), Kernel("linear", None)):
+        gram = kernel.gram(X)
+        assert not np.isnan(gram).any()
+        np.testing.assert_array_equal(gram, gram.T)
+        np.testing.assert_array_equal(kernel.between(X[:cut], X[some]), gram[:cut][:, some])
+        np.testing.assert_array_equal(kernel.between(X[some], X[:cut]), gram[some][:, :cut])
+        np.testing.assert_array_equal(kernel.gram(X[some]), gram[np.ix_(some, some)])
+        shared = shared_matrix(X, kernel.name)
+        np.testing.assert_array_equal(kernel.of_shared(shared, some, np.arange(cut)), gram[some][:, :cut])
+
+
+def test_kernel_values_do_not_depend_on_the_place_in_a_large_block():
+    # More columns than are computed at a time, and every remainder of the vector width.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 7)) + 1e5
+    for kernel in (Kernel("rbf", 0.3), Kernel("linear", None)):
+        gram = kernel.gram(X)
+        np.testing.assert_array_equal(kernel.between(X, X), gram)
+        for start, stop in [(0, 1), (3, 20), (250, 263), (255, 513), (1, 700)]:
+            np.testing.assert_array_equal(kernel.between(X[::50], X[start:stop]), gram[::50, start:stop])
+
+
+@given(tables(rows=(2, 6)))
+def test_distances_do_not_cancel(X):
+    found = shared_matrix(X, "rbf")
+    for a, row in zip(found, X, strict=True):
+        for value, other in zip(a, X, strict=True):
+            terms = [(Fraction(p) - Fraction(q)) ** 2 for p, q in zip(row.tolist(), other.tolist(), strict=True)]
+            exact = sum(terms, Fraction(0))
+            # Differences of tiny numbers may have squares below the smallest double.
+            error = abs(Fraction(float(value)) - exact)
+            assert error <= exact * Fraction(len(terms) + 4, 2**52) + len(terms) * Fraction(1, 2**1074)
+
+
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(3, 8), st.integers(1, 4)), elements=st.floats(-1.7e308, 1.7e308)),
+    st.sampled_from([True, False, "kernlab"]),
+)
+def test_scaled_rows_are_finite_and_depend_on_the_row_alone(X, scale):
+    scaling = fit_scaling(X[:-1], scale)
+    rows = scaling(X)
+    assert np.abs(rows).max() <= LARGEST
+    for row, alone in zip(rows, X, strict=True):
+        np.testing.assert_array_equal(scaling(alone[None])[0], row)
+    tiny = Scaling(np.zeros(X.shape[1]), np.full(X.shape[1], 1e-300))
+    assert np.isfinite(tiny(X)).all()
+
+
+def boundary_rows(predict, X, labels):
+    """Rows on both sides of where the label changes from one double to the next."""
+    first, second = X[labels == labels[0]][0], X[labels != labels[0]][0]
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        same = predict((first + middle * (second - first))[None])[0] == labels[0]
+        low, high = (middle, high) if same else (low, middle)
+    steps = low + np.arange(-30, 30) * np.spacing(low)
+    return first + steps[:, None] * (second - first)
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_labels_are_the_same_in_batches_of_every_size(split, scale, kernel, classes):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(160, 5))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=160), [-0.4, 0.4][: classes - 1])
+    clf = StochasticSVC(LAMBDAS, split=split, scale=scale, kernel=kernel, cv=None, random_state=0).fit(X, y)
+    found = clf.classifiers_
+    edges = [boundary_rows(found[i].predict, X, found[i].predict(X)) for i in range(LAMBDAS.size)]
+    rows = np.vstack([X[:20] + 1e10 * (np.arange(20) % 5 == 0)[:, None], np.full((1, 5), -1e300), *edges])
+    together = found.predict(rows)
+    shuffled = rng.permutation(len(rows))
+    np.testing.assert_array_equal(found.predict(rows[shuffled]), together[:, shuffled])
+    for i in range(LAMBDAS.size):
+        np.testing.assert_array_equal(found[i].predict(rows), together[i])
+    for size in (1, 3, 10, 33):
+        parts = np.split(rows, np.arange(size, len(rows), size))
+        some = parts[:: 1 if size > 1 else 5]
+        whole = np.hstack(np.split(together, np.arange(size, len(rows), size), axis=1)[:: 1 if size > 1 else 5])
+        np.testing.assert_array_equal(np.hstack([found.predict(part) for part in some]), whole)
+    for voting in ("stochastic", "majority", "best"):
+        whole = clf.set_params(voting=voting).predict(rows)
+        parts = np.split(rows, np.arange(13, len(rows), 13))
+        np.testing.assert_array_equal(np.concatenate([clf.predict(part) for part in parts]), whole)
+        np.testing.assert_array_equal(clf.predict(rows[shuffled]), whole[shuffled])
+    np.testing.assert_array_equal(whole, together[clf.best_index_])
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("scale", [True, False, "kernlab"])
+@settings(max_examples=6)
+@given(seed=st.integers(0, 2**32 - 1), far=st.sampled_from([1e-200, 1.0, 1e5, 1e10, 1e120]))
+def test_recounted_errors_are_the_stored_ones(split, scale, seed, far):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(90, 2))
+    y = rng.integers(0, rng.integers(2, 4), 90)
+    X += far * rng.choice([0.0, 0.0, 0.0, 1.0, -1.0], 90)[:, None]
+    found = svm_set(X, y, LAMBDAS[::2], split=split, scale=scale, random_state=seed, test=10, n_jobs=1)
+    everything = found.predict(X)
+    for i in range(len(found)):
+        for rows, stored in ((found.splits(i)[1], found.errors), (found.splits.test, found.test_errors)):
+            one_by_one = np.concatenate([found[i].predict(X[row : row + 1]) for row in rows])
+            assert stored[i] == np.count_nonzero(one_by_one != y[rows])
+            np.testing.assert_array_equal(everything[i, rows], one_by_one)
+
+
+@pytest.mark.parametrize("fine", [True, False])
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([1.0, 1e-150, 1e100, 1e200]))
+def test_fast_scores_never_decide_otherwise_than_the_plain_sum(fine, seed, size):
+    """Scores by changes (fine grids) and by a matrix product (coarse ones), on kernel values full of near ties."""
+    rng = np.random.default_rng(seed)
+    m = 30
+    rows = rng.integers(-2, 3, size=(m, 2)).astype(float)
+    signs = np.where(np.arange(m) % 2 == 0, 1.0, -1.0)
+    if fine:
+        # From one machine to the next one variable changes.
+        lambdas = np.linspace(1.0, 0.5, 120)
+        steps = rng.random((120, m)) * (rng.integers(m, size=120)[:, None] == np.arange(m))
+        duals = signs * (rng.random(m) + np.cumsum(steps, axis=0)) / lambdas[:, None]
+        nothing = np.zeros(120)
+        path = SVMPath(lambdas, duals, rng.normal(size=120), nothing.astype(int), nothing, nothing == 0.0)
+    else:
+        path = svm_path(Kernel("rbf", 0.5).gram(rows), signs, np.geomspace(0.01, 10.0, 5))
+    lambdas = path.lambdas
+    scores = path_scores(path, 1.0)
+    assert (scores.changes is not None) == fine
+    # Columns in which all terms nearly cancel: a decision of zero up to rounding, on either side of the tie.
+    K = Kernel("rbf", 0.5).between(rows, rng.integers(-2, 3, size=(50, 2)).astype(float))
+    for j in range(25):
+        h, t = rng.integers(lambdas.size), np.argmax(np.abs(path.dual_coef), axis=1)
+        t = t[h]
+        coef, rest = path.dual_coef[h], np.delete(np.arange(m), t)
+        target = -scores.ties[h] * rng.choice([0.0, 1.0, -1.0])
+        K[t, j] = (target - path.intercept[h] - coef[rest] @ K[rest, j]) / coef[t]
+        K[t, j] += rng.integers(-3, 4) * np.spacing(K[t, j])
+    K[:, 40:] *= size
+    K[:, 45:] *= 1e100 if size > 1e150 else 1.0
+    found = scores.positive(K)
+    for h in range(0, lambdas.size, 7 if fine else 1):
+        for j in range(K.shape[1]):
+            total = 0.0
+            for coef, value in zip(path.dual_coef[h].tolist(), K[:, j].tolist(), strict=True):
+                total += coef * value
+            assert found[h, j] == (total + float(path.intercept[h]) >= -scores.ties[h])
+    one = Machines(np.array([0, 1]), (Pair(0, 1, np.arange(m), path, 1.0),)).one(2)
+    np.testing.assert_array_equal(one.predict(one.decisions(np.ascontiguousarray(K[one.support]))), found[2])
