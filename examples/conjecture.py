@@ -68,9 +68,9 @@ class BoundOnLine:
         return self.function(point.risk, point.kl)
 
     def falls(self, z: float) -> float:
-        """Return g - beta: B falls where it is positive and rises where it is negative."""
+        """Return the ratio minus beta: B falls where it is positive and rises where it is negative."""
         point = self.curve.at(self.beta(z))
-        return self.function.beta(point.risk, point.kl) - point.beta
+        return self.function.ratio(point.risk, point.kl) - point.beta
 
 
 def stationary_points(case: Case) -> list[tuple[str, float, float]]:

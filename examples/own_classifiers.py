@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pacbayes import Baseline, ClassifierSet, optimal_posterior
-from pacbayes.bounds.rounding import format_up
 from pacbayes.certificates import certify, constant_baseline, most_frequent
+from pacbayes.numeric.rounding import format_up
 
 X, y = load_digits(return_X_y=True)
 X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=0.5, random_state=0)

@@ -13,7 +13,7 @@ import pacbayes
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "datasets")
+FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "data")
 NEEDED = ("sphinx", "myst_parser", "sphinx_gallery", "numpydoc", "furo", "sphinx_copybutton", "sphinx-mathjax-offline")
 
 
@@ -40,6 +40,26 @@ def test_every_public_name_of_a_folder_has_its_place_in_the_reference(folder):
     found = documented()
     assert names <= found["pacbayes"] | found.get(f"pacbayes.{folder}", set())
     assert found.get(f"pacbayes.{folder}", set()) <= names
+
+
+def test_equations_named_in_the_code_are_labelled_in_the_mathematics():
+    labels = re.findall(r"\\tag\{([a-z-]+)\}", (DOCS / "mathematics.md").read_text())
+    assert len(labels) == len(set(labels))
+    named = {label for module in (ROOT / "src").rglob("*.py") for label in equations(module.read_text())}
+    # A label that nothing names is one that nobody would miss.
+    assert named == set(labels)
+
+
+def equations(text: str) -> list[str]:
+    """Return the labels in phrases such as "equation (gibbs)", also where a line of a comment ends inside."""
+    return re.findall(r"[Ee]quation\s+(?:#\s+)?\(([a-z-]+)\)", text)
+
+
+def test_equations_are_found_across_lines():
+    assert equations("by equation (corner), as\n    # Equation\n    # (tangents) says; equation (12)") == [
+        "corner",
+        "tangents",
+    ]
 
 
 def test_every_page_is_reached_from_the_index():

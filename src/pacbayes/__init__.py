@@ -7,9 +7,16 @@ if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
     from pacbayes.certificates import Baseline, Certificate
     from pacbayes.classifiers import ClassifierSet, SVMPath, grid_set, sigest, svm_path, svm_set
-    from pacbayes.datasets import load_dataset
+    from pacbayes.data import load_dataset
     from pacbayes.estimators import StochasticClassifier, StochasticSVC, load, save
-    from pacbayes.posteriors import Posterior, gibbs_posterior, optimal_posterior
+    from pacbayes.posteriors import (
+        Posterior,
+        VotePosterior,
+        gibbs_posterior,
+        optimal_posterior,
+        optimal_vote,
+        vote_bound,
+    )
     from pacbayes.report import write_report
 
 __version__ = "0.1.0.dev0"
@@ -24,19 +31,22 @@ _HOMES = {
     "SVMPath": "pacbayes.classifiers",
     "StochasticClassifier": "pacbayes.estimators",
     "StochasticSVC": "pacbayes.estimators",
+    "VotePosterior": "pacbayes.posteriors",
     "bound": "pacbayes.bounds",
     "gibbs_posterior": "pacbayes.posteriors",
     "grid_set": "pacbayes.classifiers",
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
     "load": "pacbayes.estimators",
-    "load_dataset": "pacbayes.datasets",
+    "load_dataset": "pacbayes.data",
     "log_constant": "pacbayes.bounds",
     "optimal_posterior": "pacbayes.posteriors",
+    "optimal_vote": "pacbayes.posteriors",
     "save": "pacbayes.estimators",
     "sigest": "pacbayes.classifiers",
     "svm_path": "pacbayes.classifiers",
     "svm_set": "pacbayes.classifiers",
+    "vote_bound": "pacbayes.posteriors",
     "write_report": "pacbayes.report",
 }
 
@@ -49,6 +59,7 @@ __all__ = [
     "SVMPath",
     "StochasticClassifier",
     "StochasticSVC",
+    "VotePosterior",
     "bound",
     "gibbs_posterior",
     "grid_set",
@@ -58,10 +69,12 @@ __all__ = [
     "load_dataset",
     "log_constant",
     "optimal_posterior",
+    "optimal_vote",
     "save",
     "sigest",
     "svm_path",
     "svm_set",
+    "vote_bound",
     "write_report",
 ]
 

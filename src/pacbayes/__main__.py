@@ -9,9 +9,13 @@ _ENDED_BY_USER = 130
 def run() -> None:
     """Load the command line and run it; an interrupt ends the process at once, also while it loads."""
     try:
-        from pacbayes.cli.app import main
+        from pacbayes.cli.interrupted import ended_in_time
 
-        main()
+        # Around the imports: Python may lose an interrupt in the middle of one.
+        with ended_in_time():
+            from pacbayes.cli.app import main
+
+            main()
     except KeyboardInterrupt:
         print("pacbayes: interrupted; nothing was written", file=sys.stderr, flush=True)
         os._exit(_ENDED_BY_USER)

@@ -16,7 +16,7 @@ from joblib import parallel_config
 from sklearn.svm import SVC
 
 from pacbayes import StochasticClassifier, svm_set
-from pacbayes.classifiers.progress import GivenUp
+from pacbayes.runtime.progress import GivenUp
 
 # Classes that nobody can tell apart and next to no regularisation: half an hour of training, not a minute.
 HARD = ("--lambdas", "0.00001,0.00002")
@@ -74,8 +74,6 @@ class OnTerminal:
         code = self.process.wait()
         os.close(self.master)
         lines = [line.strip() for line in re.split(r"[\r\n]", self.said()) if line.strip()]
-        # In its first moments Python itself is loading, and ends in its own way.
-        assert "Traceback" not in self.said() or "pacbayes/cli" not in self.said()
         return code, lines[-1] if lines else ""
 
     def said(self):
@@ -142,13 +140,18 @@ MOMENTS = [0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 4.0]
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", MOMENTS)
 def test_at_any_moment_after_the_start(seconds, hard_file, tmp_path):
-    """While it is loading, reading, compiling, training: never a traceback, never half a file."""
+    """While it is loading, reading, compiling, training: the same end, never half a file.
+
+    Python loses an interrupt that comes in the middle of some of its own callbacks, and says so; then the watching
+    thread ends the process.
+    """
     command = OnTerminal("certify", hard_file, *HARD, "--save", tmp_path / "model.pacbayes")
     begun = time.monotonic()
     while (left := begun + seconds - time.monotonic()) > 0:
         command.read(left)
     code, last = command.interrupt()
-    if "Traceback" not in command.said() and last:
+    # In its first moments Python itself is loading, and ends in its own way.
+    if "pacbayes/cli" in command.said() or "pacbayes: " in command.said():
         assert (code, last) == (130, "pacbayes: interrupted; nothing was written")
     assert not list(tmp_path.iterdir())
 
@@ -169,7 +172,7 @@ def interrupted_when(ready):
 @pytest.fixture
 def counted(monkeypatch):
     """Record for every call of the solver whether it came after the interrupt, and how the work in threads ended."""
-    module = sys.modules["pacbayes.classifiers.svm_path"]
+    module = sys.modules["pacbayes.classifiers.svm.solver.path"]
     smo = module.load_solver(np.dtype(np.float64))
     record = {"calls": [], "over": False, "ended": []}
 
@@ -191,7 +194,7 @@ def counted(monkeypatch):
             raise
 
     monkeypatch.setattr(module, "load_solver", lambda _: Counted)
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.machines"], "solve_path", recorded)
+    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.machines"], "solve_path", recorded)
     return record
 
 

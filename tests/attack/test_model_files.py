@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import COLUMNS, ENSEMBLES, MACHINES, file_of, model, nodes_of, rows, with_parts
-from tests.estimators.model_files import read, rewrite, state_of, write_state
+from tests.estimators.persistence.model_files import read, rewrite, state_of, write_state
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
-from pacbayes.classifiers.kernels import Kernel
-from pacbayes.classifiers.path_scores import decisions_of_one, path_scores
+from pacbayes.classifiers.svm.kernels.kernel import Kernel
+from pacbayes.classifiers.svm.path_scores import decisions_of_one, path_scores
 
 # -- parts that do not fit together ----------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ def test_categories_without_a_column_are_refused(child, tmp_path):
         clf = StochasticSVC([0.1, 1.0], prepare=encoder, random_state=0, cv=None)
         X, y = rows(2)
         clf.fit(X.round(0), y)
-        encoder = clf.classifiers_.members.problem.prepare
+        encoder = clf.classifiers_.members.task.prepare
         if change == "columns":
             encoder._n_features_outs = [1, 1]
         else:

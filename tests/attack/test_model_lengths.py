@@ -12,13 +12,13 @@ import zipfile
 
 import pytest
 from tests.attack.small_models import COLUMNS, ENSEMBLES, MACHINES, model, with_parts
-from tests.estimators.model_files import read, rewrite
+from tests.estimators.persistence.model_files import read, rewrite
 
 from pacbayes import load, save
-from pacbayes.classifiers import memory
-from pacbayes.estimators import saving
-from pacbayes.estimators.archive import MANIFEST, MODEL, write_archive
-from pacbayes.estimators.schema import Schema
+from pacbayes.estimators.persistence import saving
+from pacbayes.estimators.persistence.archive import MANIFEST, MODEL, write_archive
+from pacbayes.estimators.persistence.schema import Schema
+from pacbayes.runtime import memory
 
 LONG = 200 * 2**20
 

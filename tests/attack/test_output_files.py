@@ -11,9 +11,9 @@ import pytest
 from tests.cli.running import as_process, in_process
 
 from pacbayes import StochasticSVC, save
-from pacbayes.classifiers.file_write import write_file
 from pacbayes.cli.predict import as_cells
-from pacbayes.datasets.files import divide_columns, read_frame
+from pacbayes.data.files.reading import divide_columns, read_frame
+from pacbayes.runtime.file_write import write_file
 
 FORMULAS = ("=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1")
 
@@ -61,7 +61,7 @@ def test_a_disk_that_fills_up_names_the_file(tmp_path, monkeypatch):
 
 
 def test_a_model_that_cannot_be_saved_does_not_keep_the_certificate_from_the_user(tmp_path, monkeypatch, capsys):
-    from pacbayes.estimators import saving
+    from pacbayes.estimators.persistence import saving
 
     def refuse(model, path):
         raise ValueError("model holds something that skops cannot save")

@@ -9,7 +9,7 @@ from tests import oracles
 
 from pacbayes import DISTANCES, log_constant
 from pacbayes.bounds import get_distance
-from pacbayes.bounds.constants import log_binomial_peaks, log_square_moment
+from pacbayes.bounds.binomial_moments import log_binomial_peaks, log_square_moment
 from pacbayes.bounds.distances.ch import _ch_curvature, _ch_slope, ch_polynomial
 from pacbayes.bounds.supremum import CellBounds
 

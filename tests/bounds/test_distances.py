@@ -1,4 +1,4 @@
-"""The distance objects: value, inverse, slopes, beta; and a sixth distance registered from outside."""
+"""The distance objects: value, inverse, slopes, ratio; and a sixth distance registered from outside."""
 
 import math
 
@@ -11,7 +11,7 @@ from pacbayes import DISTANCES, bound, kl_divergence, log_constant
 from pacbayes.bounds import Distance, get_distance, register_distance
 from pacbayes.bounds.distances import registry
 from pacbayes.bounds.distances.ch import ch_root
-from pacbayes.bounds.rounding import round_up
+from pacbayes.numeric.rounding import round_up
 
 CASES = [(L, x) for L in (1e-9, 0.003, 0.2, 0.5, 0.97) for x in (1e-9, 1e-4, 0.02, 0.6, 3.0)]
 
@@ -75,26 +75,26 @@ def test_slopes_and_ratio_against_numerical_derivatives(distance, L, x):
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_partials_and_beta_of_the_bound_function(distance):
+def test_partials_and_ratio_of_the_bound_function(distance):
     m, L, K, h = 150, 0.12, 1.7, 1e-5
     f = get_distance(distance).bound_function(m, 0.03)
     in_risk, in_kl = f.partials(L, K)
     assert in_risk == pytest.approx((f(L + h, K) - f(L - h, K)) / (2 * h), rel=1e-6)
     assert in_kl == pytest.approx((f(L, K + h) - f(L, K - h)) / (2 * h), rel=1e-6)
-    assert f.beta(L, K) == pytest.approx(in_risk / in_kl, rel=1e-12)
+    assert f.ratio(L, K) == pytest.approx(in_risk / in_kl, rel=1e-12)
 
 
-def test_beta_is_the_papers_formula():
+def test_the_ratio_is_the_papers_formula():
     m, L, K, delta = 200, 0.1, 2.0, 0.01
     c = {d: K + log_constant(d, m) - math.log(delta) for d in DISTANCES}
-    beta = {d: get_distance(d).bound_function(m, delta).beta(L, K) for d in DISTANCES}
+    ratio = {d: get_distance(d).bound_function(m, delta).ratio(L, K) for d in DISTANCES}
     t, slope = ch_root(c["ch"] / (2 * m - 1))
     r = bound([1.0], [L], m, delta=delta * math.exp(-K))
-    assert beta["linear"] == m
-    assert beta["squared"] == pytest.approx(2 * math.sqrt(m * c["squared"]), rel=1e-12)
-    assert beta["pinsker"] == pytest.approx(2 * math.sqrt(2 * m * c["pinsker"]), rel=1e-12)
-    assert beta["ch"] == pytest.approx((2 * m - 1) * 2 * math.sqrt(t) / slope, rel=1e-12)
-    assert beta["kl"] == pytest.approx(m * math.log(r * (1 - L) / (L * (1 - r))), rel=1e-11)
+    assert ratio["linear"] == m
+    assert ratio["squared"] == pytest.approx(2 * math.sqrt(m * c["squared"]), rel=1e-12)
+    assert ratio["pinsker"] == pytest.approx(2 * math.sqrt(2 * m * c["pinsker"]), rel=1e-12)
+    assert ratio["ch"] == pytest.approx((2 * m - 1) * 2 * math.sqrt(t) / slope, rel=1e-12)
+    assert ratio["kl"] == pytest.approx(m * math.log(r * (1 - L) / (L * (1 - r))), rel=1e-11)
 
 
 def test_slopes_at_the_corners():
@@ -111,7 +111,7 @@ def test_infinite_divergence():
     for name in DISTANCES:
         f = get_distance(name).bound_function(10)
         assert f(0.1, math.inf) == (1.0 if name == "kl" else math.inf)
-        assert f.beta(0.1, math.inf) == (10 if name == "linear" else math.inf)
+        assert f.ratio(0.1, math.inf) == (10 if name == "linear" else math.inf)
         if get_distance(name).two_sided:
             assert get_distance(name).lower(0.1, math.inf) == (0.0 if name == "kl" else -math.inf)
     assert ch_root(1e308)[0] == pytest.approx(float(mp.cbrt(mp.mpf("1e308") * 135 / 16)))
@@ -193,7 +193,7 @@ def test_a_sixth_distance_in_one_class():
     L, K, m, delta = 0.2, math.log(2), 300, 0.05
     truth = (1 - math.exp(-2 * L - (K - math.log(delta)) / m)) / (1 - math.exp(-2))
     assert bound([1, 0], [L, 0.3], m, distance="catoni", delta=delta) == pytest.approx(truth, rel=1e-13)
-    assert get_distance("catoni").bound_function(m, delta).beta(L, K) == pytest.approx(2 * m)
+    assert get_distance("catoni").bound_function(m, delta).ratio(L, K) == pytest.approx(2 * m)
 
 
 def test_registration_is_by_name_and_once():

@@ -1,6 +1,8 @@
 """Certificates against their definitions."""
 
 import json
+import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 from pacbayes import DISTANCES, Baseline, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
 from pacbayes.certificates import Certificate, best_single, binomial_upper, certify, choose_posterior
 from pacbayes.certificates.certificate import confidence, failure, percent_down, percent_up
-from pacbayes.certificates.choice import BITS, share_of, weights_of, whole_parts
+from pacbayes.certificates.limits import risks_of
+from pacbayes.certificates.posterior_choice import BITS, divide_delta, integer_weights, weights_of
+from pacbayes.posteriors.problem import Problem
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
 RISKS = ERRORS / M
@@ -32,7 +36,8 @@ def certificates(distance="kl", delta=0.05, prior=None, constant="exact"):
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_three_certificates(distance, prior, constant):
     posterior, found = certificates(distance, 0.05, prior, constant)
-    recomputed = bound(posterior.weights, RISKS, M, distance=distance, prior=prior, constant=constant)
+    # The true shares of errors, not their nearest numbers of double precision, some of which are smaller.
+    recomputed = bound(posterior.weights, risks_of(ERRORS, M), M, distance=distance, prior=prior, constant=constant)
     assert found["stochastic"].bound == min(recomputed, 1.0)
     assert (
         found["stochastic"].bound
@@ -91,7 +96,9 @@ def test_delta_is_divided_among_distances():
     assert (found["stochastic"].delta, found["stochastic"].distance) == (0.06, "kl")
     assert "smallest of 3" in found["stochastic"].theorem
     assert 3 * posterior.delta <= 0.06
-    assert all(number * share_of(delta, number) <= delta for delta in (0.05, 0.1, 1 / 3) for number in range(1, 100))
+    assert all(
+        number * divide_delta(delta, number) <= delta for delta in (0.05, 0.1, 1 / 3) for number in range(1, 100)
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +113,7 @@ def test_weights_are_whole_parts():
     rng = np.random.default_rng(0)
     for size in (1, 2, 7, 1990):
         weights = rng.dirichlet(np.full(size, 0.1))
-        parts = whole_parts(weights)
+        parts = integer_weights(weights)
         assert int(parts.sum()) == 2**BITS
         assert parts.min() >= 0
         np.testing.assert_allclose(weights_of(parts), weights, atol=size * 2.0**-BITS)
@@ -216,6 +223,34 @@ def test_a_posterior_of_other_errors_is_refused():
     other = np.array([0.01, 0.01, 0.01, 0.01, 0.96])
     with pytest.raises(ValueError, match="must belong to these errors"):
         certify(posterior, ERRORS, delta=0.05, prior=other, hold_out=ABSENT, constant=ABSENT)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_posterior_that_says_an_ulp_too_little_is_certified_with_what_is_true(distance):
+    posterior, true = certificates(distance)
+    choices = {"delta": 0.05, "prior": None, "hold_out": ABSENT, "constant": ABSENT}
+    # A level that is larger by rounding makes a smaller bound.
+    level = 0.05 * (1 + 5e-13)
+    forged = [
+        {"bound": math.nextafter(true["stochastic"].bound, 0.0)},
+        {"delta": level, "bound": bound(posterior.weights, RISKS, M, distance=distance, delta=level)},
+        # The lower limit is computed from these two.
+        {"kl": 0.0},
+        {"empirical_risk": 2 * posterior.empirical_risk},
+    ]
+    for fields in forged:
+        assert certify(replace(posterior, **fields), ERRORS, **choices) == true
+    # A larger bound than necessary is true as well, and stays.
+    larger = replace(posterior, bound=posterior.bound * 1.5)
+    assert certify(larger, ERRORS, **choices)["stochastic"].bound == min(larger.bound, 1.0)
+
+
+def test_a_posterior_is_checked_once(monkeypatch):
+    made = []
+    checked = Problem.checked
+    monkeypatch.setattr(Problem, "checked", lambda *arguments: made.append(arguments) or checked(*arguments))
+    choose_posterior(RISKS, M, distance=["kl", "ch"], delta=0.05, prior=None, constant="exact")
+    assert [arguments[2] for arguments in made] == ["kl", "ch"]
 
 
 def test_a_classifier_without_prior_weight_is_never_the_best():

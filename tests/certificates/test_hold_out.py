@@ -11,9 +11,9 @@ from pacbayes.certificates.hold_out import (
     CANDIDATES,
     Choice,
     candidates_of,
-    choose,
     folds_of,
     hold_out,
+    select_by_cv,
     svm_errors_in_fold,
 )
 
@@ -40,7 +40,7 @@ def test_the_fewest_errors_win_and_the_first_of_several():
     table = {0: [3, 1, 1], 1: [0, 1, 1]}
     calls = iter(table.values())
     codes = np.array([0, 1] * 10)
-    choice = choose(lambda candidates, train, test: np.array(next(calls)), codes, 3, 2, np.random.default_rng(0))
+    choice = select_by_cv(lambda candidates, train, test: np.array(next(calls)), codes, 3, 2, np.random.default_rng(0))
     assert choice.index == 1
     assert choice.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
     assert choice.sizes.tolist() == [10, 10]

@@ -9,8 +9,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import grid_set, svm_set
-from pacbayes.classifiers.checkpoint import Checkpoint
-from pacbayes.classifiers.group_errors import GroupErrors, check_groups
+from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.data.belonging import check_groups
+from pacbayes.runtime.checkpoint import Checkpoint
 
 LAMBDAS = np.geomspace(0.01, 10.0, 4)
 

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-import pacbayes.estimators.saving
-import pacbayes.report.html  # noqa: F401  (patched by name)
+import pacbayes.estimators.persistence.saving
+import pacbayes.report.html.page  # noqa: F401  (patched by name)
 from pacbayes.cli.app import main
-from pacbayes.datasets import DATASETS
+from pacbayes.data import DATASETS
 
 
 def run(capsys, *arguments):
@@ -78,8 +78,8 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
     data.write_text("x,class\n" + "".join(f"{i / 4},{i // 30}\n" for i in range(60)))
     certify = ("certify", str(data), "--lambdas", "0.1,1", "-q", "--save", str(model), "--report", str(report))
     ends = {
-        "pacbayes.estimators.saving.save": "nothing was written",
-        "pacbayes.report.html.write_report": f"the model is saved in {str(model)!r}",
+        "pacbayes.estimators.persistence.saving.save": "nothing was written",
+        "pacbayes.report.html.page.write_report": f"the model is saved in {str(model)!r}",
         "pacbayes.cli.certify._print": f"the model is saved in {str(model)!r}; the report is in {str(report)!r}",
     }
     for name, kept in ends.items():

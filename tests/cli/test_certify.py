@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
-from tests.classifiers.test_preparing import mixed
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
-from tests.report.page import Page
+from tests.data.test_preparing import mixed
+from tests.report.html.browser_page import Page
 
 from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
 from pacbayes.certificates.certificate import percent_up

@@ -11,9 +11,9 @@ from tests.cli.running import as_process, in_process
 from tests.estimators.models import fitted, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, load_dataset
-from pacbayes.classifiers.fingerprint import fingerprint
 from pacbayes.cli.lambdas import parse_lambdas
 from pacbayes.report.grid_ends import grid_remarks
+from pacbayes.runtime.fingerprint import fingerprint
 
 QUICK = ["--lambdas", "0.1,1"]
 SENTENCE = "With probability at least 95 % over the sample, the stochastic classifier errs on at most "

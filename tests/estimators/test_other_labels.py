@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import RadiusNeighborsClassifier
-from tests.estimators.test_prediction import drawn_by_hand, voting
+from tests.estimators.prediction.test_prediction import drawn_by_hand, voting
 
 from pacbayes import StochasticClassifier
-from pacbayes.certificates.choice import whole_parts
-from pacbayes.estimators.voters import EachVoters, majority
+from pacbayes.certificates.posterior_choice import integer_weights
+from pacbayes.estimators.prediction.voters import EachVoters, majority
 
 VOTINGS = ("stochastic", "majority", "best")
 
@@ -111,7 +111,7 @@ def test_ties_between_other_labels_do_not_depend_on_the_rows_around():
             return np.array([self.answers[int(x)] for x in X[:, 0]])
 
     classifiers = [Each([7, 8]), Each([8, 7])]
-    parts = whole_parts(np.array([0.5, 0.5]))
+    parts = integer_weights(np.array([0.5, 0.5]))
     for asked in ([0], [1], [0, 1], [1, 0]):
         voters = EachVoters(classifiers, np.array([0, 1]))
         codes = majority(voters, np.array(asked)[:, None], parts, 2)

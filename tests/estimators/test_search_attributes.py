@@ -11,8 +11,8 @@ from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.certificates.hold_out import candidates_of, folds_of
-from pacbayes.classifiers.seeds import generator
-from pacbayes.estimators.base import FOLDS
+from pacbayes.estimators.certified_classifier import FOLDS
+from pacbayes.runtime.seeds import generator
 
 
 def test_scores_are_those_of_the_classifiers_trained_anew():

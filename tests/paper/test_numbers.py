@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pacbayes import kl_roots, log_constant
-from pacbayes.datasets import DATASETS
+from pacbayes.data import DATASETS
 from pacbayes.paper.numbers import TABLES, cell, printed, raw_cell, slip
 from pacbayes.paper.protocol import DELTA, LARGE, NINE
 

@@ -6,7 +6,7 @@ import pytest
 
 from pacbayes.cli.app import main
 from pacbayes.paper import runs
-from pacbayes.paper.registry import DESCRIPTIONS
+from pacbayes.paper.table_names import DESCRIPTIONS
 
 FIGURES = {
     "constants-linear", "constants-squared", "risk-curves-independent", "risk-curves-shared", "risk-curves-overlapping",

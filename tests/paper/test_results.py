@@ -10,22 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pacbayes.paper import (
-    ccp,
+from pacbayes.paper.figures import no_best_lambda, robustness
+from pacbayes.paper.output import to_csv
+from pacbayes.paper.protocol import NINE
+from pacbayes.paper.table_names import DESCRIPTIONS
+from pacbayes.paper.tables import (
+    ccp_starts,
     claims,
     constants,
     dataset_table,
     fp_vs_solver,
-    no_best_lambda,
     outline,
-    protocols,
-    robustness,
+    protocol_comparison,
     support,
 )
-from pacbayes.paper.bound_tables import bound_rows
-from pacbayes.paper.output import to_csv
-from pacbayes.paper.protocol import NINE
-from pacbayes.paper.registry import DESCRIPTIONS
+from pacbayes.paper.tables.bound_tables import bound_rows
 from pacbayes.paper.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
@@ -97,11 +96,11 @@ def test_fixed_point_against_solver(space):
 
 
 def test_convex_concave_procedure(space):
-    run = space.run(SMALL, space.primary, 0).first(ccp.SIZE)
+    run = space.run(SMALL, space.primary, 0).first(ccp_starts.SIZE)
     (theirs,) = committed("ccp", dataset=SMALL)
-    starts = ccp._summary("start", ccp._start_values(run, int(theirs["starts"]))[0])
+    starts = ccp_starts._summary("start", ccp_starts._start_values(run, int(theirs["starts"]))[0])
     close(starts, theirs, starts, run.m)
-    ends = {form: ccp._ends(run, form, 3)["bounds"] for form in ccp.FORMULATIONS}
+    ends = {form: ccp_starts._ends(run, form, 3)["bounds"] for form in ccp_starts.FORMULATIONS}
     for form, bounds in ends.items():
         assert bounds.min() >= float(theirs[f"{form}_low"]) - 0.2 / run.m
         assert bounds.max() <= float(theirs[f"{form}_high"]) + 0.2 / run.m
@@ -120,12 +119,12 @@ def test_support(space, distance):
 
 
 def test_protocols(space):
-    chosen = [p for p in protocols.choices(space, SMALL) if p.split == "overlapping"][:4]
+    chosen = [p for p in protocol_comparison.choices(space, SMALL) if p.split == "overlapping"][:4]
     for protocol in chosen:
-        ours = protocols._row(space, SMALL, protocol)
+        ours = protocol_comparison._row(space, SMALL, protocol)
         (theirs,) = committed("protocols", kind="choice", dataset=SMALL, **protocol.to_dict())
         close(ours, theirs, ("mean_bound", "largest_bound", "mean_test"), 122)
-    ours = protocols._evidence_row(space, SMALL, "shared")
+    ours = protocol_comparison._evidence_row(space, SMALL, "shared")
     (theirs,) = committed("protocols", kind="evidence", dataset=SMALL, split="shared")
     close(ours, theirs, ("least", "random", "random_test", "scatter", "flattery"), 122)
 

@@ -5,11 +5,11 @@ import pytest
 from sklearn.svm import SVC
 
 from pacbayes import load_dataset, svm_set
-from pacbayes.classifiers.seeds import generator
 from pacbayes.paper import runs
 from pacbayes.paper.cache import Cache
 from pacbayes.paper.protocol import COSTS, SCALINGS, SPLITS, Protocol
 from pacbayes.paper.runs import train
+from pacbayes.runtime.seeds import generator
 
 LAMBDAS = np.array([0.1, 1.0, 10.0])
 

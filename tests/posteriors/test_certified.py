@@ -334,13 +334,13 @@ def test_risks_a_subnormal_number_apart(risks, m, delta, tol):
 
 
 def test_the_largest_sample_size_and_an_optimum_at_infinity():
-    # n g is 7e9 here and the curve's last node lies at 5e16: the rounding of L does not enter K.
+    # The ratio is 7e9 here and the curve's last node lies at 5e16: the rounding of L does not enter K.
     risks, prior = [0.9974276886022093, 0.9974276886022091, 0.5090219344531072], [0.5, 0.5, 5e-311]
     assert optimal_posterior(risks, 2**53, delta=1 - 2**-53, prior=prior).converged
 
 
-def test_cells_end_where_g_is_certain():
-    # The ends move past beta only as far as a g perturbed by its stated error allows.
+def test_cells_end_where_the_ratio_is_certain():
+    # The ends move past beta only as far as a ratio perturbed by its stated error allows.
     curve = GibbsCurve(np.array([0.1, 0.2, 0.4]), np.log([0.2, 0.3, 0.5]))
     search = CertifiedSearch(curve, get_distance("pinsker").bound_function(60, 0.05))
     start, end = search._node(0.0), search._node(math.inf)
@@ -348,8 +348,8 @@ def test_cells_end_where_g_is_certain():
     before = search.evaluations
     assert search._refine(search._cells.pop()) == math.inf
     low, high = search._nodes[before : before + 2]
-    assert start.g * (1 - 1e-11) < low.point.beta < start.g * (1 - 1e-13)
-    assert end.g * (1 + 1e-13) < high.point.beta < end.g * (1 + 1e-11)
+    assert start.ratio * (1 - 1e-11) < low.point.beta < start.ratio * (1 - 1e-13)
+    assert end.ratio * (1 + 1e-13) < high.point.beta < end.ratio * (1 + 1e-11)
 
 
 def test_not_converged_is_said():

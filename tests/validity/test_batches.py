@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import Baseline, StochasticClassifier, optimal_posterior, svm_set
 from pacbayes.certificates import best_single, certify
-from pacbayes.classifiers.preparing import apply_prepare
+from pacbayes.data.preparing import apply_prepare
 
 DELTA, N = 0.1, 320
 VOTINGS = ("stochastic", "majority", "best")
@@ -84,7 +84,7 @@ def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
         fitted = clone(prepare).fit(X[train], y[train])
         return fitted, apply_prepare(fitted, X)
 
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm_set"], "fit_prepare", in_one_batch)
+    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.svm_set"], "fit_prepare", in_one_batch)
     p_stochastic, _, p_best = p_values(failures_of_frequencies, fits)
     assert max(p_stochastic, p_best) < 1e-6
 

@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC
-from pacbayes.classifiers.splits import Splits, plan_splits
+from pacbayes.data.splits import Splits, plan_splits
 
 DELTA, NOISE, N = 0.1, 0.15, 160
 VOTINGS = ("stochastic", "majority", "best")
@@ -110,7 +110,7 @@ def test_validation_rows_used_in_training_are_caught(split, monkeypatch):
         train, validation = honest(self, i)
         return (train, validation) if self.shared is not None else (np.sort(self.rest), validation)
 
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm_set"], "plan_splits", leak)
+    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.svm_set"], "plan_splits", leak)
     monkeypatch.setattr(Splits, "__call__", leak_each)
     counts = failures(svc, split, 60)
     assert counts["stochastic"] > largest(60)

@@ -1,9 +1,9 @@
 """The mathematics of one bound: binary kl and its roots, constants, the distances, `bound`."""
 
+from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import bound
 from pacbayes.bounds.distances.base import BoundFunction, Distance
 from pacbayes.bounds.distances.registry import DISTANCES, get_distance, log_constant, register_distance
-from pacbayes.bounds.kl import kl_divergence, kl_roots
 
 __all__ = [
     "DISTANCES",

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.rounding import EPS, SMALLEST, usual_float_errors
-from pacbayes.bounds.validation import FloatArray, check_distribution, check_risks
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_distribution, check_risks
+from pacbayes.numeric.rounding import EPS, SMALLEST, usual_float_errors
 
 # Sums over classifiers run over blocks that stay in the cache; the temporaries then cost no memory.
 _BLOCK = 16_384

@@ -2,7 +2,7 @@ r"""A certified supremum over the unknown risk, for distances whose worst risk h
 
 For :math:`F(l) = \sum_k u_k(l)`, :math:`u_k(l) = \binom{m}{k} l^k (1-l)^{m-k} e^{n \phi(k/m - l)}` with an even, convex
 :math:`\phi`, branch and bound on `l` in [0, 1/2].  On a cell :math:`c \pm h`, Taylor's formula for
-:math:`\ln u_k` gives
+:math:`\ln u_k`, equation (cell) of docs/mathematics.md, gives
 
 .. math:: \sup_{|l-c| \le h} F(l) \le \max_{\pm} \sum_k u_k(c) \exp(\pm h g_k + \tfrac{1}{2} h^2 \max(G_k, 0)),
 
@@ -15,9 +15,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import xlogy
 
-from pacbayes.bounds.constants import log_binomial_peaks
-from pacbayes.bounds.rounding import round_up
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.bounds.binomial_moments import log_binomial_peaks
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import round_up
 
 Function = Callable[[FloatArray], FloatArray]
 

@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from pacbayes.bounds.card import card
-from pacbayes.bounds.rounding import format_up
+from pacbayes.numeric.rounding import format_up
+from pacbayes.runtime.html_card import card
 
 # Levels below this are not written as percentages.
 _SMALL_DELTA = Decimal("1e-6")

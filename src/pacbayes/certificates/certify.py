@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.rounding import round_down, round_up, usual_float_errors
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
-from pacbayes.certificates.choice import share_of
 from pacbayes.certificates.limits import risks_of, upper_limits
+from pacbayes.certificates.posterior_choice import divide_delta
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import round_down, round_up, usual_float_errors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
@@ -65,7 +65,7 @@ def certify(
     the best single classifier 0.1581
     """
     errors = _counted(classifiers, posterior.m)
-    _check_posterior(posterior, errors, delta, prior, n_distances)
+    posterior = _check_posterior(posterior, errors, delta, prior, n_distances)
     best = best_single(errors, posterior.m, delta, prior)
     others = {"hold-out": hold_out, CONSTANT: constant}
     occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
@@ -121,9 +121,12 @@ def _counted(classifiers: ClassifierSet | Errors, m: int) -> Errors | GroupError
 
 def _check_posterior(
     posterior: Posterior, errors: Errors | GroupErrors, delta: float, prior: FloatArray | None, n_distances: int
-) -> None:
-    """Raise unless the posterior's bound is one at this level, or a smaller one, for these errors and this prior."""
-    level = share_of(delta, n_distances)
+) -> Posterior:
+    """Return the posterior with its numbers computed anew, or raise unless they belong to these errors and this prior.
+
+    What it says may differ by rounding, where it comes from elsewhere: of both bounds the larger is certified.
+    """
+    level = divide_delta(delta, n_distances)
     if posterior.delta > level * (1.0 + 1e-12):
         raise ValueError(f"posterior must have been computed at delta = {level:g} or less, got {posterior.delta:g}")
     with usual_float_errors(), warnings.catch_warnings():
@@ -132,16 +135,19 @@ def _check_posterior(
             risks_of(errors, posterior.m),
             posterior.m,
             posterior.distance,
-            posterior.delta,
+            min(posterior.delta, level),
             prior,
             posterior.constant,
         )
-        bound = problem.evaluate(posterior.weights).bound
+        bound, risk, kl = problem.evaluate(posterior.weights)
     if posterior.bound < bound * (1.0 - 1e-9):
         raise ValueError(
             f"posterior must belong to these errors and this prior, for which its bound is {bound:.6g}; it says "
             f"{posterior.bound:.6g}"
         )
+    return replace(
+        posterior, bound=max(bound, posterior.bound), empirical_risk=risk, kl=kl, delta=problem.function.delta
+    )
 
 
 def _stochastic(

@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.limits import upper_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.machines import train_machines
-from pacbayes.classifiers.progress import progress
-from pacbayes.classifiers.shared import SharedMembers
+from pacbayes.classifiers.svm.machines import train_machines
+from pacbayes.classifiers.svm.shared import SharedMembers
+from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.runtime.progress import progress
 
-Rows = NDArray[np.int64]
 # Classifiers the cross-validation chooses from, evenly spread over the set: a baseline must not cost the most.
 CANDIDATES = 50
 # Why there is none.
@@ -71,7 +69,7 @@ def folds_of(codes: Rows, number: int, rng: np.random.Generator, units: Rows | N
     return folds
 
 
-def choose(
+def select_by_cv(
     errors_in_fold: Callable[[Rows, Rows, Rows], Rows],
     codes: Rows,
     number: int,
@@ -102,7 +100,7 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, R
 
     def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
         rows, new = members.rows[train], members.rows[test]
-        lambdas = members.problem.lambdas[candidates]
+        lambdas = members.task.lambdas[candidates]
         machines = train_machines(lambda part: members.kernel.gram(rows[part]), codes[train], lambdas)
 
         def kernel_block(block: slice) -> FloatArray:
@@ -128,13 +126,13 @@ def hold_out(classifiers: ClassifierSet, choice: Choice | None, delta: float) ->
     number = candidates_of(len(classifiers)).size
     among = f"all {number}" if number == len(classifiers) else f"{number} of {len(classifiers)}"
     note = (
-        f"classifier {chosen} ({_written(classifiers.params[chosen])}), chosen among {among} by "
+        f"classifier {chosen} ({_format_params(classifiers.params[chosen])}), chosen among {among} by "
         f"{choice.sizes.size}-fold cross-validation within the training rows"
     )
     return Baseline(bound, float(classifiers.risks[chosen]), note)
 
 
-def _written(params: dict[str, Any]) -> str:
+def _format_params(params: dict[str, Any]) -> str:
     return ", ".join(
         f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value!r}" for name, value in params.items()
     )

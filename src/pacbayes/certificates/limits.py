@@ -3,13 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.kl import kl_roots
-from pacbayes.bounds.rounding import round_up, usual_float_errors
-from pacbayes.bounds.validation import FloatArray, check_between, check_sample_size
+from pacbayes.bounds.binary_kl import kl_roots
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.classifiers.classifier_set import Errors
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.risks import risks_of_errors
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_between, check_sample_size
+from pacbayes.numeric.rounding import round_up, usual_float_errors
 
 
 def chernoff_upper(risks: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:

@@ -1,10 +1,10 @@
 """From data to a set of classifiers with risks: splits, kernel widths, support vector machine paths, grids."""
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.grid_set import grid_set
-from pacbayes.classifiers.sigest import sigest
-from pacbayes.classifiers.svm_classifier import SVMClassifier
-from pacbayes.classifiers.svm_path import SVMPath, svm_path
-from pacbayes.classifiers.svm_set import svm_set
+from pacbayes.classifiers.grid.grid_set import grid_set
+from pacbayes.classifiers.svm.kernels.sigest import sigest
+from pacbayes.classifiers.svm.solver.path import SVMPath, svm_path
+from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
+from pacbayes.classifiers.svm.svm_set import svm_set
 
 __all__ = ["ClassifierSet", "SVMClassifier", "SVMPath", "grid_set", "sigest", "svm_path", "svm_set"]

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
-from pacbayes.bounds.card import card
-from pacbayes.bounds.validation import FloatArray, check_between
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
-from pacbayes.classifiers.rows_alone import few_rows, warn_of_batches
-from pacbayes.classifiers.sparse_rows import csr_rows
-from pacbayes.classifiers.splits import EXAMPLE, GROUP, Splits
+from pacbayes.data.labels import check_same_kind
+from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.data.splits import EXAMPLE, GROUP, Splits
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_between
+from pacbayes.runtime.html_card import card
 
 Errors = NDArray[np.int64]
 
@@ -342,12 +344,3 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError("y_val must not contain NaN")
     return labels
-
-
-def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], other: str = "y_val") -> None:
-    """Raise if numbers would be compared with strings: every prediction would count as an error."""
-    numbers = "biuf"
-    if "O" not in (predictions.dtype.kind, labels.dtype.kind) and (
-        (predictions.dtype.kind in numbers) != (labels.dtype.kind in numbers)
-    ):
-        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), got {predictions.dtype}")

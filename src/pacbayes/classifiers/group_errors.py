@@ -2,16 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers.risks import quotient_up
-
-Rows = NDArray[np.int64]
+from pacbayes.numeric.arrays import FloatArray, Rows
 
 
 @dataclass(frozen=True)
@@ -56,38 +52,6 @@ class GroupErrors:
 
     def __len__(self) -> int:
         return len(self.counts)
-
-
-def check_groups(groups: Any, n: int) -> Rows:
-    """Return the number of each row's group, from 0 by first appearance; a row without a group is refused.
-
-    Examples
-    --------
-    >>> check_groups(["anna", "ben", "anna"], 3)
-    array([0, 1, 0])
-    >>> check_groups([1.0, float("nan")], 2)
-    Traceback (most recent call last):
-    ValueError: groups must name the group of every row, got nan for row 1
-    """
-    if isinstance(groups, str | bytes) or not (hasattr(groups, "__len__") or hasattr(groups, "__array__")):
-        raise TypeError(f"groups must hold one entry per row of X, got {groups!r}")
-    given: Any = groups.array if isinstance(groups, pd.Series | pd.Index) else _as_array(groups)
-    if given.ndim != 1 or len(given) != n:
-        raise ValueError(f"groups must hold one entry per row of X, shape ({n},), got shape {given.shape}")
-    try:
-        numbers, _ = pd.factorize(given)
-    except TypeError as error:
-        raise TypeError(f"groups must be names or numbers: {error}") from None
-    if (numbers < 0).any():
-        row = int(np.argmax(numbers < 0))
-        raise ValueError(f"groups must name the group of every row, got {given[row]} for row {row}")
-    return np.asarray(numbers, dtype=np.int64)
-
-
-def _as_array(groups: Any) -> NDArray[Any]:
-    """Return a list of names as it is: NumPy would make texts of numbers that stand beside texts."""
-    table = np.asarray(groups)
-    return np.array(groups, dtype=object) if isinstance(groups, list | tuple) and table.ndim == 1 else table
 
 
 def count_errors_by_kind(wrong: NDArray[np.bool_], kinds: Rows, number: int) -> Rows:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
 
 
 def risks_of_errors(errors: NDArray[np.int64], m: int) -> FloatArray:

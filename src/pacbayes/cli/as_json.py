@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 import pacbayes
-from pacbayes.classifiers.fingerprint import fingerprint
 from pacbayes.cli.data import Choices, Data
-from pacbayes.cli.model import Wanted
+from pacbayes.cli.model import CertifyOptions
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.report.facts import versions
 from pacbayes.report.grid_ends import grid_remarks
-from pacbayes.report.tables import Carrier, Observed
+from pacbayes.report.html.fact_tables import versions
+from pacbayes.report.tables import Observed, WeightGroup
+from pacbayes.runtime.fingerprint import fingerprint
 
 
 def certified_as_dict(
@@ -22,9 +22,9 @@ def certified_as_dict(
     data: Data,
     choices: Choices,
     observed: Observed | None,
-    wanted: Wanted,
+    wanted: CertifyOptions,
     bounds: Sequence[Posterior],
-    weights: Sequence[Carrier],
+    weights: Sequence[WeightGroup],
 ) -> dict[str, Any]:
     """Return the result as plain values; shares between 0 and 1, bounds as computed."""
     posterior, certificate = model.posterior_, model.certificates_["stochastic"]
@@ -87,7 +87,7 @@ def _data(data: Data, choices: Choices) -> dict[str, Any]:
     }
 
 
-def _settings(model: Any, wanted: Wanted) -> dict[str, Any]:
+def _settings(model: Any, wanted: CertifyOptions) -> dict[str, Any]:
     """Return what was asked for and what was filled in, so that the same result can be asked for again."""
     splits = model.classifiers_.splits
     params = model.get_params(deep=False)

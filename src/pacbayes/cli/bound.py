@@ -36,10 +36,10 @@ def bound(
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
     from pacbayes.bounds.distances.registry import DISTANCES, get_distance
-    from pacbayes.bounds.rounding import format_up
-    from pacbayes.bounds.validation import check_level, check_sample_size
     from pacbayes.certificates.certificate import confidence
     from pacbayes.cli.show import Note, print_json, print_tables
+    from pacbayes.numeric.checks import check_level, check_sample_size
+    from pacbayes.numeric.rounding import format_up
     from pacbayes.report.tables import TextTable
 
     size, level = check_sample_size(m), check_level(delta)
@@ -69,7 +69,7 @@ def _bounds(
     from pacbayes.bounds.bound import bound as bound_of
     from pacbayes.bounds.distances.base import CONSTANTS
     from pacbayes.bounds.distances.registry import get_distance
-    from pacbayes.bounds.validation import check_choice
+    from pacbayes.numeric.checks import check_choice
 
     check_choice("--constant", constant, CONSTANTS)
     if path is None:
@@ -78,7 +78,7 @@ def _bounds(
     if risk is not None or kl is not None:
         raise ValueError("give a file or --risk and --kl, not both")
     from pacbayes.cli.posterior import read_column
-    from pacbayes.datasets.files import listed, read_frame
+    from pacbayes.data.files.reading import listed, read_frame
 
     frame = read_frame(path, sep=sep)
     absent = [name for name in ("weight", "risk") if name not in frame.columns]

@@ -117,7 +117,7 @@ def certify(
     learnt, encoding and imputation included, sees the examples that count errors.
     """
     from pacbayes.cli.data import Choices, read_data, read_test
-    from pacbayes.cli.model import Wanted, check_outputs, make_model
+    from pacbayes.cli.model import CertifyOptions, check_outputs, make_model
     from pacbayes.cli.show import Note, warnings_as_notes
 
     note = Note(quiet)
@@ -131,7 +131,7 @@ def certify(
         skip_unlabelled,
         group,
     )
-    wanted = Wanted(
+    wanted = CertifyOptions(
         estimator,
         lambdas,
         kernel,
@@ -157,11 +157,11 @@ def certify(
     # Only now, when there is work for it: all that was refused so far is refused at once.
     from joblib import parallel_config
 
-    from pacbayes.classifiers.quiet import quiet as silence
     from pacbayes.report.tables import observe
+    from pacbayes.runtime.quiet import quiet as silence
 
     if checkpoint is not None:
-        from pacbayes.classifiers.checkpoint import kept_in
+        from pacbayes.runtime.checkpoint import kept_in
 
         keeps(partial(kept_in, checkpoint, ", the same command goes on from there"))
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
@@ -204,7 +204,7 @@ class Files:
             self.failed = self.failed or error
 
     def _save_model(self, model: Any) -> None:
-        from pacbayes.estimators.saving import save
+        from pacbayes.estimators.persistence.saving import save
 
         assert self.save is not None
         self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")
@@ -212,7 +212,7 @@ class Files:
 
     def _write_report(self, model: Any, rows: "Data", tested: Any) -> None:
         from pacbayes.report.grid_ends import grid_remarks
-        from pacbayes.report.html import write_report
+        from pacbayes.report.html.page import write_report
 
         assert self.report is not None
         title = f"Certificate for {rows.name}"
@@ -237,9 +237,9 @@ def _print(
 ) -> None:
     from pacbayes.cli.show import print_guarantee, print_json, print_tables
     from pacbayes.report.grid_ends import grid_remarks
-    from pacbayes.report.tables import bounds_table, carriers, carriers_table, certificate_table, five_bounds
+    from pacbayes.report.tables import bounds_table, certificate_table, five_bounds, weight_groups, weight_table
 
-    bounds, weights = five_bounds(model), carriers(model)
+    bounds, weights = five_bounds(model), weight_groups(model)
     if json:
         from pacbayes.cli.as_json import certified_as_dict
 
@@ -250,7 +250,7 @@ def _print(
     note(_role(model))
     for remark in grid_remarks(model):
         note(remark)
-    tables = [certificate_table(model, observed), bounds_table(model, bounds), carriers_table(model, weights)]
+    tables = [certificate_table(model, observed), bounds_table(model, bounds), weight_table(model, weights)]
     print_tables(tables, note)
 
 

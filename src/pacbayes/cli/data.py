@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from pacbayes.bounds.validation import check_choice
 from pacbayes.cli.unseen import never_seen
-from pacbayes.datasets.columns import Columns, check_classes, fit_columns, read_columns
-from pacbayes.datasets.facts import DATASETS
-from pacbayes.datasets.files import divide_columns, labelled, listed, read_frame, target_of
-from pacbayes.datasets.refusals import in_shell
+from pacbayes.data.builtin.catalogue import DATASETS
+from pacbayes.data.files.columns import Columns, check_classes, fit_columns, read_columns
+from pacbayes.data.files.reading import divide_columns, labelled, listed, read_frame, target_of
+from pacbayes.data.files.refusals import in_shell
+from pacbayes.numeric.checks import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,7 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
 
 
 def _read_named(name: str) -> Data:
-    from pacbayes.datasets.load import load_dataset
+    from pacbayes.data.load import load_dataset
 
     bunch = load_dataset(name, as_frame=True)
     facts = DATASETS[name]

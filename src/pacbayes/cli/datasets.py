@@ -3,7 +3,7 @@
 
 def datasets() -> None:
     """List the data sets that come with pacbayes, with the split sizes of the paper's table."""
-    from pacbayes.datasets.facts import DATASETS
+    from pacbayes.data.builtin.catalogue import DATASETS
 
     header = ("name", "examples", "features", "classes", "train/val/test", "title")
     rows = [

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.validation import check_choice, check_level
 from pacbayes.cli.lambdas import parse_lambdas
-from pacbayes.datasets.columns import Columns, preparation
+from pacbayes.data.files.columns import Columns, preparation
+from pacbayes.numeric.checks import check_choice, check_level
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CertifyOptions:
     """What the user asked for."""
 
     estimator: str
@@ -80,7 +80,7 @@ class Wanted:
             ) from None
 
 
-def make_model(wanted: Wanted, columns: Columns) -> Any:
+def make_model(wanted: CertifyOptions, columns: Columns) -> Any:
     """Return an unfitted estimator for columns of these types."""
     from pacbayes.estimators.by_name import classifier_by_name
     from pacbayes.estimators.classifier import StochasticClassifier
@@ -106,7 +106,7 @@ def make_model(wanted: Wanted, columns: Columns) -> Any:
     # With independent splits each machine prepares the rows it is trained on, all over again.
     from sklearn.pipeline import Pipeline
 
-    from pacbayes.classifiers.svm_classifier import SVMClassifier
+    from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 
     pipeline = Pipeline([("prepare", prepare), ("model", SVMClassifier(kernel=kernel))])
     return StochasticClassifier(pipeline, {"model__lam": lambdas}, n_jobs=wanted.jobs or -1, **common)
@@ -125,7 +125,7 @@ def _read_grid(path: Path | None) -> Any:
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]) -> None:
     """Raise before any work if an output could not be written, or would replace an input or another output."""
-    from pacbayes.classifiers.file_write import check_can_write
+    from pacbayes.runtime.file_write import check_can_write
 
     taken = [path for path in inputs if path is not None]
     for name, path in outputs.items():
@@ -137,6 +137,6 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]
             raise ValueError(f"{name}: {str(path)!r} is a file of this command already; give another name")
         taken.append(path)
     if outputs.get("--report") is not None:
-        from pacbayes.report.html import check_can_render
+        from pacbayes.report.html.page import check_can_render
 
         check_can_render()

@@ -42,9 +42,9 @@ def posterior(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
-    from pacbayes.bounds.validation import check_sample_size
     from pacbayes.cli.show import Note, print_json, print_tables
-    from pacbayes.datasets.files import read_frame
+    from pacbayes.data.files.reading import read_frame
+    from pacbayes.numeric.checks import check_sample_size
     from pacbayes.posteriors.optimal import optimal_posterior
     from pacbayes.report.tables import TextTable
 
@@ -72,7 +72,7 @@ def _names(frame: "pd.DataFrame", path: Path, column: str | None) -> list[str]:
     """Return the classifiers' names, or their numbers from 0 where the file has no column of text."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    from pacbayes.datasets.files import listed
+    from pacbayes.data.files.reading import listed
 
     if column is None:
         text = [name for name in frame if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))]
@@ -110,7 +110,7 @@ def read_column(frame: "pd.DataFrame", name: str, path: Path, option: str) -> An
     """Return a column of numbers, or raise if it is absent, holds anything else or lacks a value."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    from pacbayes.datasets.files import listed
+    from pacbayes.data.files.reading import listed
 
     if name not in frame.columns:
         raise ValueError(

@@ -55,13 +55,13 @@ def predict(
     A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is no number, gets an apostrophe
     in front: a spreadsheet would run the first as formulas. Take one apostrophe away to have the name.
     """
-    from pacbayes.bounds.validation import check_choice
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.data import read_new
     from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.model import check_outputs
     from pacbayes.cli.show import Note, print_guarantee, warnings_as_notes
-    from pacbayes.estimators.saving import UntrustedTypesError, load
+    from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
+    from pacbayes.numeric.checks import check_choice
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -83,7 +83,7 @@ def predict(
     if out is None:
         print(text, end="")
     else:
-        from pacbayes.classifiers.file_write import write_file
+        from pacbayes.runtime.file_write import write_file
 
         write_file(out, text.encode())
         keeps(lambda: f"the predictions are in {str(out)!r}")

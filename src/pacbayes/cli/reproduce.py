@@ -28,10 +28,10 @@ def reproduce(
 
     What was computed is kept and used again: a second run, or one after an interruption, computes only what is missing.
     """
-    from pacbayes.bounds.validation import check_choice
     from pacbayes.cli.interrupted import keeps
+    from pacbayes.numeric.checks import check_choice
     from pacbayes.paper.protocol import SPLITS
-    from pacbayes.paper.registry import DESCRIPTIONS, load
+    from pacbayes.paper.table_names import DESCRIPTIONS, load
     from pacbayes.paper.workspace import Workspace
 
     if list_names:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pacbayes.datasets.columns import Columns
+from pacbayes.data.files.columns import Columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,11 +30,11 @@ def never_seen(X: "pd.DataFrame", columns: Columns, model: Any) -> list[str]:
 
 def _encoders(model: Any) -> Iterator[Any]:
     """Yield the fitted encoders: one, or with independent splits one for each classifier."""
-    from pacbayes.classifiers.shared import SharedMembers
+    from pacbayes.classifiers.svm.shared import SharedMembers
 
     classifiers = model.classifiers_
     if isinstance(classifiers.members, SharedMembers):
-        yield classifiers.members.problem.prepare.named_transformers_["categories"]
+        yield classifiers.members.task.prepare.named_transformers_["categories"]
         return
     shared = classifiers.splits is not None and classifiers.splits.kind == "shared"
     for i in range(1 if shared else len(classifiers)):

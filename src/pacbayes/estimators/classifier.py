@@ -11,24 +11,23 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import narrow_labels
-from pacbayes.certificates.hold_out import Choice, choose
-from pacbayes.classifiers.belonging import check_duplicates
+from pacbayes.certificates.hold_out import Choice, select_by_cv
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
-from pacbayes.classifiers.grid_set import grid_set
-from pacbayes.classifiers.one_thread import one_thread
-from pacbayes.classifiers.progress import progress
-from pacbayes.classifiers.row_values import check_values
-from pacbayes.classifiers.samples import check_rows, own
-from pacbayes.classifiers.seeds import generator
-from pacbayes.classifiers.sparse_rows import csr_rows
-from pacbayes.classifiers.units import run_units
-from pacbayes.estimators.base import FOLDS, CertifiedClassifier
-from pacbayes.estimators.draws import draw_key
+from pacbayes.classifiers.grid.grid_set import grid_set
+from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.row_values import check_values
+from pacbayes.data.samples import check_rows, copy_rows
+from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
-from pacbayes.estimators.voters import EachVoters, Voters, number_of_rows
-
-Rows = NDArray[np.int64]
+from pacbayes.estimators.prediction.draws import draw_key
+from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
+from pacbayes.numeric.arrays import Rows
+from pacbayes.numeric.checks import narrow_labels
+from pacbayes.runtime.progress import progress
+from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.units import run_units
 
 
 class StochasticClassifier(CertifiedClassifier):
@@ -183,10 +182,10 @@ class StochasticClassifier(CertifiedClassifier):
             units = classifiers.splits.units_of(train)
             training = _safe_indexing(rows, train)
             self._cross_validated = self._choose(classifiers, training, labels[train], codes[train], units, seed)
-        return self._settle(
+        return self._certify_trained_set(
             classifiers,
             classifiers.params,
-            None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
+            None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
             codes,
@@ -199,7 +198,7 @@ class StochasticClassifier(CertifiedClassifier):
         if self.cv is None:
             return None
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
-        return choose(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units)
+        return select_by_cv(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units)
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)

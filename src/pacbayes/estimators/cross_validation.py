@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.hold_out import Choice
+from pacbayes.numeric.arrays import FloatArray
 
 
 def cv_results(params: list[dict[str, Any]], choice: Choice) -> dict[str, Any]:

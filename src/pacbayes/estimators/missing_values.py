@@ -9,7 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
 
 _FILL = "Fill missing values in with what is fitted on training rows alone: "
 #: For `StochasticSVC` with a shared split.

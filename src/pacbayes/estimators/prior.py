@@ -5,7 +5,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from pacbayes.bounds.validation import FloatArray, check_distribution
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_distribution
 
 # Where a prior came from, for a certificate's assumptions.
 PRIORS = {

@@ -2,7 +2,7 @@
 
 from pacbayes.certificates.certificate import PLURAL
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.splits import DISTINCT, EXAMPLE, GROUP
+from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP
 
 # What must hold of what was drawn.
 _DRAWN = {

@@ -9,22 +9,22 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.validation import narrow_labels
-from pacbayes.certificates.hold_out import Choice, choose, svm_errors_in_fold
-from pacbayes.classifiers.belonging import check_duplicates
+from pacbayes.certificates.hold_out import Choice, select_by_cv, svm_errors_in_fold
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.one_thread import one_thread
-from pacbayes.classifiers.preparing import check_prepare
-from pacbayes.classifiers.progress import progress
-from pacbayes.classifiers.samples import check_rows, own
-from pacbayes.classifiers.seeds import generator
-from pacbayes.classifiers.shared import SharedMembers
-from pacbayes.classifiers.svm_set import svm_set
-from pacbayes.estimators.base import FOLDS, CertifiedClassifier
-from pacbayes.estimators.draws import draw_key
+from pacbayes.classifiers.svm.shared import SharedMembers
+from pacbayes.classifiers.svm.svm_set import svm_set
+from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.preparing import check_prepare
+from pacbayes.data.samples import check_rows, copy_rows
+from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
-from pacbayes.estimators.svm_voters import SharedVoters
-from pacbayes.estimators.voters import EachVoters, Voters
+from pacbayes.estimators.prediction.draws import draw_key
+from pacbayes.estimators.prediction.svm_voters import SharedVoters
+from pacbayes.estimators.prediction.voters import EachVoters, Voters
+from pacbayes.numeric.checks import narrow_labels
+from pacbayes.runtime.progress import progress
+from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.threads import one_thread
 
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
@@ -210,10 +210,10 @@ class StochasticSVC(CertifiedClassifier):
         train, validation = classifiers.splits(0) if shared else (None, None)
         # With independent splits a kernel width comes from rows that validate other machines.
         params = classifiers.params if shared else [{"lambda": setting["lambda"]} for setting in classifiers.params]
-        return self._settle(
+        return self._certify_trained_set(
             classifiers.without_data(),
             params,
-            None if train is None else lambda: (own(_safe_indexing(rows, train)), labels[train]),
+            None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
             draw_key(seed),
             codes,
@@ -224,11 +224,11 @@ class StochasticSVC(CertifiedClassifier):
         members = classifiers.members
         if not isinstance(members, SharedMembers) or self.cv is None:
             return None
-        splits = members.problem.splits
+        splits = members.task.splits
         train = splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            return choose(
+            return select_by_cv(
                 errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS), splits.units_of(train)
             )
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.paper.protocol import DELTA
 from pacbayes.paper.runs import Run
 

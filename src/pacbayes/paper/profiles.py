@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pacbayes.bounds.validation import FloatArray, check_choice
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_choice
 
 #: The paper's grid, 0.1, 0.11, ..., 19.99.
 LAMBDAS = np.round(0.1 + 0.01 * np.arange(1990), 2)

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.validation import FloatArray, check_choice
-from pacbayes.classifiers.kernels import fit_scaling
+from pacbayes.classifiers.svm.kernels.kernel import fit_scaling
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_choice
 from pacbayes.paper.profiles import LAMBDAS
 
 #: The paper's confidence parameter: Mushroom's 0.00405 at H = 50, where no classifier errs, is its bound for no other.

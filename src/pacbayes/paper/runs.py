@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers import sigest, svm_set
 from pacbayes.classifiers.risks import count_errors, risks_of_errors
-from pacbayes.classifiers.seeds import generator
-from pacbayes.datasets import load_dataset
+from pacbayes.data import load_dataset
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.paper.cache import Arrays, Cache, digest
 from pacbayes.paper.protocol import Protocol
+from pacbayes.runtime.seeds import generator
 
 # Purposes of random numbers, see `seeds.generator`: of a width that is estimated once
 _WIDTH_ONCE = 101

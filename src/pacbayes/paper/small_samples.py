@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.classifiers import sigest
-from pacbayes.classifiers.kernels import Kernel, fit_scaling
-from pacbayes.classifiers.svm_path import solve_path
+from pacbayes.classifiers.svm.kernels.kernel import Kernel, fit_scaling
+from pacbayes.classifiers.svm.solver.path import solve_path
+from pacbayes.numeric.arrays import FloatArray, Rows
 
-Rows = NDArray[np.int64]
 # With lambda = 1e-23 on data that cannot be separated there is no solution to converge to.
 _MAX_ITER = 100_000
 

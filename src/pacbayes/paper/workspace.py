@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.paper.cache import Cache
 from pacbayes.paper.profiles import LAMBDAS
 from pacbayes.paper.protocol import LARGE, NINE, PROTOCOLS, SPLITS, Protocol, small_grid

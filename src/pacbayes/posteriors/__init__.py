@@ -1,7 +1,10 @@
-"""From risks, sample size and prior to the best posterior."""
+"""From risks, sample size and prior to the best posterior; from rows of errors to the best vote."""
 
 from pacbayes.posteriors.gibbs import gibbs_posterior
 from pacbayes.posteriors.optimal import optimal_posterior
 from pacbayes.posteriors.posterior import Posterior
+from pacbayes.posteriors.votes.vote import optimal_vote
+from pacbayes.posteriors.votes.vote_bounds import vote_bound
+from pacbayes.posteriors.votes.vote_posterior import VotePosterior
 
-__all__ = ["Posterior", "gibbs_posterior", "optimal_posterior"]
+__all__ = ["Posterior", "VotePosterior", "gibbs_posterior", "optimal_posterior", "optimal_vote", "vote_bound"]

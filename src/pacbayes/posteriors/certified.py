@@ -2,23 +2,25 @@ r"""The global minimum of a bound over the simplex, with proof: branch and bound
 
 What a cell proves
 ------------------
-Let :math:`F(\beta) = -\ln \sum_i p_i e^{-\beta \hat l_i}`.  For every posterior `q` and every :math:`\beta \ge 0`,
-:math:`K(q) + \beta L(q) \ge F(\beta)` (Gibbs' variational principle): in the plane of (L, K) all posteriors lie above
-all these
-lines, which are the tangents of the Gibbs curve.  On a cell :math:`[a, b]` of inverse temperatures, that is for
-posteriors with
+In the plane of (L, K) all posteriors lie above all tangents of the Gibbs curve: for every posterior `q` and every
+:math:`\beta \ge 0`,
+
+.. math:: K(q) + \beta L(q) \ge F(\beta) = -\ln \sum_i p_i e^{-\beta \hat l_i},
+
+equation (variational).  On a cell :math:`[a, b]` of inverse temperatures, that is for posteriors with
 :math:`L(b) \le L(q) \le L(a)`, hence
 
-* ``B >= f(L(b), K(a))``, because f is non-decreasing (the corner);
-* if :math:`g = (\partial f/\partial L)/(\partial f/\partial K)` never falls on a path in the cell's box on which `L`
-falls and
-  `K` rises, ``B >= min(B(a), B(b), f(V))`` with `V` the point where the tangents at `a` and `b` meet.  For along
-  the tangent of slope -a from the curve to V, f has the derivative proportional to a - g, which changes sign at most
-  once, from + to -: the least value is at an end; likewise along the other tangent.
+* ``B >= f(L(b), K(a))``, because f is non-decreasing: equation (corner);
+* ``B >= min(B(a), B(b), f(V))`` with `V` the point where the tangents at `a` and `b` meet, if the ratio
+  :math:`\rho = (\partial f/\partial L)/(\partial f/\partial K)` never falls on a path in the cell's box on which `L`
+  falls and `K` rises: equation (tangents).  For along the tangent of slope -a from the curve to `V`, f has the
+  derivative proportional to :math:`a - \rho`, which changes sign at most once, from + to -: the least value is at an
+  end; likewise along the other tangent.
 
 The error of the second is quadratic in the length of the cell, so few cells are needed.  Moreover B falls where
-:math:`g > \beta` and rises where :math:`g < \beta`: with bounds of g on the cell, its ends move inwards without loss.
-For squared, pinsker and ch this is the paper's fixed-point iteration, run from both ends.
+:math:`\rho > \beta` and rises where :math:`\rho < \beta`, equation (fixed-point): with bounds of the ratio on the cell,
+its ends move inwards without loss.  For squared, pinsker and ch this is the paper's fixed-point iteration, run from
+both ends: equation (both-sides).  The names are those of docs/mathematics.md, which has the proofs.
 """
 
 import heapq
@@ -28,7 +30,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pacbayes.bounds.distances.base import BoundFunction
-from pacbayes.bounds.rounding import EPS, SMALLEST_NORMAL, round_down
+from pacbayes.numeric.rounding import EPS, SMALLEST_NORMAL, round_down
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
 # The share of the tolerance that the search uses; the rest is for rounding.
@@ -39,8 +41,8 @@ _GAIN = 0.7
 _WIDE = 0.05
 # A factor exp(-_FAR) is below the tolerances that people ask for.
 _FAR = 20.0
-# No search starts beyond this multiple of n: there g is, unless it is infinite, below beta.  Without it the next risk
-# being a subnormal number away would put the first step at infinity.
+# No search starts beyond this multiple of n: there the ratio is, unless it is infinite, below beta.  Without it the
+# next risk being a subnormal number away would put the first step at infinity.
 _FARTHEST = 1e4
 # A risk smaller by this part of the bound changes the bound by less than a unit in the last place, with logarithmic
 # factors to spare: next to zero kl has the slope ln(r/L).
@@ -50,11 +52,11 @@ _LARGEST_ERROR = 1e-9
 
 
 class Node(NamedTuple):
-    """A point of the curve with its bound B and g = (dB/dL)/(dB/dK)."""
+    """A point of the curve with its bound B and the ratio (dB/dL)/(dB/dK)."""
 
     point: CurvePoint
     bound: float
-    g: float
+    ratio: float
 
 
 class Cell(NamedTuple):
@@ -65,7 +67,7 @@ class Cell(NamedTuple):
     order: int
     left: Node
     right: Node
-    #: Whether g is known never to fall in the cell.
+    #: Whether the ratio is known never to fall in the cell.
     monotone: bool
 
 
@@ -85,7 +87,7 @@ class CertifiedSearch:
     def __init__(self, curve: GibbsCurve, function: BoundFunction) -> None:
         self.curve = curve
         self.function = function
-        # g inherits the rounding of exponents of the size of the logarithms of the prior, and of the prior itself.
+        # The ratio inherits the rounding of exponents of the size of the prior's logarithms, and of the prior itself.
         self._margin = 1e-12 - 8 * EPS * curve.least_log_mass + 4.0 * curve.mass_error
         self._nodes: list[Node] = []
         self._cells: list[Cell] = []
@@ -103,8 +105,7 @@ class CertifiedSearch:
         """
         if not self._n_cells:
             start, end = self._best, self._node(math.inf)
-            if start.g == end.g:  # as for linear, whose optimum this is exactly
-                self._node(start.g)
+            self._evaluate_closed_form(start, end)
             self._add(start, end, False)
         cells = self._cells
         while cells and cells[0].lower < self._best.bound - _SHARE * tol and self.evaluations < max_evaluations:
@@ -115,6 +116,15 @@ class CertifiedSearch:
         lower = min(cells[0].lower if cells else math.inf, self._finished, self._least_node())
         return Minimum(self._best.point, lower, self.evaluations, self._n_cells)
 
+    def _evaluate_closed_form(self, start: Node, end: Node) -> None:
+        """Evaluate the optimum itself where the ratio is constant, as for linear: equation (closed-form).
+
+        A ratio that is the same at both ends of the curve is the inverse temperature of a stationary point.  Whether it
+        is the minimum is for the search to prove, as always.
+        """
+        if start.ratio == end.ratio:
+            self._node(start.ratio)
+
     def _least_node(self) -> float:
         """Return a lower bound of B at all nodes, where what was dropped on the way has its least bound."""
         lower = self._node_lower(self._best)
@@ -124,7 +134,7 @@ class CertifiedSearch:
 
     def _node(self, beta: float) -> Node:
         point = self.curve.at(beta)
-        node = Node(point, *self.function.value_and_beta(point.risk, point.kl))
+        node = Node(point, *self.function.value_and_ratio(point.risk, point.kl))
         self._nodes.append(node)
         if len(self._nodes) == 1 or node.bound < self._best.bound:
             self._best = node
@@ -154,11 +164,17 @@ class CertifiedSearch:
         self._n_cells += 1
 
     def _corner(self, a: CurvePoint, b: CurvePoint) -> float:
-        """Return f at the least risk and the least divergence between two points, a lower bound of B between them."""
+        """Return f at the least risk and the least divergence between two points, a lower bound of B between them.
+
+        Equation (corner).
+        """
         return self._value_below(b.risk - self.curve.errors(b)[0], a.kl - self.curve.errors(a)[1])
 
     def _tangents(self, a: CurvePoint, b: CurvePoint) -> float:
-        """Return f where the tangents cross, a lower bound of B between two points (but for B at them)."""
+        """Return f where the tangents cross, a lower bound of B between two points (but for B at them).
+
+        Equation (tangents).
+        """
         # Both tangents are lowered by the larger of their errors, which leaves the risk at their crossing in place.
         error = max(self.curve.errors(a)[2], self.curve.errors(b)[2])
         free_a, free_b = -a.log_normaliser - error, -b.log_normaliser - error
@@ -176,9 +192,9 @@ class CertifiedSearch:
             return self._last_lower(cell.left, cell.right, cell)
         a, b = self._shrink(cell.left, cell.right) if cell.monotone else (cell.left, cell.right)
         beta_a, beta_b = a.point.beta, b.point.beta
-        g_low, g_high = (a.g, b.g) if cell.monotone else self._range(a.point, b.point)
-        # B falls where beta < g and rises where beta > g: only what lies between can hold a minimum.
-        low, high = max(beta_a, g_low * (1.0 - self._margin)), min(beta_b, g_high * (1.0 + self._margin))
+        least, most = (a.ratio, b.ratio) if cell.monotone else self._ratio_range(a.point, b.point)
+        # B falls where beta < ratio and rises where beta > ratio: only what lies between can hold a minimum.
+        low, high = max(beta_a, least * (1.0 - self._margin)), min(beta_b, most * (1.0 + self._margin))
         if low >= beta_b or high <= beta_a:
             return math.inf
         if low >= high:  # equal but for rounding: a point
@@ -217,20 +233,20 @@ class CertifiedSearch:
         return max(lower, self._tangents(a.point, b.point)) if cell.monotone else lower
 
     def _shrink(self, a: Node, b: Node) -> tuple[Node, Node]:
-        """Move both ends of a cell in which g never falls past where B falls or rises, while that gains much.
+        """Move both ends of a cell in which the ratio never falls past where B falls or rises, while that gains much.
 
         It ends where the cell may be narrow enough for a proof; before, a lower bound would be computed in vain.
         """
         while True:
             beta_a, beta_b = a.point.beta, b.point.beta
-            low, high = a.g * (1.0 - self._margin), b.g * (1.0 + self._margin)
+            low, high = a.ratio * (1.0 - self._margin), b.ratio * (1.0 + self._margin)
             gains = beta_a < low < high < beta_b and high - low < _GAIN * (beta_b - beta_a)
             if not gains or high - low < _WIDE * high:
                 return a, b
             a, b = self._node(low), self._node(high)
 
-    def _range(self, a: CurvePoint, b: CurvePoint) -> tuple[float, float]:
-        """Return bounds of g between two points from the box they span."""
+    def _ratio_range(self, a: CurvePoint, b: CurvePoint) -> tuple[float, float]:
+        """Return bounds of the ratio between two points from the box they span."""
         threshold, factor = self.function.threshold, self.function.factor
         low, high = self.function.distance.ratio_range(b.risk, a.risk, threshold(a.kl), threshold(b.kl))
         return factor * low, factor * high
@@ -242,8 +258,8 @@ class CertifiedSearch:
             return [low, max(self._far, 4.0 * low)]
         if high - low < _GAIN * (beta_b - beta_a):
             return [low, high]
-        # Little is gained at the ends: split where g crosses beta if it does, else in the middle of the scale.
-        left, right = a.g - beta_a, beta_b - b.g
+        # Little is gained at the ends: split where the ratio crosses beta if it does, else in the middle of the scale.
+        left, right = a.ratio - beta_a, beta_b - b.ratio
         if 0.0 < left < math.inf and 0.0 < right < math.inf:
             return [beta_a + (beta_b - beta_a) * min(max(left / (left + right), 0.05), 0.95)]
         if beta_b > 4.0 * beta_a:

@@ -5,8 +5,9 @@ that of
 
 .. math:: q_i(\beta) \propto p_i e^{-\beta \hat l_i}, \qquad 0 \le \beta \le \infty,
 
-and for larger `L` the prior itself is better in both.  A bound that is non-decreasing in `L` and in `K` is therefore
-minimised over the whole simplex by some :math:`q(\beta)`: a problem in `H` dimensions has become one in a single one.
+equation (gibbs) of docs/mathematics.md, and for larger `L` the prior itself is better in both.  A bound that is
+non-decreasing in `L` and in `K` is therefore minimised over the whole simplex by some :math:`q(\beta)`: a problem in
+`H` dimensions has become one in a single one.
 """
 
 import math
@@ -15,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.rounding import EPS, usual_float_errors
-from pacbayes.bounds.validation import FloatArray, check_distribution, check_risks
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_distribution, check_risks
+from pacbayes.numeric.rounding import EPS, usual_float_errors
 from pacbayes.posteriors.grouping import Groups, group_risks
 
 # Up to this many groups the worst error of a sum in any order stays small.

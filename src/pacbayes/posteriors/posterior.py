@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.card import card
-from pacbayes.bounds.rounding import format_up, usual_float_errors
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import format_up, usual_float_errors
+from pacbayes.runtime.html_card import card
 
 
 @dataclass(frozen=True, eq=False)

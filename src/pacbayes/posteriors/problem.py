@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.bounds.distances.base import BoundFunction
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.bounds.validation import FloatArray, check_risks
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_risks
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, check_prior
 from pacbayes.posteriors.grouping import Groups, group_risks
 from pacbayes.posteriors.posterior import Posterior

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pacbayes.certificates.certificate import CONSTANT, percent_up
-from pacbayes.report.subject import Subject
+from pacbayes.report.view import ReportView
 
 
 @dataclass(frozen=True)
@@ -26,29 +26,29 @@ class Bar:
         return percent_up(min(self.bound, 1.0))
 
 
-def bars_of(subject: Subject) -> list[Bar]:
+def bars_of(view: ReportView) -> list[Bar]:
     """Return the bound of each distance alone, the choice among several, the vote, the best one and the baselines."""
-    certificates = subject.model.certificates_
-    single = len(subject.fixed_distances) == 1
+    certificates = view.model.certificates_
+    single = len(view.fixed_distances) == 1
     bars = []
-    for distance in subject.distances:
-        own = single and distance == subject.posterior.distance
-        found = subject.best_posterior(distance, subject.level)
+    for distance in view.distances:
+        own = single and distance == view.posterior.distance
+        found = view.best_posterior(distance, view.level)
         note = "stochastic classifier, with the posterior that is best for this distance"
         label = f"stochastic classifier, {distance}"
-        mine = own and subject.voting == "stochastic"
+        mine = own and view.voting == "stochastic"
         bars.append(Bar(label, found.bound, found.empirical_risk, found.kl, note, mine))
     if not single:
         chosen = certificates["stochastic"]
-        number = len(subject.fixed_distances)
+        number = len(view.fixed_distances)
         label = f"stochastic classifier, best of {number} distances"
-        mine = subject.voting == "stochastic"
+        mine = view.voting == "stochastic"
         note = f"the smallest of {number} bounds, each at δ/{number}: {chosen.distance}"
         bars.append(Bar(label, chosen.bound, chosen.empirical_risk, chosen.kl, note, mine))
     vote, best = certificates["majority"], certificates["best"]
-    mine = subject.voting == "majority"
+    mine = view.voting == "majority"
     note = f"{vote.theorem} The validation errors are the vote's own; the bound is not computed from them."
-    bars.append(Bar("majority vote", vote.bound, subject.vote_risk, vote.kl, note, mine))
+    bars.append(Bar("majority vote", vote.bound, view.vote_risk, vote.kl, note, mine))
     bars.append(
         Bar(
             "best single classifier (Occam)",
@@ -56,7 +56,7 @@ def bars_of(subject: Subject) -> list[Bar]:
             best.empirical_risk,
             best.kl,
             best.theorem,
-            subject.voting == "best",
+            view.voting == "best",
         )
     )
     hold_out = best.baselines["hold-out"]
@@ -68,12 +68,12 @@ def bars_of(subject: Subject) -> list[Bar]:
     return bars
 
 
-def compared(subject: Subject) -> list[str]:
+def compared(view: ReportView) -> list[str]:
     """Say how the certificate compares with what simpler methods guarantee, where they do better above all."""
-    own = subject.certificate
+    own = view.certificate
     others = []
-    if subject.voting != "best":
-        best = subject.model.certificates_["best"]
+    if view.voting != "best":
+        best = view.model.certificates_["best"]
         others.append(("the best single classifier (Occam's bound)", best.bound))
     hold_out = own.baselines["hold-out"]
     if hold_out.bound is not None:

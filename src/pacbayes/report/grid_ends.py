@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.validation import FloatArray
-from pacbayes.estimators.base import CertifiedClassifier
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.numeric.arrays import FloatArray
 
 #: The end of a grid is this share of its values, one at least; a grid of fewer values than the next has no ends.
 END, FEWEST = 0.1, 5

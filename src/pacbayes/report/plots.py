@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.bounds.rounding import format_up
 from pacbayes.certificates.certificate import confidence
-from pacbayes.certificates.choice import share_of
-from pacbayes.estimators.base import CertifiedClassifier
+from pacbayes.certificates.posterior_choice import divide_delta
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.numeric.rounding import format_up
 from pacbayes.posteriors.problem import Problem
-from pacbayes.report.subject import Subject
 from pacbayes.report.tables import five_bounds
+from pacbayes.report.view import ReportView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,12 +52,12 @@ def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any 
     """
     axes = _axes(clf, ax)
     classifiers = clf.classifiers_
-    subject = Subject.checked(clf, test, None)
-    places = subject.places
+    view = ReportView.checked(clf, test, None)
+    places = view.places
     order = np.argsort(places, kind="stable")
     m = classifiers.m
     axes.plot(places[order], classifiers.risks[order], color=_RISK, label=f"validation risk (m = {m})")
-    tested = classifiers.test_risks if subject.tested is None else subject.tested.risks
+    tested = classifiers.test_risks if view.tested is None else view.tested.risks
     if tested is not None:
         axes.plot(places[order], tested[order], color=_TEST, label="test error")
     certificate = clf.certificates_["stochastic"]
@@ -66,10 +66,10 @@ def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any 
     right.fill_between(places[order], clf.posterior_.weights[order], color=_POSTERIOR, alpha=0.35, linewidth=0)
     right.set_ylim(0.0, 1.6 * float(clf.posterior_.weights.max()))
     right.set_ylabel("posterior weight", color=_POSTERIOR)
-    if subject.is_path:
+    if view.is_path:
         axes.set_xscale("log")
     axes.set_ylim(bottom=0.0)
-    axes.set_xlabel("λ" if subject.is_path else "rank by validation risk")
+    axes.set_xlabel("λ" if view.is_path else "rank by validation risk")
     axes.set_ylabel("share of errors")
     axes.legend(loc="best", frameon=False)
     # The lines above the filled area.
@@ -148,7 +148,7 @@ def plot_gibbs_curve(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axe
     'inverse temperature β'
     """
     axes = _axes(clf, ax)
-    level = share_of(clf._level, len(clf._distances))
+    level = divide_delta(clf._level, len(clf._distances))
     betas = np.geomspace(1e-2, 100.0 * clf.classifiers_.m, 400)
     for name in clf._distances:
         problem = Problem.checked(

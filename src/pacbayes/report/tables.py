@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.bounds.validation import FloatArray
 from pacbayes.certificates.certificate import CONSTANT, confidence, percent_up, share_written
 from pacbayes.certificates.constant import label_written
-from pacbayes.classifiers.splits import GROUP
-from pacbayes.estimators.base import CertifiedClassifier
+from pacbayes.data.splits import GROUP
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.report.subject import Subject
+from pacbayes.report.view import ReportView
 
 #: Rows of the table of classifiers that carry the weight.
 MOST_ROWS = 8
@@ -40,7 +40,7 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Carrier:
+class WeightGroup:
     """A classifier, or neighbours on a path with equally many errors, with their posterior weight together."""
 
     label: str
@@ -74,39 +74,39 @@ def five_bounds(clf: CertifiedClassifier) -> list[Posterior]:
 
     Each bound holds alone; choosing the smallest after looking is not covered.
     """
-    subject = Subject.checked(clf, None, None)
-    return [subject.best_posterior(distance, subject.level) for distance in DISTANCES]
+    view = ReportView.checked(clf, None, None)
+    return [view.best_posterior(distance, view.level) for distance in DISTANCES]
 
 
-def carriers(clf: CertifiedClassifier) -> list[Carrier]:
+def weight_groups(clf: CertifiedClassifier) -> list[WeightGroup]:
     """Return the classifiers by falling weight; on a path, neighbours with equally many errors are taken together.
 
     Examples
     --------
     >>> from pacbayes import StochasticSVC
     >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
-    >>> carriers(StochasticSVC([0.1, 0.2, 1.0], random_state=0).fit(X, y))
-    [Carrier(label='0.1 to 1', number=3, weight=1.0, risk=0.0)]
+    >>> weight_groups(StochasticSVC([0.1, 0.2, 1.0], random_state=0).fit(X, y))
+    [WeightGroup(label='0.1 to 1', number=3, weight=1.0, risk=0.0)]
     """
     params, weights, risks = clf.classifiers_.params, clf.posterior_.weights, clf.classifiers_.risks
     if all("lambda" in setting for setting in params):
         found = _runs(np.array([setting["lambda"] for setting in params]), weights, risks)
     else:
         found = [
-            Carrier(_setting(setting), 1, float(weight), float(risk))
+            WeightGroup(_setting(setting), 1, float(weight), float(risk))
             for setting, weight, risk in zip(params, weights, risks, strict=True)
         ]
     return sorted(found, key=lambda carrier: -carrier.weight)
 
 
-def _runs(lambdas: FloatArray, weights: FloatArray, risks: FloatArray) -> list[Carrier]:
+def _runs(lambdas: FloatArray, weights: FloatArray, risks: FloatArray) -> list[WeightGroup]:
     order = np.argsort(lambdas, kind="stable")
     cuts = np.flatnonzero(np.diff(risks[order])) + 1
     found = []
     for run in np.split(order, cuts):
         first, last = lambdas[run[0]], lambdas[run[-1]]
         label = f"{first:.4g}" if run.size == 1 else f"{first:.4g} to {last:.4g}"
-        found.append(Carrier(label, run.size, float(weights[run].sum()), float(risks[run[0]])))
+        found.append(WeightGroup(label, run.size, float(weights[run].sum()), float(risks[run[0]])))
     return found
 
 
@@ -117,14 +117,14 @@ def _setting(params: dict[str, Any]) -> str:
 
 def certificate_table(clf: CertifiedClassifier, observed: Observed | None = None) -> TextTable:
     """Return the certificates by way of predicting, with the errors on test rows beside them where there are some."""
-    subject = Subject.checked(clf, None, None)
+    view = ReportView.checked(clf, None, None)
     columns = ["classifier", "errs on at most", "validation errors"]
     columns += [] if observed is None else ["test errors"]
     rows = []
     for voting, certificate in clf.certificates_.items():
         row = [certificate.holds_for.removeprefix("the "), _percent_of(certificate.bound)]
         # The vote's bound follows from the stochastic classifier's; its own errors are only shown.
-        risk = subject.vote_risk if voting == "majority" else certificate.empirical_risk
+        risk = view.vote_risk if voting == "majority" else certificate.empirical_risk
         row += ["–" if risk is None else share_written(risk)]
         row += [] if observed is None else [_tested(observed.errors[voting], observed.rows)]
         rows.append(tuple(row))
@@ -194,7 +194,7 @@ def bounds_table(clf: CertifiedClassifier, found: Sequence[Posterior]) -> TextTa
     )
 
 
-def carriers_table(clf: CertifiedClassifier, found: Sequence[Carrier], most: int = MOST_ROWS) -> TextTable:
+def weight_table(clf: CertifiedClassifier, found: Sequence[WeightGroup], most: int = MOST_ROWS) -> TextTable:
     """Return the classifiers that carry most of the posterior weight."""
     path = all("lambda" in setting for setting in clf.classifiers_.params)
     shown = [carrier for carrier in found[:most] if carrier.weight > 0.0]

@@ -11,9 +11,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.constants import log_moment
-from pacbayes.bounds.rounding import EPS, round_up, usual_float_errors
-from pacbayes.bounds.validation import FloatArray, check_between, check_choice, check_level, check_sample_size
+from pacbayes.bounds.binomial_moments import log_moment
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_between, check_choice, check_level, check_sample_size
+from pacbayes.numeric.rounding import EPS, round_up, usual_float_errors
 
 CONSTANTS = ("exact", "paper")
 
@@ -21,8 +22,8 @@ CONSTANTS = ("exact", "paper")
 class Distance(ABC):
     r"""A convex distance :math:`\phi(\hat l, l)` between an empirical and a true risk.
 
-    The PAC-Bayesian theorem says: with probability at least :math:`1 - \delta` over the sample, for all posteriors
-    at once,
+    The PAC-Bayesian theorem, equation (theorem) of docs/mathematics.md, says: with probability at least
+    :math:`1 - \delta` over the sample, for all posteriors at once,
 
     .. math:: \phi(L, l) \le x = \frac{K + \ln I(m) - \ln\delta}{n},
 
@@ -73,7 +74,10 @@ class Distance(ABC):
         return m
 
     def ratio(self, empirical: float, x: float) -> float:
-        """Return the ratio of the two `slopes`; a subclass overrides it where a form without cancellation exists."""
+        """Return the ratio of the two `slopes`, 1/n of equation (ratio) of docs/mathematics.md.
+
+        A subclass overrides it where a form without cancellation exists.
+        """
         in_risk, in_x = self.slopes(empirical, x)
         return in_risk / in_x
 
@@ -128,7 +132,7 @@ class BoundFunction:
     >>> f = get_distance("pinsker").bound_function(m=100, delta=0.05)
     >>> print(f"{f(0.1, 0.0):.6f}")
     0.249454
-    >>> print(f"{f.beta(0.1, 0.0):.4f}")
+    >>> print(f"{f.ratio(0.1, 0.0):.4f}")
     59.7815
     """
 
@@ -148,7 +152,7 @@ class BoundFunction:
         object.__setattr__(self, "factor", self.distance.factor(self.m))
 
     def threshold(self, kl: float) -> float:
-        """Return x = (K + ln I - ln delta) / n, rounded up; a negative one counts as 0."""
+        """Return x = (K + ln I - ln delta) / n, equation (theorem), rounded up; a negative one counts as 0."""
         return max(round_up((kl + self.log_term) / self.factor), 0.0)
 
     def __call__(self, risk: float, kl: float) -> float:
@@ -160,13 +164,16 @@ class BoundFunction:
         in_risk, in_x = self.distance.slopes(risk, self.threshold(kl))
         return in_risk, in_x / self.factor
 
-    def value_and_beta(self, risk: float, kl: float) -> tuple[float, float]:
-        """Return B and beta together, which for kl takes one root instead of two."""
+    def value_and_ratio(self, risk: float, kl: float) -> tuple[float, float]:
+        """Return B and `ratio` together, which for kl takes one root instead of two."""
         value, ratio = self.distance.upper_and_ratio(risk, self.threshold(kl))
         return value, self.factor * ratio
 
-    def beta(self, risk: float, kl: float) -> float:
-        """Return (dB/dL) / (dB/dK), the inverse temperature of a stationary Gibbs posterior."""
+    def ratio(self, risk: float, kl: float) -> float:
+        """Return (dB/dL) / (dB/dK), n times that of the distance: equation (ratio).
+
+        A Gibbs posterior is stationary where this is its inverse temperature, equation (fixed-point).
+        """
         return self.factor * self.distance.ratio(risk, self.threshold(kl))
 
 

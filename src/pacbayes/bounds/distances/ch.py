@@ -6,11 +6,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.constants import log_xi
+from pacbayes.bounds.binomial_moments import log_xi
 from pacbayes.bounds.distances.base import Distance, warn_invalid_constant
-from pacbayes.bounds.rounding import Number, difference_down, round_up
 from pacbayes.bounds.supremum import log_supremum
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import Number, difference_down, round_up
 
 # The largest m for which the supremum over l is enclosed (a tenth of a second); above it ln xi(m) is used.
 LARGEST_ENCLOSED_M = 10_000

@@ -5,16 +5,16 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.constants import log_xi
+from pacbayes.bounds.binary_kl import kl_divergence, lower_root, upper_root
+from pacbayes.bounds.binomial_moments import log_xi
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.kl import kl_divergence, lower_root, upper_root
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
 
 
 class KL(Distance):
     r""":math:`\phi = kl`, the tightest of the five when all use one constant: the bound is the upper kl root.
 
-    Its moment :math:`\xi(m)` is the same for every true risk in (0, 1).
+    Its moment is the same for every true risk in (0, 1): :math:`\xi(m)`, equation (xi) of docs/mathematics.md.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class KL(Distance):
         return log_xi(m)
 
     def upper(self, empirical: float, x: float) -> float:
-        """Return the largest r with kl(L, r) <= x, rounded up; at most 1."""
+        """Return the largest r with kl(L, r) <= x, equation (kl-root), rounded up; at most 1."""
         return upper_root(empirical, x).rounded
 
     def lower(self, empirical: float, x: float) -> float:
@@ -67,10 +67,11 @@ class KL(Distance):
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
         r"""Return whether :math:`L + r \le 1`.
 
-        Where the risk changes by dL < 0 and x rises, the ratio g changes by at least
-        :math:`dL\,[g/(r-L) - 1/(L(1-L))]`.  Now :math:`g = \int_L^r dt/(t(1-t))`, and for :math:`L + r \le 1` the
-        integrand is largest at the end `L`: the bracket is not positive.  No root is needed for it: the condition says
-        that :math:`kl(L, 1-L) = (1-2L) \ln((1-L)/L)` is at least x.
+        Where the risk changes by dL < 0 and x rises, the ratio :math:`\rho/m` changes by at least
+        :math:`dL\,[(\rho/m)/(r-L) - 1/(L(1-L))]`, equation (kl-monotone) of docs/mathematics.md.  Now
+        :math:`\rho/m = \int_L^r dt/(t(1-t))`, and for :math:`L + r \le 1` the integrand is largest at the end `L`: the
+        bracket is not positive.  No root is needed for it: the condition says that
+        :math:`kl(L, 1-L) = (1-2L) \ln((1-L)/L)` is at least x.
         """
         if not 0.0 < empirical < 0.5:
             return empirical == 0.0

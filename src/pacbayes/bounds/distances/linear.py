@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.rounding import round_up
-from pacbayes.bounds.validation import FloatArray, check_between, check_sample_size
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_between, check_sample_size
+from pacbayes.numeric.rounding import round_up
 
 # 1/(e-1) + ln(1 - 1/e), whose two terms cancel two bits in double precision.
 _RATE = 0.12330156148224453

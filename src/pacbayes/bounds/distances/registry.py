@@ -6,7 +6,7 @@ from pacbayes.bounds.distances.kl import KL
 from pacbayes.bounds.distances.linear import Linear
 from pacbayes.bounds.distances.pinsker import Pinsker
 from pacbayes.bounds.distances.squared import Squared
-from pacbayes.bounds.validation import check_choice
+from pacbayes.numeric.checks import check_choice
 
 _REGISTRY: dict[str, Distance] = {}
 

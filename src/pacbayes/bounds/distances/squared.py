@@ -5,17 +5,17 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.constants import log_square_moment
+from pacbayes.bounds.binomial_moments import log_square_moment
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.rounding import difference_down, round_up
-from pacbayes.bounds.validation import FloatArray
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import difference_down, round_up
 
 
 class Squared(Distance):
     r""":math:`\phi(\hat l, l) = c (l - \hat l)^2` with `c` = 1: the bound is :math:`L + \sqrt{x/c}`.
 
-    The moment is largest at :math:`l = 1/2` for every :math:`c \le 2` (proof in docs/mathematics.md), where it is
-    below :math:`\sqrt 2` for c = 1 and about :math:`1.346035 m^{1/4}` for c = 2.
+    The moment is largest at :math:`l = 1/2` for every :math:`c \le 2` (equation (one-half) of
+    docs/mathematics.md), where it is below :math:`\sqrt 2` for c = 1 and about :math:`1.346035 m^{1/4}` for c = 2.
 
     Examples
     --------

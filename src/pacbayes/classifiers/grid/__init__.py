@@ -1,0 +1,1 @@
+"""Any scikit-learn classifier with every setting of a grid."""

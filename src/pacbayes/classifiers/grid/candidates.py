@@ -1,0 +1,165 @@
+"""The classifiers of a grid before they are trained: which there are, and with which random numbers each starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+
+from pacbayes.runtime.fingerprint import fingerprint
+from pacbayes.runtime.seeds import generator
+
+# Purposes of random numbers, see `seeds.generator`; those of splits and kernel widths come before.
+FITTING, SAMPLING = 4, 5
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """An estimator with many settings, or (where it is None) many estimators; what each is depends on seed and place.
+
+    Attributes
+    ----------
+    params : list of dict
+        What distinguishes each: its setting, or ``{"estimator": ...}``.
+    """
+
+    estimator: Any
+    params: list[dict[str, Any]]
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.params)
+
+    def __getitem__(self, i: int) -> Any:
+        """Return a new, unfitted estimator; its random states that were None are numbers drawn for this place."""
+        params = self.params[i]
+        if self.estimator is None:
+            return _seeded(clone(params["estimator"]), self.seed, i)
+        if all(_is_plain(value) and _is_plain(self._values.get(name)) for name, value in params.items()):
+            # No part is exchanged, so the random states are known, and all is set at once: for a small classifier
+            # asking it for its parameters takes as long as a tenth of its training.
+            return clone(self.estimator).set_params(**params | _drawn_states(self._values | params, self.seed, i))
+        # Values may be estimators themselves (a step of a pipeline): each classifier needs its own.
+        settings = {name: clone(value, safe=False) for name, value in params.items()}
+        return _seeded(clone(self.estimator).set_params(**settings), self.seed, i)
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        """The parameters of the estimator as it was given."""
+        return dict(self.estimator.get_params(deep=True))
+
+    def described(self) -> list[str]:
+        """Return what says whether two lists of candidates are the same."""
+        return [fingerprint(self.estimator), *(fingerprint(params) for params in self.params)]
+
+    def modules(self) -> tuple[str, ...]:
+        """Return the modules of the estimators, whose versions matter."""
+        estimators = [self.estimator, *(value for params in self.params for value in params.values())]
+        steps = [part for one in estimators if hasattr(one, "get_params") for part in one.get_params().values()]
+        return tuple(sorted({type(one).__module__ for one in [*estimators, *steps] if hasattr(one, "get_params")}))
+
+
+def plan_candidates(estimator: Any, param_grid: Any, n_iter: int | None, seed: int) -> Candidates:
+    """Return all settings of a grid, `n_iter` of them, or the estimators of a list; wrong ones are refused.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> candidates = plan_candidates(DecisionTreeClassifier(), {"max_depth": [1, 2]}, None, seed=0)
+    >>> candidates.params
+    [{'max_depth': 1}, {'max_depth': 2}]
+    >>> candidates[1].max_depth, candidates[1].random_state == candidates[0].random_state
+    (2, False)
+    """
+    if _are_estimators(param_grid):
+        candidates = Candidates(None, _listed(estimator, param_grid, n_iter), seed)
+    else:
+        _check_classifier("estimator", estimator)
+        candidates = Candidates(estimator, _settings(param_grid, n_iter, seed), seed)
+    seen = set()
+    for i, params in enumerate(candidates.params):
+        # Names are the same for many settings; building every candidate here would double that work.
+        if (names := tuple(params)) not in seen:
+            seen.add(names)
+            try:
+                candidates[i]
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"param_grid: {params} does not fit the estimator: {error}") from error
+    return candidates
+
+
+def _are_estimators(param_grid: Any) -> bool:
+    return isinstance(param_grid, list | tuple) and any(hasattr(one, "fit") for one in param_grid)
+
+
+def _listed(estimator: Any, estimators: Any, n_iter: int | None) -> list[dict[str, Any]]:
+    if estimator is not None:
+        raise ValueError(f"estimator must be None where param_grid is a list of estimators, got {estimator!r}")
+    if n_iter is not None:
+        raise ValueError(f"n_iter must be None where param_grid is a list of estimators, got {n_iter!r}")
+    for i, one in enumerate(estimators):
+        _check_classifier(f"param_grid[{i}]", one)
+    return [{"estimator": one} for one in estimators]
+
+
+def _check_classifier(name: str, estimator: Any) -> None:
+    if isinstance(estimator, list | tuple):
+        raise TypeError(
+            f"{name} must be one scikit-learn classifier; give a list of them as param_grid, with estimator None"
+        )
+    missing = [method for method in ("fit", "predict", "get_params", "set_params") if not hasattr(estimator, method)]
+    if missing or isinstance(estimator, type):
+        raise TypeError(
+            f"{name} must be an unfitted scikit-learn classifier with fit, predict, get_params and set_params, "
+            f"got {estimator!r}"
+        )
+    # Classifiers that only look like scikit-learn's carry no tags and are believed.
+    if (hasattr(estimator, "__sklearn_tags__") or hasattr(estimator, "_estimator_type")) and not is_classifier(
+        estimator
+    ):
+        raise ValueError(f"{name} must be a classifier, got {estimator!r}")
+
+
+def _settings(param_grid: Any, n_iter: int | None, seed: int) -> list[dict[str, Any]]:
+    grids = [param_grid] if isinstance(param_grid, Mapping) else param_grid
+    if not isinstance(grids, list | tuple) or not grids or not all(isinstance(grid, Mapping) for grid in grids):
+        raise TypeError(
+            f"param_grid must be a dict, a list of dicts or (with estimator None) a list of estimators, "
+            f"got {param_grid!r}"
+        )
+    if n_iter is None:
+        for grid in grids:
+            for name, values in grid.items():
+                if hasattr(values, "rvs"):
+                    raise ValueError(f"n_iter must say how many settings to draw: param_grid[{name!r}] is {values!r}")
+        return [dict(one) for one in ParameterGrid(param_grid)]
+    if isinstance(n_iter, bool | np.bool_) or not isinstance(n_iter, int | np.integer):
+        raise TypeError(f"n_iter must be an integer of at least 1 or None, got {n_iter!r}")
+    if n_iter < 1:
+        raise ValueError(f"n_iter must be at least 1, got {n_iter}")
+    draw = int(generator(seed, SAMPLING).integers(2**32))
+    return [dict(one) for one in ParameterSampler(param_grid, int(n_iter), random_state=draw)]
+
+
+def _seeded(estimator: Any, seed: int, i: int) -> Any:
+    """Give every random state that is None, at any depth, a number; others are the user's choice."""
+    states = _drawn_states(estimator.get_params(deep=True), seed, i)
+    return estimator.set_params(**states) if states else estimator
+
+
+def _drawn_states(values: dict[str, Any], seed: int, i: int) -> dict[str, int]:
+    """Return numbers for the random states that are None among the parameters of the i-th classifier."""
+    names = sorted(name for name in values if name == "random_state" or name.endswith("__random_state"))
+    empty = [name for name in names if values[name] is None]
+    if not empty:
+        return {}
+    numbers = generator(seed, FITTING, i).integers(2**31 - 1, size=len(empty))
+    return dict(zip(empty, numbers.tolist(), strict=True))
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a parameter's value is a number, a word or nothing: neither an estimator nor a list of some."""
+    return value is None or isinstance(value, str | int | float | np.number)

@@ -1,0 +1,76 @@
+"""One classifier of a grid: trained, counted, or failed; and how a unit of them is stored: as a pickle."""
+
+import pickle
+import traceback
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.classifiers.classifier_set import wrong_rows
+from pacbayes.classifiers.grid.candidates import Candidates
+from pacbayes.classifiers.grid.fit_weights import fit_arguments
+from pacbayes.classifiers.group_errors import count_errors_by_kind
+from pacbayes.data.samples import Samples, copy_rows
+from pacbayes.runtime.checkpoint import Codec
+from pacbayes.runtime.threads import one_thread
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every worker needs to train any of the classifiers."""
+
+    candidates: Candidates
+    samples: Samples
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One trained classifier with its errors by kind of row."""
+
+    estimator: Any
+    errors: NDArray[np.int64]
+    test_errors: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why a classifier could not be trained, or (`fitted`) not be used."""
+
+    error: str
+    fitted: bool
+    trace: str
+
+    def stop(self, i: int, params: dict[str, Any]) -> NoReturn:
+        """Raise an error that names the classifier's parameters."""
+        failure = "was fitted but could not predict" if self.fitted else "could not be fitted"
+        error = ValueError(f"classifier {i} with {params} {failure}: {self.error}")
+        error.add_note(self.trace)
+        raise error
+
+
+def fit_one(task: Task, i: int) -> Fitted | Failed:
+    """Train the i-th classifier and count its errors; what goes wrong is returned, not raised."""
+    fitted = False
+    try:
+        with one_thread():
+            training, validation = task.samples(i)
+            one = task.candidates[i]
+            one.fit(training.X, training.y, **fit_arguments(one, training.weights))
+            fitted = True
+            name, (kinds, test_kinds, number) = f"classifier {i}.predict", task.samples.kinds(i)
+            errors = count_errors_by_kind(wrong_rows(one, *validation, name), kinds, number)
+            if task.samples.test is None:
+                return Fitted(one, errors, None)
+            rows, labels = task.samples.test
+            wrong = wrong_rows(one, copy_rows(rows), labels, name)
+            return Fitted(one, errors, count_errors_by_kind(wrong, test_kinds, number))
+    except MemoryError:  # says something about this machine, not about this classifier
+        raise
+    except Exception as error:  # other people's classifiers raise what they like; the caller stops or drops them
+        return Failed(f"{type(error).__name__}: {error}", fitted, traceback.format_exc())
+
+
+# Estimators of any library have no other common form; the SHA-256 in the manifest is checked before one is read.
+GRID_CHUNKS = Codec(".pickle", pickle.dumps, pickle.loads)

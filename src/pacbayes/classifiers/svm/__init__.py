@@ -1,0 +1,1 @@
+"""Support vector machines for many values of the regularisation parameter."""

@@ -1,0 +1,145 @@
+"""Every classifier on a training sample and a validation sample of its own, as in the paper."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.group_errors import count_errors_by_kind
+from pacbayes.classifiers.svm.kernels.kernel import fit_kernel, fit_scaling, shared_matrix, within_range
+from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
+from pacbayes.classifiers.svm.solver.path import warn_unconverged
+from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
+from pacbayes.classifiers.svm.trained import Trained
+from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.runtime.checkpoint import Checkpoint
+from pacbayes.runtime.progress import progress
+from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.units import run_units
+
+
+@dataclass(frozen=True)
+class IndependentMembers:
+    """Classifiers with scaling, kernel and training rows of their own."""
+
+    task: SvmTrainingTask
+    trained: list[Trained]
+
+    def __len__(self) -> int:
+        return len(self.trained)
+
+    def __getitem__(self, i: int) -> SVMClassifier:
+        one = self.trained[i]
+        support_vectors = one.scaling(self.task.X[one.support])
+        return self.task.classifier(i, one.scaling, one.kernel, one.machine, support_vectors)
+
+    def without_data(self) -> "IndependentMembers":
+        """Return the same machines with no other rows than their support vectors."""
+        kept = np.unique(np.concatenate([one.support for one in self.trained]))
+        trained = [replace(one, support=np.searchsorted(kept, one.support)) for one in self.trained]
+        return IndependentMembers(self.task.with_rows(self.task.X[kept]), trained)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels every classifier gives the rows of X, shape (H, n)."""
+        new = check_array(X, dtype=np.float64)
+        if new.shape[1] != self.task.X.shape[1]:
+            raise ValueError(f"X must have {self.task.X.shape[1]} features, got {new.shape[1]}")
+        labels = []
+        with one_thread(), progress("predictions", len(self)) as advance:
+            workers = Parallel(n_jobs=self.task.jobs, require="sharedmem", return_as="generator")
+            for one in workers(delayed(_predict)(one, self.task.X, new) for one in self.trained):
+                labels.append(one)
+                advance(1)
+        predicted: NDArray[Any] = self.task.classes[np.stack(labels)]
+        return predicted
+
+
+def train_independent(task: SvmTrainingTask, checkpoint: Checkpoint | None) -> ClassifierSet:
+    """Train every classifier on its own sample and count its errors on its own validation examples."""
+    # Scaling differs from sample to sample.  Without it all share their distances, which are those of every pair by
+    # itself: no row has a part in the training of a machine that it validates.
+    rest = task.splits.rest
+    everything = shared_matrix(within_range(task.X[rest]), task.kernel) if task.scale is False else None
+    trained = run_units(
+        _train_one,
+        (task, everything),
+        task.lambdas.size,
+        "independent support vector machines",
+        task.jobs,
+        # The solver leaves other threads free to run; another backend is the user's choice.
+        prefer="threads",
+        checkpoint=checkpoint,
+    )
+    return _as_set(task, trained)
+
+
+def _as_set(task: SvmTrainingTask, trained: list[Trained]) -> ClassifierSet:
+    violation = np.array([one.kkt_violation for one in trained])
+    converged = np.array([one.converged for one in trained])
+    warn_unconverged(task.lambdas, violation, converged)
+    tested = len(task.test_codes) > 0
+    return ClassifierSet.from_counts(
+        task.params([one.kernel.gamma for one in trained]),
+        np.stack([one.errors for one in trained]),
+        task.splits,
+        members=IndependentMembers(task, trained),
+        copies=task.copies,
+        test_counts=np.stack([one.test_errors for one in trained]) if tested else None,
+        m_test=task.m_test,
+        kkt_violation=violation,
+        converged=converged,
+    )
+
+
+def _train_one(shared: tuple[SvmTrainingTask, FloatArray | None], i: int) -> Trained:
+    """Train the i-th classifier; shared are, without scaling, distances (or products) of all rows but the test's."""
+    with one_thread():
+        return _trained(*shared, i)
+
+
+def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Trained:
+    train, validation = task.splits(i)
+    codes, lambdas = task.codes[train], task.lambdas[i : i + 1]
+    scaling = fit_scaling(task.X[train], task.scale)
+    rows = scaling(task.X[train])
+    kernel = fit_kernel(rows, task.kernel, task.gamma, generator(task.seed, WIDTH, i))
+    if everything is None:
+        machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
+        machine = machines.one(0)
+        K = kernel.between(rows[machine.support], scaling(task.X[validation]))
+    else:
+        places = np.searchsorted(task.splits.rest, train)
+        machines = train_machines(lambda part: kernel.of_shared(everything, places[part], places[part]), codes, lambdas)
+        machine = machines.one(0)
+        new = np.searchsorted(task.splits.rest, validation)
+        K = kernel.of_shared(everything, places[machine.support], new)
+    wrong, number = machine.predict(machine.decisions(K)) != task.codes[validation], task.splits.sizes.size
+    errors = count_errors_by_kind(wrong, task.splits.kinds(validation), number)
+    one = Trained(
+        machine, train[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
+    )
+    if len(task.test_codes) == 0:
+        return one
+    wrong = _predict(one, task.X, task.test_rows) != task.test_codes
+    return replace(one, test_errors=count_errors_by_kind(wrong, task.test_kinds, number))
+
+
+def _convergence(machines: Machines) -> tuple[float, bool]:
+    paths = machines.paths
+    return max(float(path.kkt_violation[0]) for path in paths), all(bool(path.converged[0]) for path in paths)
+
+
+def _predict(one: Trained, X: FloatArray, new: FloatArray) -> NDArray[np.intp]:
+    """Return the class numbers one classifier gives new rows."""
+    support_vectors = one.scaling(X[one.support])
+    codes = np.empty(len(new), dtype=np.intp)
+    for block in blocks(len(new), one.support.size + new.shape[1] + 4 * len(one.machine.pairs)):
+        K = one.kernel.between(support_vectors, one.scaling(new[block]))
+        codes[block] = one.machine.predict(one.machine.decisions(K))
+    return codes

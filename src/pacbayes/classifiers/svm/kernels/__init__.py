@@ -1,0 +1,1 @@
+"""Kernel values of pairs of rows, and the width of R's kernlab."""

@@ -1,0 +1,228 @@
+"""Scaling fitted on training rows, and the kernels rbf and linear between rows."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.classifiers.svm.kernels.sigest import sigest
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_choice
+from pacbayes.runtime.compiled import compile_notice
+from pacbayes.runtime.progress import progress, sign_of_life
+
+KERNELS = ("rbf", "linear")
+# Terms of sums computed between two signs of life, when an interrupt is heard: about a tenth of a second.
+_TERMS_PER_CALL = 2**27
+# Numbers beyond this size count as this size: no square, product or sum of them overflows.
+LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Subtract `shift` from the columns and divide by `width`, both from the training rows alone.
+
+    What becomes of a row depends on that row only.
+    """
+
+    shift: FloatArray
+    width: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the scaled rows in new memory.
+
+        Examples
+        --------
+        >>> Scaling(np.array([1.0]), np.array([2.0]))(np.array([[5.0], [-1e300]]))
+        array([[ 2.e+00],
+               [-5.e+99]])
+        """
+        rows = within_range(X)
+        rows -= self.shift
+        with np.errstate(over="ignore"):
+            rows /= self.width
+        return np.clip(rows, -LARGEST, LARGEST, out=rows)
+
+
+def within_range(X: FloatArray) -> FloatArray:
+    """Return the rows in new memory, with numbers larger than `LARGEST` as that.
+
+    Examples
+    --------
+    >>> within_range(np.array([[1.0, -1e308]]))
+    array([[ 1.e+000, -1.e+100]])
+    """
+    rows: FloatArray = np.clip(X, -LARGEST, LARGEST)
+    return rows
+
+
+def fit_scaling(rows: FloatArray, scale: bool | str) -> Scaling:
+    """Return the scaling of training rows: means and standard deviations (with m - 1).
+
+    A constant column is shifted only; with ``scale="kernlab"`` one constant column makes all of them be left as they
+    are.  Without scaling nothing is shifted either: distances come from differences, which need no centre.
+
+    Examples
+    --------
+    >>> fit_scaling(np.array([[1.0, 5.0], [3.0, 5.0]]), True).width.round(6)
+    array([1.414214, 1.      ])
+    >>> fit_scaling(np.array([[1.0, 5.0], [3.0, 5.0]]), "kernlab").width
+    array([1., 1.])
+    """
+    rows = within_range(rows)
+    constant = (rows == rows[0]).all(axis=0)
+    if scale is False or (scale == "kernlab" and constant.any()):
+        return Scaling(np.zeros(rows.shape[1]), np.ones(rows.shape[1]))
+    deviation = rows.std(axis=0, ddof=1)
+    return Scaling(rows.mean(axis=0), np.where(constant | (deviation == 0.0), 1.0, deviation))
+
+
+def check_scale(scale: Any) -> bool | str:
+    """Return `scale`, or raise if it is not True, False or "kernlab"."""
+    if isinstance(scale, bool | np.bool_):
+        return bool(scale)
+    if scale == "kernlab":
+        return "kernlab"
+    raise ValueError(f"scale must be True, False or 'kernlab', got {scale!r}")
+
+
+def check_gamma(gamma: Any) -> float | str:
+    """Return `gamma`, or raise if it is neither "sigest" nor a positive number."""
+    if isinstance(gamma, str):
+        return check_choice("gamma", gamma, ("sigest",))
+    if isinstance(gamma, bool) or not isinstance(gamma, int | float | np.integer | np.floating):
+        raise TypeError(f"gamma must be 'sigest' or a positive number, got {gamma!r}")
+    if not 0.0 < gamma < np.inf:
+        raise ValueError(f"gamma must be 'sigest' or a positive number, got {gamma!r}")
+    return float(gamma)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its width; `gamma` is None for the linear one.
+
+    The value of two rows depends on these and the width alone, to the last bit: not on their order, on other rows, or
+    on which of the methods computes it (see row_pairs.py).
+    """
+
+    name: str
+    gamma: float | None
+
+    def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the kernel values of rows of A (down) and rows of B (across).
+
+        Examples
+        --------
+        >>> Kernel("rbf", 0.5).between(np.array([[0.0]]), np.array([[0.0], [1.0]])).round(6)
+        array([[1.      , 0.606531]])
+        """
+        return _of_pairs(A, B, "products" if self.gamma is None else "gaussians", self.gamma)
+
+    def gram(self, A: FloatArray) -> FloatArray:
+        """Return the kernel values of rows of A with each other: symmetric to the last bit.
+
+        Examples
+        --------
+        >>> Kernel("linear", None).gram(np.array([[1.0, 1.0], [2.0, 0.0]]))
+        array([[2., 2.],
+               [2., 4.]])
+        """
+        return _of_pairs(A, None, "products" if self.gamma is None else "gaussians", self.gamma)
+
+    def of_shared(self, shared: FloatArray, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> FloatArray:
+        """Return the kernel values of some rows and columns of what `shared_matrix` computed for all."""
+        if self.gamma is None:
+            return shared[np.ix_(rows, columns)]
+        gaussian = _compiled_gaussian()
+        values: FloatArray = np.empty((rows.size, columns.size))
+        height = max(1, _TERMS_PER_CALL // (16 * max(1, columns.size)))
+        for top in range(0, rows.size, height):
+            some = slice(top, top + height)
+            gaussian.gaussian_of_distances(
+                shared, rows[some], columns, self.gamma, values[some], *gaussian.buffer(columns.size)
+            )
+            sign_of_life()
+        return values
+
+
+def shared_matrix(X: FloatArray, kernel: str) -> FloatArray:
+    """Return what kernels of every width share: squared distances for rbf, inner products for linear.
+
+    Examples
+    --------
+    >>> shared_matrix(np.array([[1.0], [3.0]]), "rbf")
+    array([[0., 4.],
+           [4., 0.]])
+    """
+    return _of_pairs(X, None, "products" if kernel == "linear" else "distances", None)
+
+
+def fit_kernel(rows: FloatArray, name: str, gamma: float | str, rng: np.random.Generator) -> Kernel:
+    """Return the kernel for (scaled) training rows; the width is estimated from them if `gamma` says so."""
+    if name == "linear":
+        return Kernel(name, None)
+    return Kernel(name, sigest(rows, random_state=rng) if isinstance(gamma, str) else gamma)
+
+
+def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
+    """Return values of rows of A (down) and B (across), of A with itself where B is None."""
+    row_pairs, gaussian = _compiled_pairs(), _compiled_gaussian()
+    down, across = np.ascontiguousarray(A), np.ascontiguousarray((A if B is None else B).T)
+    # Compiled code does not look: rows of a file may have any width.
+    if down.shape[1] != len(across):
+        raise ValueError(f"rows must have equally many columns, got {down.shape[1]} and {len(across)}")
+    values: FloatArray = np.empty((len(down), across.shape[1]))
+    arguments = (down, across, row_pairs.KINDS[kind], 0.0 if gamma is None else gamma, values)
+    buffer, tile = gaussian.buffer(row_pairs.TILE), row_pairs.TILE
+    if B is not None:
+        for place in _places(values.shape, A.shape[1], tile, triangle=False):
+            row_pairs.pairs_between(*arguments, *buffer, *place)
+            sign_of_life()
+        return values
+    places = _places(values.shape, A.shape[1], tile, triangle=True)
+    with progress("kernel matrix", len(places)) as advance:
+        for place in places:
+            row_pairs.pairs_within(*arguments, *buffer, *place)
+            advance(1)
+    return values
+
+
+def _places(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) -> list[tuple[int, int, int]]:
+    """Divide values of pairs into calls that are short: where a tile of columns begins, and some rows of it.
+
+    Examples
+    --------
+    >>> _places((300, 300), 2, 256, triangle=True)
+    [(0, 0, 256), (256, 0, 300)]
+    >>> _places((600, 200), 10**6, 256, triangle=False)
+    [(0, 0, 256), (0, 256, 512), (0, 512, 600)]
+    """
+    # An exponential costs as much as some columns.
+    height = max(1, _TERMS_PER_CALL // (tile * tile * (n_columns + 16))) * tile
+    places = []
+    for start in range(0, shape[1], tile):
+        bottom = min(start + tile, shape[0]) if triangle else shape[0]
+        places += [(start, top, min(top + height, bottom)) for top in range(0, bottom, height)]
+    return places
+
+
+@cache
+def _compiled_pairs() -> Any:
+    """Return the compiled module; numba is imported here, when first needed."""
+    from pacbayes.classifiers.svm.kernels import row_pairs
+
+    with compile_notice(row_pairs.pairs_between, row_pairs.pairs_within):
+        row_pairs.compile_all()
+    return row_pairs
+
+
+@cache
+def _compiled_gaussian() -> Any:
+    """Return the compiled module, as above."""
+    from pacbayes.classifiers.svm.kernels import gaussian
+
+    with compile_notice(gaussian.gaussian_of_distances):
+        gaussian.compile_all()
+    return gaussian

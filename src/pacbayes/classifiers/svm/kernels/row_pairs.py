@@ -1,0 +1,112 @@
+"""Kernel values of pairs of rows, compiled: each a function of its two rows and the width, to the last bit.
+
+Importing this module imports numba.
+
+A certificate counts the errors of the classifier that predicts later only if both see the same kernel values, whatever
+rows stand beside.  A matrix product does not promise that: its bits depend on the shape of the block, and squared
+distances from products lose all digits for rows far from the origin unless they are centred, on something that other
+rows would have a part in.  Here every value is the sum of the terms of its columns, added from the first to the last,
+of differences where it is a distance.  Only whole pairs are computed side by side, and nothing is compiled with
+fastmath: what IEEE arithmetic says is what every processor gives, in vector registers or not.
+"""
+
+from numba import types
+
+from pacbayes.classifiers.svm.kernels.gaussian import exp_row
+from pacbayes.runtime.compiled import compiled
+
+_PRODUCTS, _DISTANCES, _GAUSSIANS = 0, 1, 2
+KINDS = {"products": _PRODUCTS, "distances": _DISTANCES, "gaussians": _GAUSSIANS}
+# Columns of the result at a time: they and their rows' numbers stay in the cache.
+TILE = 256
+# Rows and columns copied at a time when one triangle is copied to the other.
+_CORNER = 32
+
+
+@compiled()
+def _set_distances(row, columns, start, out):
+    """Set out[t] to the squared distance of `row` and the row in column start + t of `columns`."""
+    stop = start + out.size
+    out[:] = 0.0
+    j = 0
+    while j + 4 <= row.size:
+        a, b, c, d = row[j], row[j + 1], row[j + 2], row[j + 3]
+        p, q = columns[j, start:stop], columns[j + 1, start:stop]
+        r, s = columns[j + 2, start:stop], columns[j + 3, start:stop]
+        for t in range(out.size):
+            u, v, w, x = a - p[t], b - q[t], c - r[t], d - s[t]
+            out[t] = (((out[t] + u * u) + v * v) + w * w) + x * x
+        j += 4
+    while j < row.size:
+        a, p = row[j], columns[j, start:stop]
+        for t in range(out.size):
+            u = a - p[t]
+            out[t] += u * u
+        j += 1
+
+
+@compiled()
+def _set_products(row, columns, start, out):
+    """Set out[t] to the inner product of `row` and the row in column start + t of `columns`."""
+    stop = start + out.size
+    out[:] = 0.0
+    j = 0
+    while j + 4 <= row.size:
+        a, b, c, d = row[j], row[j + 1], row[j + 2], row[j + 3]
+        p, q = columns[j, start:stop], columns[j + 1, start:stop]
+        r, s = columns[j + 2, start:stop], columns[j + 3, start:stop]
+        for t in range(out.size):
+            out[t] = (((out[t] + a * p[t]) + b * q[t]) + c * r[t]) + d * s[t]
+        j += 4
+    while j < row.size:
+        a, p = row[j], columns[j, start:stop]
+        for t in range(out.size):
+            out[t] += a * p[t]
+        j += 1
+
+
+@compiled()
+def _fill(row, columns, start, kind, gamma, out, power, bits):
+    """Set `out` to the kernel values of a row and those in some columns."""
+    if kind == _PRODUCTS:
+        _set_products(row, columns, start, out)
+        return
+    _set_distances(row, columns, start, out)
+    if kind == _GAUSSIANS:
+        for t in range(out.size):
+            out[t] = -gamma * out[t]
+        exp_row(out, power, bits)
+
+
+@compiled()
+def pairs_between(A, columns, kind, gamma, out, power, bits, start, top, bottom):
+    """Set out[i, j] to the value of the i-th row of A and the j-th of `columns`: a tile of columns, some rows."""
+    stop = min(start + TILE, out.shape[1])
+    for i in range(top, bottom):
+        _fill(A[i], columns, start, kind, gamma, out[i, start:stop], power, bits)
+
+
+@compiled()
+def pairs_within(A, columns, kind, gamma, out, power, bits, start, top, bottom):
+    """Set out[i, j] and out[j, i] to the value of the i-th and the j-th row of A; `columns` is A transposed.
+
+    For a tile of columns and some rows up to its end, from a multiple of the tile on: one triangle is computed, since
+    the terms of (a, b) and (b, a) are equal, and so are their sums.
+    """
+    stop = min(start + TILE, out.shape[1])
+    for i in range(top, bottom):
+        _fill(A[i], columns, start, kind, gamma, out[i, start:stop], power, bits)
+    for upper in range(top, min(bottom, start), _CORNER):
+        for left in range(start, stop, _CORNER):
+            for j in range(left, min(left + _CORNER, stop)):
+                for i in range(upper, upper + _CORNER):
+                    out[j, i] = out[i, j]
+
+
+def compile_all() -> None:
+    """Compile both functions, or load them from the cache."""
+    matrix, vector, integers = types.float64[:, ::1], types.float64[::1], types.int64[::1]
+    place = (types.int64, types.int64, types.int64)
+    arguments = (matrix, matrix, types.int64, types.float64, matrix, vector, integers, *place)
+    pairs_between.compile(arguments)
+    pairs_within.compile(arguments)

@@ -1,0 +1,188 @@
+"""One-vs-one support vector machines for every lambda on one training sample."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from pacbayes.classifiers.svm.path_scores import PathScores, decisions_of_one, path_scores, sizes_of, tie_widths
+from pacbayes.classifiers.svm.solver.path import SVMPath, solve_path
+from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.runtime.memory import BLOCK_BYTES
+from pacbayes.runtime.progress import current_stage, progress, working_for
+
+# Kernel values of some new rows with some training rows: training rows down, new rows across.
+KernelBlock = Callable[[slice], FloatArray]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Machines that tell class `first` from class `second`, which is the positive one."""
+
+    first: int
+    second: int
+    rows: Rows
+    path: SVMPath
+    kernel_size: float
+
+
+@dataclass(frozen=True)
+class Machines:
+    """All pairs of classes that occur in the training sample, with one path each."""
+
+    codes: Rows
+    pairs: tuple[Pair, ...]
+
+    @property
+    def paths(self) -> list[SVMPath]:
+        """The paths of all pairs."""
+        return [pair.path for pair in self.pairs]
+
+    @property
+    def number(self) -> int:
+        """How many machines there are for each pair: one per lambda."""
+        return int(self.pairs[0].path.lambdas.size)
+
+    def predict(self, kernel_block: KernelBlock, n: int, n_train: int) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+        """Yield blocks of new rows and the class numbers, shape (H, block), every machine gives them.
+
+        Blocks depend on the sizes only, so that the results do not depend on who computes them.
+        """
+        scores = [path_scores(pair.path, pair.kernel_size) for pair in self.pairs]
+        for block in blocks(n, 2 * n_train + (4 + len(self.pairs)) * self.number):
+            yield block, self._vote(scores, kernel_block(block))
+
+    def _vote(self, scores: list[PathScores], K: FloatArray) -> NDArray[np.intp]:
+        if len(self.pairs) == 1:
+            pair = self.pairs[0]
+            return np.where(scores[0].positive(K), pair.second, pair.first)
+        # One place for each class that occurs, not for each there is.
+        votes = np.zeros((self.codes.size, self.number, K.shape[1]), dtype=np.int16)
+        places = {code: place for place, code in enumerate(self.codes.tolist())}
+        for pair, score in zip(self.pairs, scores, strict=True):
+            positive = score.positive(K[pair.rows])
+            votes[places[pair.second]] += positive
+            votes[places[pair.first]] += ~positive
+        # The first of several with most votes, as in LIBSVM.
+        winners: NDArray[np.intp] = self.codes[votes.argmax(axis=0)]
+        return winners
+
+    def one(self, i: int) -> "OneMachine":
+        """Return the i-th machine of every pair with the training rows it needs."""
+        coefs = np.zeros((len(self.pairs), max(int(pair.rows.max()) for pair in self.pairs) + 1))
+        for coef, pair in zip(coefs, self.pairs, strict=True):
+            coef[pair.rows] = pair.path.dual_coef[i]
+        support = np.flatnonzero(coefs.any(axis=0))
+        return OneMachine(
+            self.codes,
+            np.array([(pair.first, pair.second) for pair in self.pairs]),
+            support,
+            np.ascontiguousarray(coefs[:, support]),
+            np.array([pair.path.intercept[i] for pair in self.pairs]),
+            np.array([pair.kernel_size for pair in self.pairs]),
+        )
+
+
+@dataclass(frozen=True)
+class OneMachine:
+    """The machines of all pairs for one lambda, on the rows that support any of them."""
+
+    codes: Rows
+    pairs: Rows
+    support: Rows
+    coefs: FloatArray
+    intercepts: FloatArray
+    kernel_sizes: FloatArray
+
+    def decisions(self, K: FloatArray) -> FloatArray:
+        """Return decisions of shape (n, pairs) for support rows by new rows: above zero the second class."""
+        ties = tie_widths(self.intercepts, sizes_of(self.coefs), self.kernel_sizes)
+        decisions = np.empty((K.shape[1], len(self.pairs)))
+        for p, (coef, intercept) in enumerate(zip(self.coefs, self.intercepts, strict=True)):
+            decisions[:, p] = decisions_of_one(coef, float(intercept), K, 0, K.shape[1])
+        decisions[np.abs(decisions) <= ties] = 0.0
+        return decisions
+
+    def predict(self, decisions: FloatArray) -> NDArray[np.intp]:
+        """Return class numbers: the class that wins most pairs, the first of several."""
+        votes = np.zeros((len(decisions), self.codes.size), dtype=np.int64)
+        for column, (first, second) in zip(decisions.T, self._places, strict=True):
+            positive = column >= 0.0
+            votes[:, second] += positive
+            votes[:, first] += ~positive
+        winners: NDArray[np.intp] = self.codes[votes.argmax(axis=1)]
+        return winners
+
+    def votes(self, decisions: FloatArray) -> FloatArray:
+        """Return per class its votes plus a share below one half from the sizes of the decisions, as `SVC` does."""
+        votes = np.zeros((len(decisions), self.codes.size))
+        sizes = np.zeros_like(votes)
+        for column, (first, second) in zip(decisions.T, self._places, strict=True):
+            votes[:, second] += column > 0.0
+            votes[:, first] += column <= 0.0
+            sizes[:, second] += column
+            sizes[:, first] -= column
+        total: FloatArray = votes + sizes / (3.0 * (np.abs(sizes) + 1.0))
+        return total
+
+    @property
+    def _places(self) -> Rows:
+        """The pairs, by their places among the classes that occur."""
+        return np.searchsorted(self.codes, self.pairs)
+
+
+def train_machines(gram: Callable[[Rows], FloatArray], codes: Rows, lambdas: FloatArray, n_jobs: int = 1) -> Machines:
+    """Train a path for every pair of classes among `codes`; `gram` gives the kernel matrix of some training rows."""
+    present = np.unique(codes)
+    jobs = [
+        (first, second, np.flatnonzero((codes == first) | (codes == second))) for first, second in pairs_of(present)
+    ]
+    # Together the kernels of concurrent pairs must not exceed the one of the whole sample.
+    largest = max(rows.size for _, _, rows in jobs)
+    n_jobs = max(1, min(n_jobs, len(jobs), codes.size**2 // largest**2))
+
+    with progress("support vector machines", len(jobs) * lambdas.size) as advance:
+        stage = current_stage()
+
+        def train(first: int, second: int, rows: Rows) -> Pair:
+            kernel = gram(rows)
+            size = float(np.abs(kernel.diagonal()).mean())
+            signs = np.where(codes[rows] == second, 1.0, -1.0)
+            return Pair(first, second, rows, solve_path(kernel, signs, lambdas, advance=advance), size)
+
+        def train_elsewhere(*job: Any) -> Pair:
+            with working_for(stage):
+                return train(*job)
+
+        if n_jobs == 1:
+            pairs = [train(*job) for job in jobs]
+        else:
+            pairs = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(train_elsewhere)(*job) for job in jobs)
+    return Machines(present, tuple(pairs))
+
+
+def pairs_of(present: Rows) -> list[tuple[int, int]]:
+    """Return the pairs of classes in LIBSVM's order.
+
+    Examples
+    --------
+    >>> pairs_of(np.array([0, 1, 3]))
+    [(0, 1), (0, 3), (1, 3)]
+    """
+    return list(combinations(present.tolist(), 2))
+
+
+def blocks(n: int, width: int) -> list[slice]:
+    """Divide n new rows into blocks for which `width` numbers per row stay within `BLOCK_BYTES`.
+
+    Examples
+    --------
+    >>> blocks(2500, 4096)
+    [slice(0, 2048, None), slice(2048, 2500, None)]
+    """
+    length = max(1, BLOCK_BYTES // (8 * width))
+    return [slice(start, min(start + length, n)) for start in range(0, n, length)]

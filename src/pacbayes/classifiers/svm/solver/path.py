@@ -1,0 +1,253 @@
+"""Support vector machines for many regularisation parameters at the price of a few."""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_numbers
+from pacbayes.runtime.compiled import compile_notice
+from pacbayes.runtime.progress import progress
+
+# LIBSVM's own limit on the iterations for one machine.
+MAX_ITER = 10_000_000
+# From one cost to the next at most this factor; larger gaps get stepping stones in between.
+_LADDER = 10.0
+# Entries of K used between two signs of life, when the bar moves and an interrupt is heard: about a tenth of a second.
+_ENTRIES_PER_CALL = 2**25
+# Rows of K compared with its columns at a time, so that the check needs no second matrix.
+_ROWS_PER_CHECK = 256
+_SYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
+
+
+@dataclass(frozen=True)
+class SVMPath:
+    r"""Support vector machines for many :math:`\lambda` on one training sample; the result of `svm_path`.
+
+    Attributes
+    ----------
+    lambdas : ndarray of shape (H,)
+        In the order they were given.
+    dual_coef : ndarray of shape (H, m)
+        :math:`y_i \alpha_i`.
+    intercept, n_iter, kkt_violation, converged : ndarrays of shape (H,)
+        `kkt_violation` is the optimality gap of the dual, at most the tolerance where `converged`.
+
+    Examples
+    --------
+    >>> from pacbayes import svm_path
+    >>> path = svm_path([[1.0, 0.0], [0.0, 1.0]], [1, -1], [2.0, 1.0])
+    >>> path.dual_coef
+    array([[ 0.5, -0.5],
+           [ 1. , -1. ]])
+    """
+
+    lambdas: FloatArray
+    dual_coef: FloatArray
+    intercept: FloatArray
+    n_iter: NDArray[np.int64]
+    kkt_violation: FloatArray
+    converged: NDArray[np.bool_]
+
+    def decision_function(self, K: ArrayLike) -> FloatArray:
+        """Return the decision values, shape (H, n), for kernel values `K` of shape (n, m): new rows by training rows.
+
+        Examples
+        --------
+        >>> from pacbayes import svm_path
+        >>> path = svm_path([[1.0, 0.0], [0.0, 1.0]], [1, -1], [2.0, 1.0])
+        >>> path.decision_function([[1.0, 0.5]]).tolist()
+        [[0.25], [0.5]]
+        """
+        kernel = check_numbers("K", K)
+        if kernel.ndim != 2 or kernel.shape[1] != self.dual_coef.shape[1]:
+            raise ValueError(
+                f"K must have one column per training example, shape (n, {self.dual_coef.shape[1]}), "
+                f"got shape {kernel.shape}"
+            )
+        decisions: FloatArray = self.dual_coef @ kernel.T
+        decisions += self.intercept[:, None]
+        return decisions
+
+
+def check_lambdas(lambdas: ArrayLike) -> FloatArray:
+    """Return the regularisation parameters as float64, or raise if there are none or one is not positive."""
+    values = np.atleast_1d(check_numbers("lambdas", lambdas))
+    if values.ndim != 1:
+        raise ValueError(f"lambdas must be one-dimensional, got shape {values.shape}")
+    if values.size == 0:
+        raise ValueError("lambdas must hold at least one value, got an empty grid")
+    with np.errstate(divide="ignore", over="ignore"):
+        good = (values > 0.0) & np.isfinite(values) & np.isfinite(1.0 / values)
+    if not good.all():
+        raise ValueError(f"lambdas must be positive and finite, and so must 1/lambda; got {values[~good][0]}")
+    return values
+
+
+def _check_kernel(K: ArrayLike) -> NDArray[Any]:
+    """Return K as a C-contiguous float64 or float32 matrix, or raise if it is not square, finite and symmetric."""
+    single = getattr(K, "dtype", None) == np.float32
+    kernel: NDArray[Any] = np.asarray(K) if single else check_numbers("K", K)
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
+        raise ValueError(f"K must be a square matrix, got shape {kernel.shape}")
+    if kernel.size == 0:
+        raise ValueError("K must hold at least two examples, got shape (0, 0)")
+    kernel = np.ascontiguousarray(kernel)
+    for start in range(0, len(kernel), _ROWS_PER_CHECK):
+        rows = slice(start, start + _ROWS_PER_CHECK)
+        if not np.isfinite(kernel[rows]).all():
+            raise ValueError("K must be finite, got NaN or infinity")
+        difference = float(np.abs(kernel[rows, start:] - kernel[start:, rows].T).max())
+        if difference > _SYMMETRY[kernel.dtype] * float(np.abs(kernel[rows, start:]).max()):
+            raise ValueError(f"K must be symmetric, got entries that differ from their transpose by {difference:g}")
+    return kernel
+
+
+def _check_signs(y: ArrayLike, m: int) -> FloatArray:
+    """Return labels -1 and +1 as float64, or raise if there are others, one class only, or another number than m."""
+    signs = check_numbers("y", y)
+    if signs.shape != (m,):
+        raise ValueError(f"y must have one label per row of K, shape ({m},), got shape {signs.shape}")
+    good = np.abs(signs) == 1.0
+    if not good.all():
+        raise ValueError(f"y must hold labels -1 and +1, got {signs[~good][0]}")
+    if (signs == signs[0]).all():
+        raise ValueError(f"y must hold both classes, got {signs[0]:+.0f} only")
+    return np.ascontiguousarray(signs)
+
+
+def stages(lambdas: FloatArray, scale: float) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return increasing costs C = 1/lambda and, for each, its row in the result or -1 for a stepping stone.
+
+    A cost far above the one before (or, for the first, above 1/scale, where bounds stop to dominate) is approached by
+    factors of at most ten: from afar the low-rank kernels of few features take a thousand times more iterations.
+    """
+    order = np.argsort(-lambdas, kind="stable")
+    costs = 1.0 / lambdas[order]
+    before = np.maximum(np.concatenate([[0.0], costs[:-1]]), 1.0 / scale if scale > 0.0 else np.inf)
+    parts, rows, done = [], [], 0
+    for gap in np.flatnonzero(costs > _LADDER * before):
+        stones = np.geomspace(before[gap], costs[gap], 1 + math.ceil(math.log(costs[gap] / before[gap], _LADDER)))[1:-1]
+        parts += [costs[done:gap], stones]
+        rows += [order[done:gap], np.full(stones.size, -1)]
+        done = int(gap)
+    return np.concatenate([*parts, costs[done:]]), np.concatenate([*rows, order[done:]]).astype(np.int64)
+
+
+def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-3, max_iter: int = MAX_ITER) -> SVMPath:
+    r"""Train a support vector machine for every regularisation parameter on one kernel matrix.
+
+    For every :math:`\lambda`, with :math:`C = 1/\lambda`, the C-SVC
+
+    .. math:: \min_\alpha \tfrac12 \sum_{ij} \alpha_i \alpha_j y_i y_j K_{ij} - \sum_i \alpha_i
+              \quad\text{with } 0 \le \alpha_i \le C, \ \sum_i y_i \alpha_i = 0.
+
+    From the largest :math:`\lambda` to the smallest, each solution starts from the one before, scaled by the ratio of
+    the two `C`: nearly optimal on a fine grid.  If no :math:`\alpha_i` is at its bound `C`, the solution is also that
+    of every smaller :math:`\lambda`, and is returned for all of them: all its optimality conditions but
+    :math:`\alpha_i \le C` do not mention `C`, and that one only becomes easier.
+
+    Parameters
+    ----------
+    K : array_like of shape (m, m)
+        Symmetric, positive semi-definite kernel matrix.  Single precision is used as it is, not copied.
+    y : array_like of shape (m,)
+        Labels -1 and +1.
+    lambdas : array_like of shape (H,)
+        Positive, in any order.
+    tol : float
+        Largest KKT violation at which to stop, the tolerance of scikit-learn's `SVC`.
+    max_iter : int
+        Limit on the iterations per :math:`\lambda`; where it is reached a `ConvergenceWarning` is issued, once.
+
+    Returns
+    -------
+    SVMPath
+        In the order of `lambdas`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pacbayes import svm_path
+    >>> x = np.array([-2.0, -1.0, 1.0, 3.0])
+    >>> path = svm_path(np.outer(x, x), [-1, -1, 1, 1], [10.0, 1.0, 1e-23])
+    >>> path.dual_coef.round(3)
+    array([[-0.04, -0.1 ,  0.1 ,  0.04],
+           [ 0.  , -0.5 ,  0.5 ,  0.  ],
+           [ 0.  , -0.5 ,  0.5 ,  0.  ]])
+    >>> path.converged.all()
+    np.True_
+    """
+    lambdas = check_lambdas(lambdas)
+    kernel = _check_kernel(K)
+    signs = _check_signs(y, len(kernel))
+    if not 0.0 < tol < np.inf:
+        raise ValueError(f"tol must be positive and finite, got {tol!r}")
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
+    with progress("support vector machines", lambdas.size) as advance:
+        path = solve_path(kernel, signs, lambdas, tol, max_iter, advance)
+    warn_unconverged(path.lambdas, path.kkt_violation, path.converged, max_iter)
+    return path
+
+
+def warn_unconverged(
+    lambdas: FloatArray, kkt_violation: FloatArray, converged: NDArray[np.bool_], max_iter: int = MAX_ITER
+) -> None:
+    """Issue one `ConvergenceWarning` if any machine stopped early, for the caller's caller."""
+    if not converged.all():
+        worst = int(np.argmax(kkt_violation))
+        warnings.warn(
+            f"{np.count_nonzero(~converged)} of {converged.size} support vector machines stopped at max_iter="
+            f"{max_iter} iterations; the largest KKT violation is {kkt_violation[worst]:.3g} at "
+            f"lambda={lambdas[worst]:g}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def solve_path(
+    kernel: NDArray[Any],
+    signs: FloatArray,
+    lambdas: FloatArray,
+    tol: float = 1e-3,
+    max_iter: int = MAX_ITER,
+    advance: Callable[[int], None] = lambda machines: None,
+) -> SVMPath:
+    """Do the work of `svm_path` on arguments already checked, without its warning.
+
+    `advance` is told how many machines were trained since the last time, several times a second.
+    """
+    smo = load_solver(kernel.dtype)
+    m, h = len(signs), lambdas.size
+    costs, rows = stages(lambdas, float(np.abs(np.diagonal(kernel)).mean()))
+    s, g, state = np.zeros(m), np.zeros(m), smo.new_state()
+    dual_coef, intercept, violation = np.empty((h, m)), np.empty(h), np.empty(h)
+    n_iter = np.empty(h, dtype=np.int64)
+    # With a floor, so that a call always does more than to begin.
+    budget, start = max(64, _ENTRIES_PER_CALL // m), 0
+    while start < costs.size:
+        done = smo.run_stages(
+            *(kernel, signs, costs[start:], rows[start:], s, g, state, tol, max_iter, budget),
+            *(dual_coef, intercept, n_iter, violation),
+        )
+        advance(int(np.count_nonzero(rows[start : start + done] >= 0)))
+        start += done
+    return SVMPath(lambdas, dual_coef, intercept, n_iter, violation, violation <= tol)
+
+
+@cache
+def load_solver(dtype: np.dtype[Any]) -> Any:
+    """Return the compiled solver for kernels of this precision; numba is imported here, when first needed."""
+    from pacbayes.classifiers.svm.solver import smo
+
+    with compile_notice(smo.run_stages):
+        smo.compile_for(dtype)
+    return smo

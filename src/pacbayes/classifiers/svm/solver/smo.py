@@ -1,0 +1,255 @@
+r"""The compiled part of the support vector machine path: sequential minimal optimisation, warm-started.
+
+Importing this module imports numba; `svm_path` does so when it is first called.
+
+The dual task is solved in :math:`s_i = y_i \alpha_i / C`, which lies in [lower, upper] = [0, 1] for positive and
+[-1, 0] for negative labels.  In these variables the solution for one `C` is the starting point for the next as it
+stands: what was at its bound is exactly at its new bound, and :math:`K s` needs no update.  With :math:`v = y - C K s`,
+a solution is optimal when the largest `v` among variables that can grow does not exceed the smallest among those that
+can shrink; the excess is the KKT violation.
+
+No call is long, since what runs compiled hears no interrupt: it ends when its budget of rows of the kernel is spent,
+and the next one goes on where it was, to the same bits as if there had been one.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import EPS
+from pacbayes.runtime.compiled import compiled
+
+# A pair of (nearly) equal rows has no curvature: this floor makes the step long enough to reach a bound, as in LIBSVM.
+_FLAT = 1e-12
+# `g` is recomputed when the rounding errors of its updates may have reached this part of the tolerance.
+_DRIFT = 0.01
+# No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
+_FAST = {"nnan", "nsz", "contract"}
+
+# What is carried over from call to call:
+_UPDATES = 0  # the updates of g since it was computed afresh
+_ITERATIONS = 1  # the iterations since the last stored row
+# ... once no variable was at its bound, so that nothing changes any more: one, and what stays;
+_SETTLED, _SETTLED_COST, _SETTLED_VIOLATION, _SETTLED_INTERCEPT = 2, 3, 4, 5
+_COST = 6  # the cost to which g belongs
+_UNDER_WAY = 7  # one in the middle of a stage
+_RECOMPUTED = 8  # in the middle of computing g afresh, the rows that are done
+_STATE_SIZE = 9
+
+_compiled = compiled(fastmath=_FAST, error_model="numpy")
+
+# The three loops over all variables below write one array and read few: with more, the compiler gives up proving that
+# they do not overlap and computes one number at a time.  Hence `up` and `down`: the label where a variable can grow
+# (shrink), minus (plus) infinity where it cannot, so that v among them is up - g and down - g, without comparisons.
+# What is kept is g = C K s rather than v = y - g, whose digits would be lost when C is small and g tiny.
+
+
+@_compiled
+def _extremes(g, up, down):
+    """Return the largest v among growable and the smallest among shrinkable variables."""
+    largest, smallest = -np.inf, np.inf
+    for t in range(g.size):
+        high, low = up[t] - g[t], down[t] - g[t]
+        largest = high if high > largest else largest
+        smallest = low if low < smallest else smallest
+    return largest, smallest
+
+
+@_compiled
+def _move(g, up, down, step, row_i, row_j):
+    """Update g after a `step` (times C) along the pair (i, j); otherwise `_extremes`, in the same pass over memory."""
+    largest, smallest = -np.inf, np.inf
+    for t in range(g.size):
+        # The difference of two single-precision entries must not be rounded to single precision.
+        value = g[t] + step * (np.float64(row_i[t]) - np.float64(row_j[t]))
+        g[t] = value
+        high, low = up[t] - value, down[t] - value
+        largest = high if high > largest else largest
+        smallest = low if low < smallest else smallest
+    return largest, smallest
+
+
+@_compiled
+def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):
+    """Store by how much each partner j would lower the dual objective (up to a factor); return the largest gain."""
+    top = 0.0
+    for t in range(g.size):
+        slope = largest - (down[t] - g[t])
+        slope = slope if slope > 0.0 else 0.0
+        curvature = diagonal_i + diagonal[t] - 2.0 * row_i[t]
+        curvature = curvature if curvature > _FLAT else _FLAT
+        value = slope * slope / curvature
+        gain[t] = value
+        top = value if value > top else top
+    return top
+
+
+@_compiled
+def _step(i, j, longest, s, lower, upper):
+    """Move the pair by at most `longest`, to a bound exactly where one is reached; return the length."""
+    room_i, room_j = upper[i] - s[i], s[j] - lower[j]
+    if longest < room_i and longest < room_j:
+        s[i] += longest
+        s[j] -= longest
+        return longest
+    if room_i < room_j:
+        s[i] = upper[i]
+        s[j] -= room_i
+        return room_i
+    s[j] = lower[j]
+    s[i] = upper[i] if room_i == room_j else s[i] + room_j
+    return room_j
+
+
+@_compiled
+def _mark(t, s, lower, upper, up, down):
+    """Note whether variable t can grow and shrink; its label is the sum of its bounds."""
+    up[t] = lower[t] + upper[t] if s[t] < upper[t] else -np.inf
+    down[t] = lower[t] + upper[t] if s[t] > lower[t] else np.inf
+
+
+@_compiled
+def _recompute(K, cost, s, g, first, budget):
+    """Set g = C K s afresh, from row `first` on; return the rows that are done and what is left of the budget."""
+    if first == 0:
+        g[:] = 0.0
+    j = first
+    while j < s.size and budget > 0:
+        if s[j] != 0.0:
+            for t in range(s.size):
+                g[t] += s[j] * K[j, t]
+            budget -= 1
+        j += 1
+    if j == s.size:
+        g *= cost
+    return j, budget
+
+
+@_compiled
+def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain):
+    """Bring (s, g) to the solution at `cost`; return the violation and what is left of the budget; -1, 0 if spent."""
+    # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
+    error = EPS * cost * size * s.size
+    # In the middle of a stage too: what the last move found, since it is the largest and smallest of the same numbers.
+    largest, smallest = _extremes(g, up, down)
+    while budget > 0:
+        converged = largest - smallest <= tol
+        drifted = state[_UPDATES] * error > _DRIFT * tol
+        # Recomputing costs as much as m iterations: once per m of them, and before anything is called converged.
+        if state[_RECOMPUTED] > 0.0 or (drifted and (converged or state[_UPDATES] > s.size)):
+            done, budget = _recompute(K, cost, s, g, int(state[_RECOMPUTED]), budget)
+            if done < s.size:
+                state[_RECOMPUTED] = done
+                break
+            state[_RECOMPUTED], state[_UPDATES] = 0.0, 0.0
+            largest, smallest = _extremes(g, up, down)
+            converged = largest - smallest <= tol
+        if converged or state[_ITERATIONS] >= max_iter:
+            # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
+            return max(largest - smallest, 0.0), budget
+        i = 0
+        while up[i] - g[i] != largest:
+            i += 1
+        top = _gains(largest, diagonal[i], diagonal, K[i], g, down, gain)
+        j = 0
+        while gain[j] != top:
+            j += 1
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _FLAT)
+        step = _step(i, j, ((y[i] - g[i]) - (y[j] - g[j])) / (cost * curvature), s, lower, upper)
+        _mark(i, s, lower, upper, up, down)
+        _mark(j, s, lower, upper, up, down)
+        largest, smallest = _move(g, up, down, cost * step, K[i], K[j])
+        state[_ITERATIONS] += 1.0
+        state[_UPDATES] += 1.0
+        budget -= 1
+    return -1.0, 0
+
+
+@_compiled
+def _intercept(y, g, s, lower, upper):
+    """Mean of v over the variables strictly between their bounds, else the middle of the interval v leaves open."""
+    total, free, largest, smallest = 0.0, 0, -np.inf, np.inf
+    for t in range(y.size):
+        v = y[t] - g[t]
+        if lower[t] < s[t] < upper[t]:
+            total += v
+            free += 1
+        elif s[t] < upper[t]:
+            largest = max(largest, v)
+        else:
+            smallest = min(smallest, v)
+    return total / free if free > 0 else (largest + smallest) / 2.0
+
+
+@_compiled
+def _inside(s):
+    """Return whether no variable is at the bound where alpha = C."""
+    for value in s:  # noqa: SIM110 (numba compiles the loop, not the generator)
+        if not -1.0 < value < 1.0:
+            return False
+    return True
+
+
+@_compiled
+def run_stages(K, y, costs, rows, s, g, state, tol, max_iter, budget, dual_coef, intercept, n_iter, violation):
+    """Solve for increasing `costs` and store those with a row of the result; -1 marks a stepping stone.
+
+    Return how many were done when the budget was spent; the next call, with the costs that are left, goes on.
+    """
+    m = y.size
+    lower, upper = np.minimum(y, 0.0), np.maximum(y, 0.0)
+    gain, diagonal, up, down = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    for t in range(m):
+        diagonal[t] = K[t, t]
+        _mark(t, s, lower, upper, up, down)
+    size = np.abs(diagonal).max()
+    for stage in range(costs.size):
+        if budget <= 0:
+            return stage
+        budget -= 1
+        row, cost, excess = rows[stage], costs[stage], 0.0
+        if state[_SETTLED] == 0.0:
+            if state[_UNDER_WAY] == 0.0:
+                ratio = cost / state[_COST]
+                for t in range(m):
+                    g[t] *= ratio
+                state[_COST], state[_UNDER_WAY] = cost, 1.0
+                state[_UPDATES] += 1.0
+            excess, budget = _solve(
+                K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain
+            )
+            if excess < 0.0:
+                return stage
+            state[_UNDER_WAY] = 0.0
+            if excess <= tol and _inside(s):
+                state[_SETTLED], state[_SETTLED_COST], state[_SETTLED_VIOLATION] = 1.0, cost, excess
+                state[_SETTLED_INTERCEPT] = _intercept(y, g, s, lower, upper)
+        if row < 0:
+            continue
+        settled = state[_SETTLED] == 1.0
+        scale = state[_SETTLED_COST] if settled else cost
+        for t in range(m):
+            dual_coef[row, t] = scale * s[t]
+        intercept[row] = state[_SETTLED_INTERCEPT] if settled else _intercept(y, g, s, lower, upper)
+        violation[row] = state[_SETTLED_VIOLATION] if settled else excess
+        n_iter[row] = int(state[_ITERATIONS])
+        state[_ITERATIONS] = 0.0
+    return costs.size
+
+
+def new_state() -> FloatArray:
+    """Return what `run_stages` carries over, before its first call."""
+    state = np.zeros(_STATE_SIZE)
+    # At s = 0, C K s = 0 whatever the cost: this one is as good as any.
+    state[_COST] = 1.0
+    return state
+
+
+def compile_for(dtype: np.dtype[Any]) -> None:
+    """Compile `run_stages` for kernels of this precision, or load it from the cache."""
+    matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
+    vector, integers = types.float64[::1], types.int64[::1]
+    inputs = (matrix, vector, vector, integers, vector, vector, vector, types.float64, types.int64, types.int64)
+    run_stages.compile((*inputs, types.float64[:, ::1], vector, integers, vector))

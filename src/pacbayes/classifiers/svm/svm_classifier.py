@@ -1,0 +1,116 @@
+"""One support vector machine of a set as a scikit-learn classifier."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pacbayes.classifiers.svm.kernels.kernel import (
+    KERNELS,
+    Kernel,
+    Scaling,
+    check_gamma,
+    check_scale,
+    fit_kernel,
+    fit_scaling,
+)
+from pacbayes.classifiers.svm.machines import OneMachine, blocks, train_machines
+from pacbayes.classifiers.svm.solver.path import check_lambdas
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_choice, narrow_labels
+from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.threads import one_thread
+
+
+class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    r"""Support vector machine with :math:`C = 1/\lambda` that scales its input as it did its training sample.
+
+    A `ClassifierSet` hands these out fitted; `fit` trains one on another sample.  Several classes are told apart by
+    one-vs-one machines and scikit-learn's `SVC` vote.  Decisions that are zero up to rounding count as zero.
+
+    Parameters
+    ----------
+    lam : float
+        Regularisation parameter.
+    kernel : {"rbf", "linear"}
+    gamma : float or "sigest"
+        Width of the Gaussian kernel; see `sigest`.
+    scale : bool or "kernlab"
+        Standardise the columns; see `svm_set`.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        For `sigest`.
+
+    Examples
+    --------
+    >>> from pacbayes.classifiers import SVMClassifier
+    >>> machine = SVMClassifier(0.1, kernel="linear").fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> machine.predict([[1.4], [1.6]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        gamma: float | str = "sigest",
+        scale: bool | str = True,
+        random_state: Any = None,
+    ) -> None:
+        self.lam = lam
+        self.kernel = kernel
+        self.gamma = gamma
+        self.scale = scale
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train on another sample with the same parameters."""
+        lambdas = check_lambdas([self.lam])
+        check_choice("kernel", self.kernel, KERNELS)
+        gamma, scale = check_gamma(self.gamma), check_scale(self.scale)
+        features, labels = validate_data(self, X, narrow_labels(y), dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+        if classes.size < 2:
+            raise ValueError(f"y must hold at least two classes, got class {classes[0].item()!r} only")
+        with one_thread():
+            scaling = fit_scaling(features, scale)
+            rows = scaling(features)
+            kernel = fit_kernel(rows, self.kernel, gamma, generator(self.random_state))
+            machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
+        machine = machines.one(0)
+        return self.take_over(classes, scaling, kernel, machine, rows[machine.support])
+
+    def take_over(
+        self, classes: NDArray[Any], scaling: Scaling, kernel: Kernel, machine: OneMachine, support_vectors: FloatArray
+    ) -> Self:
+        """Become fitted by what training elsewhere found; the support vectors are scaled."""
+        self.classes_ = classes[machine.codes]
+        self.n_features_in_ = support_vectors.shape[1]
+        self.gamma_ = kernel.gamma
+        self.support_vectors_ = support_vectors
+        self._labels, self._scaling, self._kernel, self._machine = classes, scaling, kernel, machine
+        return self
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return decision values as scikit-learn's `SVC` does: shape (n,) for two classes, else (n, classes)."""
+        decisions = self._decisions(X)
+        return decisions[:, 0] if self.classes_.size == 2 else self._machine.votes(decisions)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the predicted labels, shape (n,)."""
+        decisions = self._decisions(X)
+        return self._labels[self._machine.predict(decisions)]
+
+    def _decisions(self, X: ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        new = validate_data(self, X, dtype=np.float64, reset=False)
+        decisions = np.empty((len(new), len(self._machine.pairs)))
+        with one_thread():
+            for block in blocks(len(new), self._machine.support.size + new.shape[1] + 4 * decisions.shape[1]):
+                K = self._kernel.between(self.support_vectors_, self._scaling(new[block]))
+                decisions[block] = self._machine.decisions(K)
+        return decisions

@@ -1,0 +1,208 @@
+"""Support vector machines for a grid of regularisation parameters, with their errors on validation examples."""
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count, effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.utils import check_X_y
+from sklearn.utils.multiclass import check_classification_targets
+
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.svm.independent import train_independent
+from pacbayes.classifiers.svm.kernels.kernel import KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.svm.shared import train_shared
+from pacbayes.classifiers.svm.solver.path import check_lambdas
+from pacbayes.classifiers.svm.trained import SVM_CHUNKS
+from pacbayes.classifiers.svm.training_task import SvmTrainingTask
+from pacbayes.data.division import Division, DivisionChoices, divide_rows
+from pacbayes.data.preparing import apply_prepare, check_prepare, fit_prepare
+from pacbayes.data.samples import check_rows
+from pacbayes.numeric.arrays import FloatArray, Labels, Rows
+from pacbayes.numeric.checks import check_choice, narrow_labels
+from pacbayes.runtime.checkpoint import open_checkpoint
+from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
+from pacbayes.runtime.run_identity import describe_run
+from pacbayes.runtime.seeds import seed_of
+from pacbayes.runtime.threads import one_thread
+
+
+def svm_set(
+    X: ArrayLike,
+    y: ArrayLike,
+    lambdas: ArrayLike,
+    *,
+    kernel: str = "rbf",
+    gamma: float | str = "sigest",
+    scale: bool | str = True,
+    prepare: Any = None,
+    split: str = "shared",
+    validation_size: float | int = 0.5,
+    test: float | int | tuple[ArrayLike, ArrayLike] | None = None,
+    stratify: bool = False,
+    groups: ArrayLike | None = None,
+    duplicates: str = "keep",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
+    max_bytes: int | None = None,
+) -> ClassifierSet:
+    r"""Train a support vector machine for every :math:`\lambda` and count its errors on validation examples.
+
+    `C` is :math:`1/\lambda`.  Scaling, kernel width and machine are fitted on the training sample alone.
+
+    Parameters
+    ----------
+    X : array_like of shape (N, d)
+        Numbers beyond 1e100 in size count as 1e100.
+    y : array_like of shape (N,)
+        Two or more classes.  More than two are told apart by one-vs-one machines with the same :math:`\lambda` and
+        scikit-learn's `SVC` vote.
+    lambdas : array_like of shape (H,)
+        Positive, in any order.
+    kernel : {"rbf", "linear"}
+    gamma : float or "sigest"
+        Width of the Gaussian kernel :math:`\exp(-\gamma |x-x'|^2)`; see `sigest`.
+    scale : bool or "kernlab"
+        Standardise the columns; constant ones are left alone.  "kernlab": as R's kernlab does, which scales none if any
+        is constant in the training sample.
+    prepare : scikit-learn transformer, optional
+        For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
+        training sample; X is then handed to it as it is, training, validation and test rows apart.  A warning names
+        one that answers otherwise for a row alone than among others: no certificate would hold.
+    split : {"shared", "independent"}
+        One training and validation sample for all classifiers, or for each its own.
+    validation_size : float or int
+        Fraction (rounded down) or number of validation examples among those not put aside for the test.
+    test : float, int, pair (X_test, y_test) or None
+        Fraction (rounded up) or number of examples to put aside first, or other examples, for `test_risks`.
+    stratify : bool
+        Keep the class proportions in the test sample and in a shared split where every class has two rows.  The
+        training sample then tells the class counts of the validation sample, so that the two are not independent, as
+        the bounds assume: they can fail far more often than with probability `delta`.  The set is `stratified`, and its
+        certificates say that they are not valid.
+    groups : array_like of shape (N,), optional
+        The group of every row: a patient, a site, a day.  All rows of a group are on one side of the division, sizes
+        are shares or numbers of groups, and one loss is counted for each: its share of errors.  `risks` are means over
+        groups, and what a bound says is about the mean over new groups, not about rows.
+    duplicates : {"keep", "together"}
+        Rows equal in features and class: each for itself, or one example that is on one side of the division and is
+        validated once.  "together" is for copies made after sampling; see `copies`.
+    n_jobs : int, optional
+        Threads; None for all cores.  For independent splits `joblib.parallel_config` may set other workers.  The result
+        is the same for any number, to the last bit.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        For splits and kernel width.
+    checkpoint : path of a directory, optional
+        For independent splits: store finished units there, and go on from what is stored; see `grid_set`.
+    max_bytes : int, optional
+        Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
+        k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
+        copies of the rows and a block of 64 MiB.  Independent splits need ``8 * (n**2 + m * n)`` per thread, the duals
+        and, where ``scale=False``, the distances of all rows that are not for the test.
+
+    Returns
+    -------
+    ClassifierSet
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pacbayes import svm_set
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifiers = svm_set(X, y, [0.1, 1.0, 10.0], random_state=0)
+    >>> len(classifiers), classifiers.m, bool(classifiers.risks.max() < 0.2)
+    (3, 284, True)
+    """
+    lambdas = check_lambdas(lambdas)
+    check_choice("kernel", kernel, KERNELS)
+    choices = DivisionChoices(split, validation_size, test, stratify, groups, duplicates)
+    if checkpoint is not None and split == "shared":
+        raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
+    check_prepare(prepare, split)
+    options: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
+    features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
+    with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
+        seed = seed_of(random_state) if store is None else store.seed(random_state)
+        division = divide_rows(features, labels, choices, lambdas.size, seed)
+        given = test if choices.test_is_given else None
+        task = _training_task(
+            features, labels, division, given, prepare, lambdas=lambdas, seed=seed, jobs=_jobs(n_jobs), **options
+        )
+        _check_memory(task, max_bytes)
+        if store is not None:
+            data = {"X": features, "y": labels, "lambdas": lambdas}
+            store.begin(describe_run("svm_set", lambdas.size, seed, data, options | choices.as_dict()))
+        # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
+        with one_thread():
+            return train_shared(task) if task.splits.shared is not None else train_independent(task, store)
+
+
+def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
+    """Return rows of finite numbers, and labels of classes."""
+    features, labels = check_X_y(X, narrow_labels(y), dtype=np.float64)
+    check_classification_targets(labels)
+    return features, labels
+
+
+def _training_task(
+    X: Any, labels: Labels, division: Division, given: Any, prepare: Any, **settings: Any
+) -> SvmTrainingTask:
+    """Return what is to be trained on divided rows, prepared where they are to be; `given` is a user's test sample."""
+    splits, codes = division.splits, division.codes
+    fitted = None
+    if prepare is not None:
+        train, validation = splits(0)
+        fitted, X = fit_prepare(prepare, X, labels, train, (validation, splits.test))
+    if given is None:
+        test_rows, test_codes = X[splits.test], codes[splits.test]
+    else:
+        test_rows, test_codes = _test_sample(given, X, division.classes, fitted)
+    return SvmTrainingTask(
+        X=X,
+        codes=codes,
+        classes=division.classes,
+        splits=splits,
+        test_rows=test_rows,
+        test_codes=test_codes,
+        copies=division.copies,
+        prepare=fitted,
+        **settings,
+    )
+
+
+def _jobs(n_jobs: int | None) -> int:
+    """Return the number of workers: what the user, or joblib's context, says; all cores where nobody does."""
+    said = int(effective_n_jobs(n_jobs))
+    return int(cpu_count()) if n_jobs is None and said == 1 else said
+
+
+def _test_sample(test: Any, X: FloatArray, classes: Labels, prepare: Any) -> tuple[FloatArray, Rows]:
+    """Return the rows and class numbers of a test sample given by the user; -1 for labels that never occurred."""
+    given = test if prepare is None else (apply_prepare(prepare, test[0]), test[1])
+    rows, labels = check_X_y(given[0], narrow_labels(given[1]), dtype=np.float64)
+    if rows.shape[1] != X.shape[1]:
+        raise ValueError(f"test must have {X.shape[1]} features as X has, got {rows.shape[1]}")
+    places = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
+    return rows, np.where(classes[places] == labels, places, -1)
+
+
+def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
+    """Refuse what will not fit before anything is allocated."""
+    splits, h, k, jobs = task.splits, task.lambdas.size, task.classes.size, task.jobs
+    n, m = splits.most_rows
+    if splits.shared is not None:
+        needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * task.X.shape[1] + BLOCK_BYTES
+        what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
+    else:
+        whole = splits.rest.size**2 if task.scale is False else 0
+        needed = 8 * (whole + min(jobs, h) * (n * n + m * n) + h * n)
+        what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
+        if whole:
+            what += f" and the distances of {splits.rest.size} rows"
+    advice = (
+        "Give fewer rows, a larger validation_size or fewer lambdas; for independent splits fewer n_jobs or "
+        "scale=True; or a larger max_bytes."
+    )
+    check_fits(needed, max_bytes, what, advice)

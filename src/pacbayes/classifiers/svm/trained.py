@@ -1,0 +1,68 @@
+"""One support vector machine trained on a sample of its own, and how a unit of them is stored: arrays only."""
+
+import io
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
+from pacbayes.classifiers.svm.machines import OneMachine
+from pacbayes.runtime.checkpoint import Codec
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One classifier with its errors by kind of row; `support` are rows of the whole sample."""
+
+    machine: OneMachine
+    support: NDArray[np.int64]
+    scaling: Scaling
+    kernel: Kernel
+    errors: NDArray[np.int64]
+    test_errors: NDArray[np.int64]
+    kkt_violation: float
+    converged: bool
+
+
+def _encode(unit: list[Trained]) -> bytes:
+    arrays: dict[str, Any] = {
+        "kernel": np.array([one.kernel.name for one in unit]),
+        # The linear kernel has no width.
+        "gamma": np.array([np.nan if one.kernel.gamma is None else one.kernel.gamma for one in unit]),
+        "errors": np.stack([one.errors for one in unit]),
+        "test_errors": np.stack([one.test_errors for one in unit]),
+        "converged": np.array([one.converged for one in unit]),
+        "kkt_violation": np.array([one.kkt_violation for one in unit]),
+    }
+    for i, one in enumerate(unit):
+        arrays |= {f"{i}.{part.name}": getattr(one.machine, part.name) for part in fields(OneMachine)}
+        arrays |= {f"{i}.rows": one.support, f"{i}.shift": one.scaling.shift, f"{i}.width": one.scaling.width}
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def _decode(data: bytes) -> list[Trained]:
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = dict(file.items())
+    unit = []
+    for i, converged in enumerate(arrays["converged"].tolist()):
+        gamma = float(arrays["gamma"][i])
+        unit.append(
+            Trained(
+                OneMachine(*(arrays[f"{i}.{part.name}"] for part in fields(OneMachine))),
+                arrays[f"{i}.rows"],
+                Scaling(arrays[f"{i}.shift"], arrays[f"{i}.width"]),
+                Kernel(str(arrays["kernel"][i]), None if np.isnan(gamma) else gamma),
+                arrays["errors"][i],
+                arrays["test_errors"][i],
+                float(arrays["kkt_violation"][i]),
+                converged,
+            )
+        )
+    return unit
+
+
+SVM_CHUNKS = Codec(".npz", _encode, _decode)

@@ -1,0 +1,67 @@
+"""What is to be trained, checked: the arguments of `svm_set` as its two ways of training receive them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
+from pacbayes.classifiers.svm.machines import OneMachine
+from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
+from pacbayes.data.splits import Splits
+from pacbayes.numeric.arrays import FloatArray, Rows
+
+# The purpose of random numbers for kernel widths, see `seeds.generator`; those of splits come before.
+WIDTH = 3
+
+
+@dataclass(frozen=True)
+class SvmTrainingTask:
+    """Data, grid and choices; class numbers instead of labels."""
+
+    X: FloatArray
+    codes: Rows
+    classes: NDArray[Any]
+    lambdas: FloatArray
+    kernel: str
+    gamma: float | str
+    scale: bool | str
+    splits: Splits
+    test_rows: FloatArray
+    test_codes: Rows
+    seed: int
+    jobs: int
+    #: Validation rows with an equal training row; None where that is not known.
+    copies: int | None = None
+    #: Fitted on the training rows of a shared split; X is what it made of the rows.
+    prepare: Any = None
+
+    @property
+    def test_kinds(self) -> Rows:
+        """The kind of every test row by its group; of one kind where the test sample was given."""
+        return self.splits.test_kinds(len(self.test_codes))
+
+    @property
+    def m_test(self) -> int:
+        """The units of the test sample, 0 without one."""
+        return self.splits.m_test(len(self.test_codes))
+
+    def params(self, gammas: list[float | None]) -> list[dict[str, Any]]:
+        """Return what distinguishes each classifier."""
+        return [
+            {"lambda": float(lam)} if gamma is None else {"lambda": float(lam), "gamma": gamma}
+            for lam, gamma in zip(self.lambdas, gammas, strict=True)
+        ]
+
+    def with_rows(self, X: FloatArray) -> "SvmTrainingTask":
+        """Return the task with other rows in place of the data, for machines that are trained already."""
+        return replace(self, X=X, codes=self.codes[:0], test_rows=self.test_rows[:0], test_codes=self.test_codes[:0])
+
+    def classifier(
+        self, i: int, scaling: Scaling, kernel: Kernel, machine: OneMachine, support_vectors: FloatArray
+    ) -> SVMClassifier:
+        """Return the i-th classifier, fitted."""
+        unfitted = SVMClassifier(
+            float(self.lambdas[i]), kernel=self.kernel, gamma=self.gamma, scale=self.scale, random_state=self.seed
+        )
+        return unfitted.take_over(self.classes, scaling, kernel, machine, support_vectors)

@@ -1,0 +1,136 @@
+"""Columns that tell rows apart instead of describing them: row numbers, identifiers, names.
+
+Where the order of a file goes with the class, the number of a row gives its class away, and the certificate is about
+examples that have such a number.  New ones have none.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.data.files.refusals import Hint, Refused
+
+#: Whole numbers are taken for identifiers if measurements would look like that with less than this probability.
+CHANCE = 1e-3
+#: A text is taken for an identifier if more than this share of the rows, of at least so many, have one of their own.
+OWN_TEXT, FEWEST_TEXTS = 0.9, 5
+#: So is a text with more distinct values than this, and in more than half of its rows.
+MOST_CATEGORIES = 100
+_UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)?")
+
+
+def is_unnamed(name: str) -> bool:
+    """Return whether a column has the name that pandas gives one without a name, such as its own row numbers.
+
+    Examples
+    --------
+    >>> is_unnamed("Unnamed: 0"), is_unnamed("Unnamed: 0.1"), is_unnamed("Unnamed")
+    (True, True, False)
+    """
+    return _UNNAMED.fullmatch(name) is not None
+
+
+def refused_name(name: str, hint: Hint) -> Refused | None:
+    """Return what to say of a column without a name; None for any other."""
+    if not is_unnamed(name):
+        return None
+    ways = (
+        "name it in the first line of the file",
+        "if it is the row number pandas adds write the file with to_csv(index=False)",
+        f"if it is a measurement keep it with {hint('keep', name)}",
+    )
+    return Refused(name, "has no name in the file", ways)
+
+
+def refused_numbers(name: str, values: NDArray[Any] | Sequence[Any], rows: int, hint: Hint) -> Refused | None:
+    """Return what to say of numbers that look like row numbers or identifiers; None for any others."""
+    why = tells_rows_apart(values, rows)
+    ways = (f"if it is a measurement keep it with {hint('keep', name)}",)
+    return Refused(name, f"looks like a row number or an identifier: {why}", ways) if why else None
+
+
+def tells_rows_apart(values: NDArray[Any] | Sequence[Any], rows: int) -> str:
+    r"""Return why numbers look like row numbers or identifiers; empty if they do not.
+
+    They do if more than half of the rows have one, all are whole, no two are equal, and either
+
+    * they rise (or fall) with every row: :math:`n` different numbers in random order do so with probability
+      :math:`2/n!`, or
+    * they are too many for their range: of :math:`n` measurements with :math:`R` possible values no two are equal with
+      probability at most :math:`\prod_{i<n} (1 - i/R)`, whatever their distribution (birthdays repeat most rarely where
+      all days are equally likely).
+
+    Both probabilities are compared with `CHANCE`.  Numbers without a gap, in any order, are refused from nine rows on.
+
+    Examples
+    --------
+    >>> tells_rows_apart([3, 1, 2, 9, 8, 7, 6, 5, 4, 10], 10)
+    '10 different whole numbers in 10 rows, from 1 to 10'
+    >>> tells_rows_apart([2, 3, 5, 8, 13, 21, 34, 55], 8)
+    '8 different whole numbers that rise from row to row'
+    >>> tells_rows_apart([55, 3, 5, 8, 13, 21, 34, 2], 8)
+    ''
+    """
+    numbers = _whole(values)
+    if numbers is None or 2 * numbers.size <= rows:
+        return ""
+    n = int(numbers.size)
+    # At most a factor log(n) dearer than looking at every value, and measurements repeat soon.
+    ordered = np.sort(numbers)
+    if n < 2 or bool((ordered[1:] == ordered[:-1]).any()):
+        return ""
+    rises = bool((numbers == ordered).all())
+    if (rises or bool((numbers == ordered[::-1]).all())) and math.log(2.0) - math.lgamma(n + 1) < math.log(CHANCE):
+        return f"{n} different whole numbers that {'rise' if rises else 'fall'} from row to row"
+    low, high = int(ordered[0]), int(ordered[-1])
+    if float(np.log1p(-np.arange(n) / (high - low + 1)).sum()) < math.log(CHANCE):
+        return f"{n} different whole numbers in {rows} rows, from {low} to {high}"
+    return ""
+
+
+def _whole(values: NDArray[Any] | Sequence[Any]) -> NDArray[Any] | None:
+    """Return the values that are there as integers of any size, or None if one is not whole."""
+    found = np.asarray(values)
+    if found.dtype.kind in "iu":
+        return found
+    if found.dtype.kind == "f":
+        found = found[~np.isnan(found)]
+        # Beyond 2^53 floats are whole because they cannot be anything else.
+        return found if bool((np.abs(found) <= 2.0**53).all() and (found == np.floor(found)).all()) else None
+    if found.dtype.kind != "O":
+        return None
+    try:
+        return np.array([_integer(value) for value in found if value == value], dtype=object)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _integer(value: Any) -> int:
+    whole = int(value)
+    if not isinstance(value, str) and whole != value:
+        raise ValueError(f"{value!r} is not whole")
+    return whole
+
+
+def own_texts(values: Sequence[str], rows: int) -> str:
+    """Return why texts look like names, identifiers or free text; empty if they do not.
+
+    They do if nearly every row has one of its own, or if there are very many.  Texts in less than half of the rows may
+    be remarks on these rows, and of fewer than five nothing can be told.
+
+    Examples
+    --------
+    >>> own_texts(["Ann", "Bob", "Cy", "Di", "Ed"], 5)
+    "5 different values in 5 rows, such as 'Ann'"
+    >>> own_texts(["red", "green", "red", "blue", "black"], 5), own_texts(["broken"], 5)
+    ('', '')
+    """
+    distinct = len(set(values))
+    apart = distinct > OWN_TEXT * len(values) and 2 * len(values) > rows and distinct >= FEWEST_TEXTS
+    if not apart and not (distinct > MOST_CATEGORIES and 2 * distinct > len(values)):
+        return ""
+    return f"{distinct} different values in {len(values)} rows, such as {values[0][:40]!r}"

@@ -1,0 +1,74 @@
+"""Preparing rows for support vector machines: a transformer fitted on training rows, then applied to each sample."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils.validation import _num_samples
+
+from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.data.samples import copy_rows
+from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.numeric.arrays import FloatArray, Rows
+
+
+def check_prepare(prepare: Any, split: str) -> None:
+    """Raise before any work if `prepare` is no transformer, or the split is not shared.
+
+    Examples
+    --------
+    >>> check_prepare("one-hot", "shared")
+    Traceback (most recent call last):
+    TypeError: prepare must be an unfitted scikit-learn transformer or None, got 'one-hot'
+    """
+    if prepare is None:
+        return
+    if isinstance(prepare, type) or not all(hasattr(prepare, name) for name in ("fit", "transform", "get_params")):
+        raise TypeError(f"prepare must be an unfitted scikit-learn transformer or None, got {prepare!r}")
+    if split != "shared":
+        raise ValueError(
+            "prepare must be None for split='independent', where each classifier needs its own; use "
+            "grid_set(make_pipeline(prepare, SVMClassifier()), {'svmclassifier__lam': lambdas}, ...)"
+        )
+
+
+def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows]) -> tuple[Any, FloatArray]:
+    """Return a copy of the transformer fitted on the training rows alone, and all rows as it prepares them.
+
+    The training rows are prepared apart from each of the `others`: in one batch a transformer could let validation rows
+    change training rows.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> X = np.array([[0.0], [2.0], [6.0]])
+    >>> fitted, rows = fit_prepare(MinMaxScaler(), X, np.zeros(3), np.array([0, 1]), [np.array([2])])
+    >>> rows.ravel()
+    array([0., 1., 3.])
+    """
+    fitted = clone(prepare).fit(copy_rows(_safe_indexing(X, train)), y[train])
+    first = apply_prepare(fitted, _safe_indexing(X, train))
+    rows = np.full((_num_samples(X), first.shape[1]), np.nan)
+    rows[train] = first
+    for sample in others:
+        if sample.size:
+            made = apply_prepare(fitted, _safe_indexing(X, sample))
+            if made.shape[1] != first.shape[1]:
+                raise ValueError(
+                    f"prepare must give every sample the same columns, got {first.shape[1]} and {made.shape[1]}"
+                )
+            rows[sample] = made
+    few = train[few_rows(y[train])]
+    warn_of_batches([fitted], lambda i: _safe_indexing(X, few), "transform", stacklevel=5)
+    return fitted, rows
+
+
+def apply_prepare(fitted: Any, X: Any) -> FloatArray:
+    """Return rows as a fitted transformer prepares them: a dense table of finite numbers."""
+    made: Any = fitted.transform(copy_rows(csr_rows(X)))
+    rows: FloatArray = check_array(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+    if len(rows) != _num_samples(X):
+        raise ValueError(f"prepare must keep every row, got {len(rows)} of {_num_samples(X)}")
+    return rows

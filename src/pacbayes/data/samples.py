@@ -1,0 +1,149 @@
+"""Rows of any kind (arrays, sparse matrices, data frames, texts): those each classifier is trained and measured on."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples
+
+from pacbayes.data.division import Division
+from pacbayes.data.labels import check_same_kind
+from pacbayes.data.rows_alone import few_rows
+from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.data.splits import Splits
+from pacbayes.numeric.arrays import FloatArray, Labels
+from pacbayes.numeric.checks import check_numbers, narrow_labels
+
+
+@dataclass(frozen=True)
+class Training:
+    """What one classifier is trained on."""
+
+    X: Any
+    y: Labels
+    weights: FloatArray | None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The rows of all classifiers; with a shared split, cut once.
+
+    Attributes
+    ----------
+    test : pair (X, y) or None
+    """
+
+    X: Any
+    y: Labels
+    weights: FloatArray | None
+    splits: Splits
+    test: tuple[Any, Labels] | None
+    shared: tuple[Training, tuple[Any, Labels]] | None
+    #: Validation rows with an equal training row; None where that is not known.
+    copies: int | None = None
+
+    def __call__(self, i: int) -> tuple[Training, tuple[Any, Labels]]:
+        """Return the i-th classifier's training sample and its validation rows with their labels."""
+        if self.shared is not None:
+            # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own.
+            training, (rows, labels) = self.shared
+            return replace(training, X=copy_rows(training.X), y=training.y.copy()), (copy_rows(rows), labels)
+        train, validation = self.splits(i)
+        return _training(self.X, self.y, self.weights, train), (_safe_indexing(self.X, validation), self.y[validation])
+
+    def kinds(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return the kinds of the i-th classifier's validation rows and of the test rows, and how many there are."""
+        splits = self.splits
+        return splits.kinds(splits(i)[1]), splits.test_kinds(self._test_rows), splits.sizes.size
+
+    @property
+    def m_test(self) -> int:
+        """The units of the test sample, 0 without one."""
+        return self.splits.m_test(self._test_rows)
+
+    @property
+    def _test_rows(self) -> int:
+        return 0 if self.test is None else self.test[1].size
+
+    def few(self, i: int) -> Any:
+        """Return a few rows of the i-th classifier's training sample."""
+        if self.shared is not None:
+            training = self.shared[0]
+            return _safe_indexing(training.X, few_rows(training.y))
+        train = self.splits(i)[0]
+        return _safe_indexing(self.X, train[few_rows(self.y[train])])
+
+
+def copy_rows(X: Any) -> Any:
+    """Return a copy of rows of any kind."""
+    if isinstance(X, np.ndarray):
+        return np.array(X)  # an ordinary array, also where a worker sees a file in memory
+    return X.copy() if hasattr(X, "copy") else X
+
+
+def _training(X: Any, y: Labels, weights: FloatArray | None, rows: NDArray[np.int64]) -> Training:
+    return Training(_safe_indexing(X, rows), y[rows], None if weights is None else weights[rows])
+
+
+def cut_samples(
+    X: Any, y: Labels, weights: FloatArray | None, division: Division, test: tuple[Any, Labels] | None
+) -> Samples:
+    """Return the samples of checked rows; `test` is a pair, or None for the rows the division put aside."""
+    splits, copies = division.splits, division.copies
+    if test is None and splits.test.size:
+        test = (_safe_indexing(X, splits.test), y[splits.test])
+    if splits.shared is None:
+        return Samples(X, y, weights, splits, test, None, copies)
+    train, validation = splits.shared
+    cut = (_training(X, y, weights, train), (_safe_indexing(X, validation), y[validation]))
+    # Only what is cut travels to the workers.
+    return Samples(None, y[:0], None, splits, test, cut, copies)
+
+
+def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
+    """Return rows that can be picked by number, and their labels; `name` is the prefix of arguments in errors.
+
+    Examples
+    --------
+    >>> check_rows(["good", "bad", "fine"], ["a", "b", "a"])[1]
+    array(['a', 'b', 'a'], dtype='<U1')
+    """
+    labels = column_or_1d(narrow_labels(y), warn=True)
+    if labels.size == 0:
+        raise ValueError(f"{name}y must not be empty")
+    assert_all_finite(labels, input_name=f"{name}y")
+    check_classification_targets(labels)
+    X = csr_rows(X)
+    if isinstance(X, str) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
+        raise TypeError(f"{name}X must be rows: an array, a sparse matrix, a data frame or a list, got {X!r}")
+    if _num_samples(X) != labels.size:
+        raise ValueError(f"{name}X and {name}y must have the same length, got {_num_samples(X)} and {labels.size}")
+    return indexable(X)[0], labels
+
+
+def check_test_rows(test: Any, X: Any, y: Labels) -> tuple[Any, Labels]:
+    """Return a test sample given by the user, a pair."""
+    rows, labels = check_rows(test[0], test[1], name="test ")
+    shape, new = getattr(X, "shape", ()), getattr(rows, "shape", ())
+    if shape[1:] != new[1:]:
+        raise ValueError(f"test must have {shape[1:]} features as X has, got {new[1:]}")
+    check_same_kind("test y", labels, y, "y")
+    return rows, labels
+
+
+def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
+    """Return weights of the training rows: finite, not negative, not all zero; None for none."""
+    if sample_weight is None:
+        return None
+    weights = check_numbers("sample_weight", sample_weight)
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must have one entry per row of X, shape ({n},), got shape {weights.shape}")
+    if not (np.isfinite(weights).all() and weights.min() >= 0.0):
+        bad = weights[~(np.isfinite(weights) & (weights >= 0.0))][0]
+        raise ValueError(f"sample_weight must be finite and not negative, got {bad}")
+    if weights.max() == 0.0:
+        raise ValueError("sample_weight must not be zero for every row")
+    return weights

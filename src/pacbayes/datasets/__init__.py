@@ -1,6 +1,0 @@
-"""The paper's data, where they come from, and `load_dataset`."""
-
-from pacbayes.datasets.facts import DATASETS, DatasetFacts, PaperRow, SplitSizes
-from pacbayes.datasets.load import load_dataset
-
-__all__ = ["DATASETS", "DatasetFacts", "PaperRow", "SplitSizes", "load_dataset"]

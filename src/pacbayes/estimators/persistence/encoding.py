@@ -1,0 +1,131 @@
+"""Fitted models as plain values: dicts, lists, strings, numbers and arrays, and back."""
+
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.hold_out import Choice
+from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.classifiers.svm.independent import IndependentMembers
+from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
+from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair
+from pacbayes.classifiers.svm.shared import SharedMembers
+from pacbayes.classifiers.svm.solver.path import SVMPath
+from pacbayes.classifiers.svm.trained import Trained
+from pacbayes.classifiers.svm.training_task import SvmTrainingTask
+from pacbayes.data.splits import Splits
+from pacbayes.posteriors.posterior import Posterior
+
+_TYPES: tuple[type, ...] = (
+    Baseline,
+    Certificate,
+    Choice,
+    ClassifierSet,
+    EstimatorMembers,
+    GroupErrors,
+    IndependentMembers,
+    Kernel,
+    Machines,
+    OneMachine,
+    Pair,
+    Posterior,
+    SvmTrainingTask,
+    SVMPath,
+    Scaling,
+    SharedMembers,
+    Splits,
+    Trained,
+)
+# The classes a file may name; nothing else is ever made from one.
+KNOWN: dict[str, type] = {known.__name__: known for known in _TYPES}
+_MARK = "pacbayes:type"
+_BYTES = "bytes"
+# Classes and fields that had another name in formats 1 and 2.
+_FORMER_CLASSES = {"Problem": "SvmTrainingTask"}
+_FORMER_FIELDS = {"SharedMembers": {"problem": "task"}, "IndependentMembers": {"problem": "task"}}
+# Fields without a default that came after format 1, and what they were before.
+_LATER: dict[str, dict[str, Any]] = {"Splits": {"stratified": False}}
+
+
+def encode(value: Any) -> Any:
+    """Return a value with the classes of this library as marked dicts of their fields; other objects stay.
+
+    Examples
+    --------
+    >>> encode(Kernel("rbf", 0.5))
+    {'pacbayes:type': 'Kernel', 'name': 'rbf', 'gamma': 0.5}
+    """
+    if type(value) in _TYPES:
+        return {_MARK: type(value).__name__} | {name: encode(inner) for name, inner in vars(value).items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) is bytes:
+        # skops would give them a new name each time.
+        return {_MARK: _BYTES, "hex": value.hex()}
+    if isinstance(value, dict):
+        return {name: encode(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([encode(inner) for inner in value]) if type(value) in (list, tuple) else value
+    return value
+
+
+def decode(value: Any) -> Any:
+    """Return what `encode` was given, or raise `ValueError` for a class or fields this version does not know.
+
+    Examples
+    --------
+    >>> decode({"pacbayes:type": "Kernel", "name": "rbf", "gamma": 0.5})
+    Kernel(name='rbf', gamma=0.5)
+    >>> decode({"pacbayes:type": "Popen"})
+    Traceback (most recent call last):
+    ValueError: the file names 'Popen', which is no part of a saved model
+    """
+    if isinstance(value, dict):
+        inner = {name: decode(part) for name, part in value.items() if name != _MARK}
+        return _made(value[_MARK], inner) if _MARK in value else inner
+    if type(value) in (list, tuple):
+        return type(value)([decode(part) for part in value])
+    return value
+
+
+def check_names(kind: type, inner: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes to be set, or raise if one would take the place of a method."""
+    plain = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
+    for name in inner:
+        if not isinstance(name, str) or (hasattr(kind, name) and name not in plain):
+            raise ValueError(f"the file's {kind.__name__} has an attribute {name!r}, which is no part of a saved model")
+    return inner
+
+
+def _absent(kind: type) -> dict[str, Any]:
+    """Return the fields that a file of an earlier version lacks."""
+    values: dict[str, Any] = {}
+    for field in fields(kind):
+        if field.default is not MISSING:
+            values[field.name] = field.default
+        elif field.default_factory is not MISSING:
+            values[field.name] = field.default_factory()
+    return values | _LATER.get(kind.__name__, {})
+
+
+def _made(name: Any, inner: dict[str, Any]) -> Any:
+    if name == _BYTES:
+        return bytes.fromhex(inner["hex"])
+    name = _FORMER_CLASSES.get(name, name) if isinstance(name, str) else name
+    if not isinstance(name, str) or name not in KNOWN:
+        raise ValueError(f"the file names {name!r}, which is no part of a saved model")
+    kind = KNOWN[name]
+    if is_dataclass(kind):
+        former = _FORMER_FIELDS.get(name, {})
+        inner = _absent(kind) | {former.get(field, field): value for field, value in inner.items()}
+        if set(inner) != {field.name for field in fields(kind)}:
+            found = ", ".join(sorted(map(str, inner)))
+            raise ValueError(f"the file's {name} has the fields {found}, which this version does not know")
+    check_names(kind, inner)
+    # No constructor runs: a class is its fields, filled in as they were.
+    made: Any = object.__new__(kind)
+    made.__dict__.update(inner)
+    return made

@@ -1,0 +1,1 @@
+"""From weights and rows to labels: draws and votes."""

@@ -1,0 +1,1 @@
+"""What every folder needs: checks of arguments, outward rounding, array types."""

@@ -1,0 +1,135 @@
+"""Checks of arguments: each names the argument, its value and what is allowed."""
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.numeric.arrays import FloatArray
+
+# How far a distribution's sum may be from one before it is an error rather than rounding.
+SUM_TOLERANCE = 1e-8
+SUM_TOLERANCE_FLOAT32 = 1e-4
+# Up to here every integer is a float.
+LARGEST_M = 2**53
+# An array of text is as wide in every row as in its widest: beyond so many characters labels become objects instead.
+WIDEST_LABEL = 256
+
+
+def check_sample_size(m: Any) -> int:
+    """Return `m` as an int, or raise if it is not an integer of at least 1."""
+    if isinstance(m, np.ndarray) and m.ndim == 0:
+        m = m[()]
+    if isinstance(m, bool | np.bool_) or not isinstance(m, Integral):
+        raise TypeError(f"m must be an integer (the number of validation examples), got {m!r}")
+    size = int(m)
+    if size < 1:
+        raise ValueError(f"m must be at least 1, got {size}")
+    if size > LARGEST_M:
+        raise ValueError(f"m must be at most 2**53, got {size}")
+    return size
+
+
+def check_level(delta: Any) -> float:
+    """Return `delta` as a float, or raise if it is not strictly between 0 and 1."""
+    if isinstance(delta, np.ndarray) and delta.ndim == 0:
+        delta = delta[()]
+    if isinstance(delta, bool | np.bool_) or not isinstance(delta, Real):
+        raise TypeError(f"delta must be a number between 0 and 1, got {delta!r}")
+    try:
+        level = float(delta)
+    except OverflowError:  # an integer too large for a float
+        level = math.inf
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"delta must be strictly between 0 and 1, got {delta!r}")
+    return level
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return `value`, or raise if it is not one of `choices`."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, one of {', '.join(choices)}; got {value!r}")
+    if value not in choices:
+        raise ValueError(f"unknown {name} {value!r}; known are {', '.join(choices)}")
+    return value
+
+
+def check_numbers(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as a float64 array, or raise if they are not real numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # a ragged nested list
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+    if array.dtype.kind not in "biuf":
+        if array.size == 0:
+            return np.empty(array.shape)
+        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} must not have masked entries")
+    # Aligned and contiguous, so that NumPy sums pairwise.
+    return np.require(array, np.float64, ["A", "C"])
+
+
+def check_between(name: str, values: ArrayLike, low: float, high: float) -> FloatArray:
+    """Return `values` as float64, or raise if any is NaN or outside [low, high]."""
+    array = check_numbers(name, values)
+    if array.size:
+        smallest, largest = array.min(), array.max()
+        # Written so that NaN, which min and max propagate, fails the comparison.
+        if not (smallest >= low and largest <= high):
+            bad = array[~((array >= low) & (array <= high))].flat[0]
+            raise ValueError(f"{name} must lie in [{low:g}, {high:g}], got {bad}")
+    return array
+
+
+def check_risks(values: ArrayLike, name: str = "risks") -> FloatArray:
+    """Return empirical risks as a one-dimensional float64 array with entries in [0, 1]."""
+    risks = np.atleast_1d(check_between(name, values, 0.0, 1.0))
+    if risks.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {risks.shape}")
+    if risks.size == 0:
+        raise ValueError(f"{name} must hold at least one classifier's risk, got an empty array")
+    return risks
+
+
+def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[FloatArray, float]:
+    """Return a distribution as float64 weights, not yet normalised, and their sum.
+
+    The sum may differ from one by `SUM_TOLERANCE` (`SUM_TOLERANCE_FLOAT32` for single precision); a caller divides
+    by it.
+    """
+    single = np.asarray(values).dtype in (np.float16, np.float32)
+    weights = np.atleast_1d(check_numbers(name, values))
+    if weights.shape != (length,):
+        raise ValueError(f"{name} must have one entry per risk, shape ({length},), got shape {weights.shape}")
+    # Written so that NaN, which min and max propagate, fails the comparison.
+    if not (weights.min() >= 0.0 and weights.max() < math.inf):
+        bad = weights[~((weights >= 0.0) & np.isfinite(weights))].flat[0]
+        raise ValueError(f"{name} must be finite and non-negative, got {bad}")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not abs(total - 1.0) <= (SUM_TOLERANCE_FLOAT32 if single else SUM_TOLERANCE):
+        raise ValueError(f"{name} must sum to 1, got {total!r}")
+    return weights, total
+
+
+def narrow_labels(y: Any) -> Any:
+    """Return labels, those with a long text among them as an array of objects: one such row makes no other row wide.
+
+    Examples
+    --------
+    >>> narrow_labels(["a", "b" * 1000]).dtype, narrow_labels(["a", "b"])
+    (dtype('O'), ['a', 'b'])
+    """
+    if isinstance(y, np.ndarray):
+        return y.astype(object) if y.dtype.kind == "U" and y.dtype.itemsize > 4 * WIDEST_LABEL else y
+    if not isinstance(y, list | tuple) or not all(isinstance(label, str) for label in y):
+        return y
+    if max(map(len, y), default=0) <= WIDEST_LABEL:
+        return y
+    labels = np.empty(len(y), dtype=object)
+    labels[:] = y
+    return labels

@@ -1,0 +1,1 @@
+"""One module for each figure of the paper."""

@@ -1,0 +1,1 @@
+"""The schemes and solvers that the certified search is compared with."""

@@ -1,0 +1,181 @@
+"""The weights of a majority vote with the smallest bound on its risk."""
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.posteriors.optimal import optimal_posterior
+from pacbayes.posteriors.posterior import Posterior
+from pacbayes.posteriors.votes.cantelli import CantelliDescent
+from pacbayes.posteriors.votes.tandem import TandemSearch
+from pacbayes.posteriors.votes.vote_bounds import VoteProblem, VoteValues
+from pacbayes.posteriors.votes.vote_posterior import VotePosterior
+
+
+def _tandem(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> VotePosterior:
+    """Find the global minimum of the tandem bound with proof; see `pacbayes.posteriors.votes.tandem`."""
+    minimum = TandemSearch(problem.factor, problem.function).run(tol, max_problems)
+    return _proved(
+        problem,
+        problem.factor.groups.spread(minimum.weights),
+        minimum.lower_bound,
+        tol,
+        minimum.problems,
+        {"kappa": minimum.kappa, "products": minimum.products},
+    )
+
+
+def _first_order(problem: VoteProblem, tol: float, *, max_evaluations: int = 100_000) -> VotePosterior:
+    """Find the global minimum of the first-order bound with proof; see `pacbayes.posteriors.certified`."""
+    found = _gibbs(problem, 0.5 * tol, max_evaluations)
+    return _proved(problem, found.weights, 2.0 * found.lower_bound, tol, found.n_iter, {"beta": found.beta})
+
+
+def _cantelli(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
+    """Descend from the prior and from the optima of the two other bounds; see `pacbayes.posteriors.votes.cantelli`."""
+    groups = problem.factor.groups
+    # The weights of the distinct classifiers are sums over the groups.
+    grouped = np.bincount(groups.index, _gibbs(problem, tol).weights, groups.n_keys)[groups.keys]
+    starts = {
+        "tandem": TandemSearch(problem.factor, problem.function).run(1e-3, 50).weights,
+        "first-order": grouped / grouped.sum(),
+        "prior": groups.mass / groups.mass.sum(),
+    }
+    descent = CantelliDescent(problem)
+    ends = {name: descent.run(start, tol, max_iter) for name, start in starts.items()}
+    name = min(ends, key=lambda name: ends[name].state.bound)
+    best = ends[name]
+    message = f"the bound falls by less than {0.01 * tol:g} in a step" if best.converged else f"{max_iter} steps taken"
+    weights = groups.spread(best.state.weights)
+    return _result(
+        problem,
+        weights,
+        problem.evaluate(weights),
+        lower_bound=-math.inf,
+        converged=best.converged,
+        n_iter=sum(end.steps for end in ends.values()),
+        message=f"{message}, from the start {name!r}",
+        details={"start": name, "bounds": {name: end.state.bound for name, end in ends.items()}},
+    )
+
+
+def _gibbs(problem: VoteProblem, tol: float, max_evaluations: int = 100_000) -> Posterior:
+    function = problem.function
+    return optimal_posterior(
+        problem.risks,
+        function.m,
+        delta=function.delta,
+        prior=problem.prior,
+        constant=function.constant,
+        tol=tol,
+        max_evaluations=max_evaluations,
+    )
+
+
+def _proved(
+    problem: VoteProblem, weights: FloatArray, lower: float, tol: float, n_iter: int, details: dict[str, Any]
+) -> VotePosterior:
+    """Return a result judged by the bound of the weights as they are returned, not by the search's own value."""
+    values = problem.evaluate(weights)
+    gap = values.bound - lower
+    converged = gap <= tol
+    message = f"gap {gap:.1e} {'<=' if converged else '>'} tol = {tol:g} after {n_iter} inner problems"
+    return _result(
+        problem,
+        weights,
+        values,
+        lower_bound=lower,
+        converged=converged,
+        n_iter=n_iter,
+        message=message,
+        details=details,
+    )
+
+
+def _result(problem: VoteProblem, weights: FloatArray, values: VoteValues, **fields: Any) -> VotePosterior:
+    return VotePosterior(
+        weights=weights,
+        m=problem.function.m,
+        delta=problem.delta,
+        constant=problem.function.constant,
+        method=problem.bound,
+        **values._asdict(),
+        **fields,
+    )
+
+
+METHODS: dict[str, Callable[..., VotePosterior]] = {
+    "tandem": _tandem,
+    "cantelli": _cantelli,
+    "first-order": _first_order,
+}
+
+
+def optimal_vote(
+    error_rows: ArrayLike,
+    m: int,
+    *,
+    bound: str = "tandem",
+    delta: float = 0.05,
+    prior: ArrayLike | None = None,
+    constant: str = "exact",
+    tol: float = 1e-6,
+    **options: Any,
+) -> VotePosterior:
+    r"""Weights of a majority vote with the smallest bound on its risk.
+
+    The bounds hold for all weights at once, so the rows that count the errors may choose the weights too.
+
+    Parameters
+    ----------
+    error_rows : array_like of shape (H, m)
+        True (or 1) where a classifier errs: a row per classifier, a column per validation example, none of which any
+        classifier was trained on.
+    m : int
+        Number of validation examples, the number of columns.
+    bound : {"tandem", "cantelli", "first-order"}
+        As for `vote_bound`.  For "tandem" and "first-order" the weights are the best of all, with proof; "cantelli" is
+        often smaller where single classifiers err often, and its weights are the best of three descents.
+    delta, prior, constant
+        As for `vote_bound`.
+    tol : float
+        tandem and first-order: the absolute gap between bound and lower bound; cantelli: a descent ends where a step
+        gains less than a hundredth of it.
+    **options
+        tandem: ``max_problems=500``, inner problems.  cantelli: ``max_iter=500``, steps of a descent.  first-order:
+        ``max_evaluations=100_000``.
+
+    Returns
+    -------
+    VotePosterior
+        The weights, the bound (computed anew by `vote_bound`), and a `lower_bound` below which no weights' bound lies,
+        minus infinity for cantelli.
+
+    Examples
+    --------
+    >>> from pacbayes.posteriors.votes.vote import optimal_vote
+    >>> rng = np.random.default_rng(0)
+    >>> errors = rng.random((25, 1000)) < np.linspace(0.1, 0.3, 25)[:, None]
+    >>> for name in ("first-order", "cantelli", "tandem"):
+    ...     vote = optimal_vote(errors, 1000, bound=name)
+    ...     print(f"{name}: {vote.bound:.4f}, {vote.n_effective:.1f} classifiers")
+    first-order: 0.2689, 1.0 classifiers
+    cantelli: 0.2261, 10.5 classifiers
+    tandem: 0.2207, 10.6 classifiers
+    """
+    problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant)
+    solve = METHODS[problem.bound]
+    known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise TypeError(f"bound {bound!r} has no option {option!r}; its options are {', '.join(known)}")
+    if isinstance(tol, bool) or not isinstance(tol, float | int):
+        raise TypeError(f"tol must be a number, got {tol!r}")
+    if not tol > 0.0:
+        raise ValueError(f"tol must be positive, got {tol!r}")
+    return solve(problem, float(tol), **options)

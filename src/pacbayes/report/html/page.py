@@ -1,0 +1,157 @@
+"""A report on a fitted model: one HTML file that needs nothing else."""
+
+import base64
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.report.html.charts import bounds_figure, gibbs_figure, risks_figure
+from pacbayes.report.html.fact_tables import certificate_table, data_table, heavy_table, parameter_table, version_table
+from pacbayes.report.html.what_if import what_if
+from pacbayes.report.html.words import guarantee
+from pacbayes.report.view import ReportView
+from pacbayes.runtime.file_write import check_can_write, write_file
+
+# Control characters, halves of pairs, and what is no character.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def write_report(
+    model: CertifiedClassifier,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    test: Any = None,
+    data: Any = None,
+    notes: Sequence[str] = (),
+) -> Path:
+    """Write a report on a fitted model: what is guaranteed, what would break it, and all numbers behind it.
+
+    One HTML file that opens from disk, loads nothing and prints.  It holds names of classes and columns, but no rows of
+    the data.
+
+    Parameters
+    ----------
+    model : StochasticSVC or StochasticClassifier
+        Fitted.  The certificate on top is that of its `voting`.
+    path : str or path
+        Replaced in one step if it exists.
+    title : str, optional
+        Heading of the page; by default it names the estimator.
+    test : pair (X_test, y_test), optional
+        Rows that `model` was not fitted with, for test errors.
+    data : pair (X, y), optional
+        What `model` was fitted with, for its fingerprint and the sizes of the classes.
+    notes : sequence of str
+        What the reader should know about the data, such as the name of the file; below the heading, a paragraph each.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Notes
+    -----
+    It needs Jinja: ``pip install 'pacbayes[report]'``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pacbayes import StochasticSVC
+    >>> from pacbayes.report import write_report
+    >>> X, y = [[i % 5, i % 3] for i in range(60)], [0, 1] * 30
+    >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(clf, folder + "/report.html", data=(X, y)).read_text(encoding="utf-8")
+    >>> str(clf.certificate_) in page
+    True
+    """
+    check_can_write("path", path)
+    write_file(path, report_html(model, title=title, test=test, data=data, notes=notes).encode("utf-8"))
+    return Path(path)
+
+
+def report_html(
+    model: CertifiedClassifier,
+    *,
+    title: str | None = None,
+    test: Any = None,
+    data: Any = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """Return the page that `write_report` writes, with the same parameters.
+
+    Examples
+    --------
+    >>> from pacbayes import StochasticSVC
+    >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
+    >>> report_html(clf, title="Tea & cake").splitlines()[0]
+    '<!DOCTYPE html>'
+    """
+    if isinstance(notes, str):
+        raise TypeError(f"notes must be a sequence of strings, got the string {notes!r}")
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be a string or None, got {title!r}")
+    template = _template()
+    view = ReportView.checked(model, test, data)
+    script = _file("report.js")
+    # The hash of a script is that of the characters between its tags.
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    page: str = template.render(
+        title=title or f"Certificate of a {type(model).__name__}",
+        style=_file("report.css"),
+        script=script,
+        script_hash=f"sha256-{digest}",
+        notes=list(notes),
+        guarantee=guarantee(view),
+        view=view,
+        figures={figure.ident: figure for figure in (risks_figure(view), bounds_figure(view), gibbs_figure(view))},
+        what_if=what_if(view),
+        heavy=heavy_table(view),
+        certificates=certificate_table(view),
+        facts=[data_table(view), parameter_table(view), version_table()],
+    )
+    return page
+
+
+def _file(name: str) -> str:
+    return files("pacbayes.report.html").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _valid(value: Any) -> Any:
+    """Return text with a mark in place of characters that HTML does not allow; names from data may hold any."""
+    return _FORBIDDEN.sub("\ufffd", value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def check_can_render() -> None:
+    """Raise before any work if Jinja, which puts the page together, is not installed.
+
+    Examples
+    --------
+    >>> check_can_render()
+    """
+    try:
+        import jinja2  # noqa: F401  (only whether it is there)
+    except ImportError as error:
+        raise ImportError("a report needs Jinja: pip install 'pacbayes[report]'") from error
+
+
+@cache
+def _template() -> Any:
+    check_can_render()
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        finalize=_valid,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.from_string(_file("report.html.jinja"))

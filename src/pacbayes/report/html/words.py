@@ -1,0 +1,158 @@
+"""What a certificate says and what would break it, in words for who has to rely on it."""
+
+from dataclasses import dataclass
+
+from pacbayes.certificates.certificate import OF_NEW, Certificate, confidence, failure, percent_down, percent_up
+from pacbayes.report.comparison import compared
+from pacbayes.report.view import ReportView
+
+# What the share of errors is, by what was counted.
+_LONG_RUN = {
+    "example": "The share in the long run. Among a few new examples it may be more or less by chance.",
+    "distinct example": "The share in the long run among examples before any copying: equal rows were taken as copies "
+    "of one and counted once. Among a few new examples it may be more or less by chance.",
+    "group": "For every new group take the share of its rows that are answered wrong: the mean of these shares in the "
+    "long run. A group counts once, whatever its size, so that this is not the share of errors among all rows. In one "
+    "group it may be far more.",
+}
+# How what was counted may be no independent draws.
+_NOT_DRAWN = {
+    "example": (
+        "The rows are not independent, or new examples are of another kind.",
+        "Measurements one after another in time, several rows of one person, copies of rows, rows picked by hand, "
+        "a world that has changed since: the guarantee is about examples drawn as these rows were.",
+    ),
+    "group": (
+        "The groups are not independent, or new groups are of another kind.",
+        "One person in two groups, groups of one family or hospital, copies of rows under another name, groups "
+        "picked by hand, a world that has changed since: the guarantee is about groups drawn as these were.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The top of the page."""
+
+    #: The number, large, and the sentence of the certificate.
+    headline: str
+    sentence: str
+    #: What the parts of that sentence mean.
+    meaning: list[tuple[str, str]]
+    #: What other methods guarantee from the same rows.
+    compared: list[str]
+    #: What happened on test rows, if any.
+    observed: str
+    #: What the certificate rests on, in its own words.
+    assumptions: tuple[str, ...]
+    #: What would make it worthless: in short, and in full.
+    breaks: list[tuple[str, str]]
+
+
+def guarantee(view: ReportView) -> Guarantee:
+    """Return the words for a model's certificate."""
+    certificate = view.certificate
+    return Guarantee(
+        headline=certificate.headline,
+        sentence=str(certificate),
+        meaning=[("Who", _who(view)), *_meaning(view)],
+        compared=compared(view),
+        observed=_observed(view),
+        assumptions=certificate.assumptions,
+        breaks=_breaks(view),
+    )
+
+
+def _is_useless(certificate: Certificate) -> bool:
+    return percent_up(certificate.bound) == percent_up(1.0)
+
+
+def _who(view: ReportView) -> str:
+    number = len(view.classifiers)
+    classifiers = "the one classifier" if number == 1 else f"one of {number} classifiers"
+    if view.voting == "best":
+        return (
+            f"The best single classifier is number {view.model.best_index_} of {number}; it alone answers. It was "
+            "chosen on the validation rows, and the guarantee accounts for that choice."
+        )
+    if view.voting == "majority":
+        return (
+            f"The majority vote: all {number} classifiers answer, each with the weight shown below, and the class with "
+            "the most weight behind it wins."
+        )
+    return (
+        f"The stochastic classifier: for every new example {classifiers}, drawn at random with the weights shown "
+        "below, gives the answer. The guarantee is for the average over these draws."
+    )
+
+
+def _meaning(view: ReportView) -> list[tuple[str, str]]:
+    certificate = view.certificate
+    sure = (
+        f"With probability at least {confidence(certificate.delta)} over the sample",
+        "Repeat everything with other samples of the same kind: for at most "
+        f"{failure(certificate.delta)} of them would the statement come out false. Nobody can tell whether this sample "
+        "is one of those.",
+    )
+    if _is_useless(certificate):
+        return [
+            sure,
+            (
+                "No useful guarantee",
+                "The bound is 100 %, or less by so little that it rounds to it, which says nothing useful about this "
+                "classifier, neither good nor bad. More validation rows, or classifiers that err less on them, make it "
+                "smaller.",
+            ),
+        ]
+    share = (
+        f"At most {percent_up(certificate.bound)} of {OF_NEW[certificate.unit]}",
+        _LONG_RUN[certificate.unit],
+    )
+    if certificate.lower is None:
+        return [sure, share]
+    least = (
+        f"At least {percent_down(certificate.lower)}",
+        "The other side of the same statement, true at once with it: the share of errors is not below this.",
+    )
+    return [sure, share, least]
+
+
+def _observed(view: ReportView) -> str:
+    tested = view.tested
+    if tested is None:
+        return ""
+    return (
+        f"On {tested.rows} test rows it erred {tested.of_model} times ({percent_up(tested.of_model / tested.rows)}). "
+        "That is one observation and no part of the guarantee."
+    )
+
+
+def _breaks(view: ReportView) -> list[tuple[str, str]]:
+    own = "the rows that later counted errors" if view.is_shared else "rows that counted its own errors"
+    return [
+        (*_NOT_DRAWN.get(view.certificate.unit, _NOT_DRAWN["example"]),),
+        (
+            "A classifier learned from validation rows.",
+            f"The guarantee counts on no classifier having seen {own}. Scaling, filling gaps, choosing columns or "
+            "balancing classes on all rows beforehand breaks it, and no number on this page would show it.",
+        ),
+        (
+            "Something was chosen after results were seen.",
+            "δ, distance, way of predicting, the list of classifiers, their prior weights and the random seed must be "
+            "fixed beforehand. Trying several and keeping the best result voids the guarantee.",
+        ),
+        (
+            "What is used is not what was certified.",
+            "Classifiers trained anew, on all rows say, a moved threshold or answers overruled by hand have no "
+            "certificate.",
+        ),
+        (
+            "The labels mean something else.",
+            "An error is a difference from the label as it was recorded in the data, right or wrong.",
+        ),
+        (
+            "Bad luck.",
+            f"Even with all of this in order, for at most {failure(view.certificate.delta)} of samples the "
+            "statement is false.",
+        ),
+    ]

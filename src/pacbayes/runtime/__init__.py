@@ -1,0 +1,1 @@
+"""What any long work needs: seeds, threads, memory, progress, whole files, locks, fingerprints, units, checkpoints."""

@@ -1,0 +1,203 @@
+"""A directory in which a long run keeps its finished units, so that a killed run goes on where it was.
+
+::
+
+    manifest.json      what the run is (fingerprints of data and parameters, versions) and the SHA-256 of every chunk
+    chunk-0000.npz     the first unit of classifiers, and so on
+    lock               held by the process that works here, and free again when it ends, however it ends
+
+Every file is written beside its place, synced, and put there by one atomic rename; a chunk counts when the manifest
+lists it.  So a process that is killed at any time leaves a directory without half a file in it.
+"""
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pacbayes.runtime.file_lock import hold_lock
+from pacbayes.runtime.file_write import write_file
+from pacbayes.runtime.seeds import seed_of
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How the results of a unit become the bytes of a file, and back."""
+
+    suffix: str
+    encode: Callable[[list[Any]], bytes]
+    decode: Callable[[bytes], list[Any]]
+
+
+@dataclass
+class Checkpoint:
+    """An open directory, locked by this process."""
+
+    path: Path
+    codec: Codec
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    def seed(self, random_state: Any) -> int:
+        """Return the seed of the run: the one it was begun with where `random_state` is None."""
+        if random_state is None and self.manifest:
+            return int(self.manifest["run"]["random_state"])
+        return seed_of(random_state)
+
+    def begin(self, run: dict[str, Any]) -> None:
+        """Say which run this is; raise if the directory holds another one."""
+        # Through JSON and back, as what it is compared with.
+        run = json.loads(json.dumps(run))
+        if not self.manifest:
+            self.manifest = {"format": FORMAT, "run": run, "chunks": {}}
+            self._write_manifest()
+            return
+        there = self.manifest["run"]
+        different = [
+            f"{name} ({_shown(there.get(name))} there, {_shown(run.get(name))} here)"
+            for name in [*run, *(name for name in there if name not in run)]
+            if there.get(name) != run.get(name)
+        ]
+        if different:
+            raise ValueError(
+                f"checkpoint {str(self.path)!r} holds another run; different are: {'; '.join(different)}. Give another "
+                "directory, or delete this one"
+            )
+
+    def load(self, unit: int) -> list[Any] | None:
+        """Return the results of a finished unit; None where it was not finished, or its file was damaged since."""
+        entry = self.manifest["chunks"].get(str(unit))
+        if entry is None:
+            return None
+        path = self._chunk(unit)
+        try:
+            data = path.read_bytes()
+            damage = "" if hashlib.sha256(data).hexdigest() == entry["sha256"] else "its SHA-256 is not the manifest's"
+        except OSError as error:
+            damage = str(error)
+        if damage:
+            warnings.warn(f"{path} was damaged ({damage}); its classifiers are trained again", stacklevel=5)
+            return None
+        # Only now: decoding may unpickle, and what this run wrote can be trusted more than what somebody altered.
+        # A pickle calls code of other libraries, which may raise anything.
+        try:
+            return self.codec.decode(data)
+        except Exception as error:
+            raise ValueError(f"{path} is as it was written, but cannot be read here: {error}") from error
+
+    def save(self, unit: int, results: list[Any]) -> None:
+        """Store the results of a unit, first its chunk, then the manifest that lists it."""
+        data = self.codec.encode(results)
+        write_file(self._chunk(unit), data)
+        self.manifest["chunks"][str(unit)] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        self._write_manifest()
+
+    def _chunk(self, unit: int) -> Path:
+        return self.path / f"chunk-{unit:04d}{self.codec.suffix}"
+
+    def _write_manifest(self) -> None:
+        write_file(self.path / MANIFEST, json.dumps(self.manifest, indent=1).encode())
+
+
+@contextmanager
+def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]:
+    """Open a directory for one run, made if need be, and lock it; yield None for None.
+
+    An interrupt inside says in a note how much is kept.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> codec = Codec(".json", lambda results: json.dumps(results).encode(), json.loads)
+    >>> with TemporaryDirectory() as directory:
+    ...     with open_checkpoint(directory, codec) as checkpoint:
+    ...         checkpoint.begin({"X": "ab12", "random_state": 7})
+    ...         checkpoint.save(0, [1, 2, 3])
+    ...     with open_checkpoint(directory, codec) as checkpoint:
+    ...         print(checkpoint.seed(None), checkpoint.load(0), checkpoint.load(1))
+    7 [1, 2, 3] None
+    """
+    if directory is None:
+        yield None
+        return
+    try:
+        # Absolute: an estimator may change the working directory.
+        path = Path(directory).absolute()
+    except TypeError:
+        raise TypeError(f"checkpoint must be the path of a directory or None, got {directory!r}") from None
+    with ExitStack() as stack:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(hold_lock(path / "lock", f"checkpoint {str(path)!r}"))
+            for part in path.glob("*.part"):  # a killed process was writing these
+                part.unlink()
+            manifest = _read_manifest(path / MANIFEST)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            raise type(error)(f"checkpoint must be a directory that can be written: {error}") from error
+        checkpoint = Checkpoint(path, codec, manifest)
+        try:
+            yield checkpoint
+        except KeyboardInterrupt as interrupt:
+            if checkpoint.manifest:
+                interrupt.add_note(f"{_kept(path, checkpoint.manifest)}, the same call goes on from there")
+            raise
+
+
+def begun_seed(directory: Any) -> int | None:
+    """Return the seed of the run that a directory holds; None for None, or where no run was begun."""
+    manifest = {} if directory is None else _read_manifest(Path(directory) / MANIFEST)
+    return int(manifest["run"]["random_state"]) if manifest else None
+
+
+def kept_in(directory: Any, advice: str) -> str:
+    """Say how many classifiers a directory holds, for who interrupted a run; nothing where none was begun."""
+    manifest = _read_manifest(Path(directory) / MANIFEST)
+    return _kept(Path(directory), manifest) + advice if manifest else ""
+
+
+def _kept(path: Path, manifest: dict[str, Any]) -> str:
+    """Say how many classifiers of a run are stored.
+
+    Examples
+    --------
+    >>> run = {"number of classifiers": 120, "classifiers per chunk": 50}
+    >>> _kept(Path("run"), {"run": run, "chunks": {"0": {}, "2": {}}})
+    "70 of 120 classifiers are kept in 'run'"
+    """
+    number, unit = (int(manifest["run"].get(name, 0)) for name in ("number of classifiers", "classifiers per chunk"))
+    kept = sum(max(0, min(unit, number - int(chunk) * unit)) for chunk in manifest["chunks"])
+    return f"{kept} of {number} classifiers are kept in {str(path)!r}"
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """Return the manifest, or nothing where there is none; raise if it is of something else."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    try:
+        manifest = json.loads(text)
+        found = manifest["format"]
+        seed, chunks = manifest["run"]["random_state"], manifest["chunks"].values()
+        if found == FORMAT and isinstance(seed, int) and all(isinstance(chunk["sha256"], str) for chunk in chunks):
+            return dict(manifest)
+        found = f"format {found}"
+    except (ValueError, TypeError, KeyError, AttributeError):
+        found = "no format that pacbayes writes"
+    raise ValueError(
+        f"{path} must be a manifest of format {FORMAT}, got {found}. Give another directory, or delete this one"
+    )
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a person compares it: the first digits of a fingerprint will do."""
+    text = "absent" if value is None else str(value)
+    return f"{text[:12]}..." if len(text) == 64 else text

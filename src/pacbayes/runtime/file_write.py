@@ -1,0 +1,105 @@
+"""Files that are there whole or not at all."""
+
+import errno
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put a file in its place: all of it, on the disk, or none; what was there before stays until then.
+
+    A link is followed, and what is no ordinary file (a device, a pipe) is written to, not replaced.  A new file has the
+    permissions that the user's umask leaves, one that is replaced keeps its own.  An error names the file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_file(folder + "/numbers.txt", b"1 2 3")
+    ...     print(Path(folder, "numbers.txt").read_text(), len(os.listdir(folder)))
+    1 2 3 1
+    """
+    place = Path(os.path.realpath(path))
+    with _naming(path):
+        if place.exists() and not place.is_file():
+            with place.open("wb", buffering=0) as device:
+                device.write(data)
+            return
+        _replace(place, data)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have an `OSError` name the file the caller knows: a full disk names none, a part file one nobody has heard of."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def _replace(place: Path, data: bytes) -> None:
+    mode = place.stat().st_mode & 0o777 if place.exists() else None
+    part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
+    # Made by `open`, not by `tempfile`: only the system knows the umask without changing it for all threads.
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(part, mode)
+        part.replace(place)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    _sync_entries(place.parent)
+
+
+def _sync_entries(folder: Path) -> None:
+    """Bring a rename to the disk: it is an entry of the folder, which has a cache of its own.
+
+    Windows opens no folders, and some file systems of networks and containers do not sync them (EINVAL).  The file is
+    in its place by then, whole, and nobody can do more.
+    """
+    flag = getattr(os, "O_DIRECTORY", None)
+    if flag is None:
+        return
+    directory = os.open(folder, os.O_RDONLY | flag)
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(directory)
+
+
+def check_can_write(name: str, path: str | os.PathLike[str]) -> None:
+    """Raise `OSError` before any work if a file could not be written at the end; `name` is the argument.
+
+    Examples
+    --------
+    >>> check_can_write("--out", "no such folder/numbers.txt")
+    Traceback (most recent call last):
+    FileNotFoundError: --out: cannot write 'no such folder/numbers.txt': there is no folder 'no such folder'
+    """
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        raise IsADirectoryError(f"{name}: cannot write {str(path)!r}: it is a folder")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"{name}: cannot write {str(path)!r}: there is no folder {str(Path(path).parent)!r}")
+    if place.exists() and not place.is_file():
+        return
+    try:
+        # Made and gone again: permissions alone do not tell of read-only disks.
+        with tempfile.TemporaryFile(dir=place.parent):
+            pass
+    except OSError as error:
+        raise PermissionError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}") from None

@@ -1,0 +1,126 @@
+"""Work on many classifiers in units, by any backend of joblib, in any order, with results in the order asked for."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from joblib.parallel import get_active_backend
+from sklearn.utils.parallel import Parallel, delayed
+
+from pacbayes.runtime.checkpoint import Checkpoint
+from pacbayes.runtime.progress import Stage, current_stage, progress, working_for
+from pacbayes.runtime.threads import one_thread
+
+# Classifiers that are stored together: the same for any number of workers.
+UNIT = 50
+
+Shared = TypeVar("Shared")
+Result = TypeVar("Result")
+
+
+def run_units(
+    task: Callable[[Shared, int], Result],
+    shared: Shared,
+    number: int,
+    description: str,
+    n_jobs: int | None,
+    prefer: str | None = None,
+    check: Callable[[int, Result], None] = lambda i, result: None,
+    checkpoint: Checkpoint | None = None,
+) -> list[Result]:
+    """Return ``[task(shared, i) for i in range(number)]``, by the workers the user chose.
+
+    What `check` raises about a result ends the work at once.  Units that `checkpoint` holds are not done again; others
+    are stored there as soon as they are complete.
+
+    Examples
+    --------
+    >>> run_units(pow, 2, 5, "powers of two", n_jobs=1)
+    [1, 2, 4, 8, 16]
+    """
+    units = [range(start, min(start + UNIT, number)) for start in range(0, number, UNIT)]
+    results: dict[int, Result] = {}
+    for k, unit in enumerate(units):
+        stored = None if checkpoint is None else checkpoint.load(k)
+        results.update(zip(unit, stored or (), strict=stored is not None))
+    for i, result in results.items():
+        check(i, result)
+    missing = [i for i in range(number) if i not in results]
+    if not missing:
+        return [results[i] for i in range(number)]
+    left = {k: sum(i not in results for i in unit) for k, unit in enumerate(units)}
+    # With a checkpoint one by one, so that no more is under way, and lost if killed, than one per worker.
+    options = {"n_jobs": n_jobs, "prefer": prefer, "batch_size": "auto" if checkpoint is None else 1}
+    # Once around all: a process that does the work itself need not look for its libraries every time.
+    with one_thread(), progress(description, number) as advance, _run(task, shared, missing, options) as arriving:
+        advance(len(results))
+        for i, result in arriving:
+            check(i, result)
+            results[i] = result
+            advance(1)
+            k = i // UNIT
+            left[k] -= 1
+            if checkpoint is not None and left[k] == 0:
+                checkpoint.save(k, [results[j] for j in units[k]])
+    return [results[i] for i in range(number)]
+
+
+@contextmanager
+def _run(
+    task: Callable[[Shared, int], Result], shared: Shared, numbers: list[int], options: dict[str, Any]
+) -> Iterator[Iterator[tuple[int, Result]]]:
+    """Start the work on some numbers and yield their results as they arrive; what still runs on leaving is given up."""
+    backend, _ = get_active_backend(prefer=options["prefer"])
+    stage = current_stage()
+    with _sent_once(shared, backend) as more_options:
+        options |= more_options
+
+        def work(some: list[int], return_as: str) -> Any:
+            return Parallel(**options, return_as=return_as)(delayed(_numbered)(task, shared, i, stage) for i in some)
+
+        if getattr(backend, "supports_return_generator", False):
+            arriving = work(numbers, "generator_unordered")
+        else:  # multiprocessing, for one
+            units = [numbers[start : start + UNIT] for start in range(0, len(numbers), UNIT)]
+            arriving = (result for unit in units for result in work(unit, "list"))
+        try:
+            yield arriving
+        finally:
+            # First of all: threads look here, and nobody can end them from outside.
+            if stage is not None:
+                stage.over = True
+            with warnings.catch_warnings():
+                # After an error joblib advises to limit the work that was given up.
+                warnings.simplefilter("ignore")
+                arriving.close()
+
+
+@contextmanager
+def _sent_once(shared: Any, backend: Any) -> Iterator[dict[str, Any]]:
+    """Send `shared` to a Dask cluster, where that is the backend, once for all tasks.
+
+    joblib itself sends an argument with every task, or (large ones) once to one worker, and the work fails if that one
+    dies.  As the result of a task it is fetched by the workers from each other, and made again if it was lost.  Dask
+    keeps it where tasks wait for it, so all of them are handed over at once: yield the option that says so.
+    """
+    if not hasattr(backend, "data_futures"):
+        yield {}
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")  # large and once is what is wanted here
+        sent = backend.client.submit(_same, shared, pure=False)
+    backend.data_futures[id(shared)] = sent
+    try:
+        yield {"pre_dispatch": "all"}
+    finally:
+        del backend.data_futures[id(shared)]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _numbered(task: Callable[[Shared, int], Result], shared: Shared, i: int, stage: Stage | None) -> tuple[int, Result]:
+    with working_for(stage):
+        return i, task(shared, i)

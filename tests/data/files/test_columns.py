@@ -1,0 +1,88 @@
+"""Types of columns, and the transformer they lead to."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pacbayes.data.files.columns import Columns, check_classes, fit_columns, preparation, read_columns
+
+
+def test_types():
+    frame = pd.DataFrame(
+        {
+            "whole": [1, 2, 3],
+            "gaps": [1.5, None, 3.0],
+            "truth": [True, False, None],
+            "text": ["a", "b", "a"],
+            "text of numbers": ["1", "2", None],
+            "category": pd.Categorical(["x", None, "y"]),
+            "code": [7.0, None, 8.0],
+            "nullable": pd.array([1, None, 3], dtype="Int64"),
+        }
+    )
+    columns, data = read_columns(frame, ["code"])
+    assert columns.numeric == ("whole", "gaps", "truth", "text of numbers", "nullable")
+    assert columns.categorical == ("text", "category", "code")
+    assert columns.missing == dict.fromkeys(["gaps", "truth", "text of numbers", "category", "code", "nullable"], 1)
+    assert all(data[name].dtype == np.float64 for name in columns.numeric)
+    # With gaps pandas reads whole numbers as fractions: they are the same category.
+    assert data["code"].tolist()[0] == "7"
+    assert np.isnan(data["code"].tolist()[1])
+
+
+def test_all_numbers_at_once_or_one_by_one():
+    numbers = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, np.nan, 2.0]})
+    columns, data = read_columns(numbers)
+    with_text, more = read_columns(numbers.assign(c=["x", "y", "x"]))
+    assert with_text.numeric == columns.numeric == ("a", "b")
+    assert with_text.missing == columns.missing == {"b": 1}
+    pd.testing.assert_frame_equal(data, more[["a", "b"]])
+    for bad, message in (
+        ([np.nan] * 3, "column 'c' has no values"),
+        ([1.0, np.inf, 0.0], "column 'c' .* inf in example 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_columns(numbers.assign(c=bad))
+        with pytest.raises(ValueError, match=message):
+            read_columns(numbers.assign(c=bad, d=["x", "y", "x"]))
+
+
+def test_the_transformer_learns_from_what_it_is_fitted_on():
+    columns = Columns(("age",), ("colour",), {"age": 1})
+    train = pd.DataFrame({"age": [1.0, 2.0, 9.0, np.nan], "colour": ["red", "green", np.nan, "red"]}, dtype=object)
+    new = pd.DataFrame({"age": [np.nan, 4.0], "colour": ["never seen", np.nan]}, dtype=object)
+    fitted = preparation(columns).fit(train)
+    # The median of 1, 2 and 9; columns green, red and missing; a value never seen is none of them.
+    np.testing.assert_array_equal(fitted.transform(new), [[2, 0, 0, 0], [4, 0, 0, 1]])
+
+
+def test_a_column_without_values_in_the_training_part():
+    columns = Columns(("age", "size"), (), {"age": 3})
+    train = pd.DataFrame({"age": [np.nan, np.nan], "size": [1.0, 2.0]})
+    made = preparation(columns).fit(train).transform(pd.DataFrame({"age": [5.0], "size": [3.0]}))
+    assert made.shape == (1, 2)
+    assert np.isfinite(made).all()
+
+
+def test_rare_categories_share_a_column():
+    values = [f"v{i}" for i in range(200)] + ["often"] * 50
+    columns, data = read_columns(pd.DataFrame({"c": values + ["often"] * 200}))
+    made = preparation(columns).fit(data).transform(data)
+    assert made.shape[1] == 64
+
+
+def test_other_files_must_fit():
+    columns = Columns(("a",), ("b",), {})
+    frame = fit_columns(pd.DataFrame({"b": [1, 2], "z": [0, 0], "a": ["3", None]}), columns, "'new.csv'")
+    assert frame.columns.tolist() == ["a", "b"]
+    assert frame["b"].tolist() == ["1", "2"]
+    assert frame["a"].tolist()[0] == 3.0
+    with pytest.raises(ValueError, match=r"'new.csv' lacks the columns 'a', which the model was trained with"):
+        fit_columns(pd.DataFrame({"b": [1]}), columns, "'new.csv'")
+
+
+def test_classes():
+    check_classes(np.array(["a", "b"]), "y")
+    check_classes(np.arange(100) % 100, "y")
+    with pytest.raises(ValueError, match="at most 100 classes, but it holds 101 different values in 101 rows"):
+        check_classes(np.arange(101), "y")

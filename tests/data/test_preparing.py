@@ -1,0 +1,114 @@
+"""`prepare`: fitted on the training rows, and on nothing else."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
+
+from pacbayes import StochasticSVC, load, save, svm_set
+from pacbayes.data.files.columns import preparation, read_columns
+
+LAMBDAS = [0.05, 0.5, 5.0]
+
+
+def mixed(rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=rows),
+            "colour": rng.choice(["red", "green", None], rows),
+            "age": rng.integers(1, 9, rows),
+        }
+    )
+    labels = np.where(frame["x"] + (frame["colour"] == "red") > 0.4, "yes", "no")
+    frame.loc[rng.random(rows) < 0.1, "age"] = np.nan
+    columns, rows_of = read_columns(frame)
+    return preparation(columns), rows_of, labels
+
+
+def test_the_same_as_by_hand():
+    prepare, X, y = mixed()
+    found = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3, stratify=False)
+    train, validation = found.splits(0)
+    numbers = prepare.fit(X.iloc[train]).transform(X)
+    by_hand = svm_set(numbers, y, LAMBDAS, random_state=3, stratify=False)
+    np.testing.assert_array_equal(found.errors, by_hand.errors)
+    np.testing.assert_array_equal(found.predict(X), by_hand.predict(numbers))
+    for i in range(len(LAMBDAS)):
+        wrong = found[i].predict(X.iloc[validation]) != y[validation]
+        assert np.count_nonzero(wrong) == found.errors[i]
+
+
+def test_validation_rows_change_nothing_that_is_fitted():
+    prepare, X, y = mixed()
+    first = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3, stratify=False)
+    other = X.copy()
+    validation = first.splits(0)[1]
+    other.loc[validation, "colour"] = "never seen"
+    other.loc[validation, ["x", "age"]] = [1e6, np.nan]
+    second = svm_set(other, y, LAMBDAS, prepare=prepare, random_state=3, stratify=False)
+    assert (first.errors != second.errors).any()
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+    np.testing.assert_array_equal(first[1][-1].support_vectors_, second[1][-1].support_vectors_)
+
+
+def test_a_transformer_that_sees_more_is_noticed():
+    """The spy counts the rows it is fitted on: what the test above would miss if nothing depended on them."""
+
+    seen = []
+
+    class Spy(TransformerMixin, BaseEstimator):
+        def fit(self, X, y=None):
+            seen.append((len(X), len(y)))
+            return self
+
+        def transform(self, X):
+            return X
+
+    X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50) % 2
+    StochasticSVC(LAMBDAS, prepare=Spy(), validation_size=20, random_state=0).fit(X, y)
+    assert seen == [(30, 30)]
+
+
+def test_estimator_with_mixed_columns(tmp_path):
+    prepare, X, y = mixed(300)
+    clf = StochasticSVC(LAMBDAS, prepare=prepare, random_state=0).fit(X, y)
+    assert clf.feature_names_in_.tolist() == ["x", "colour", "age"]
+    assert clf.score(X, y) > 0.7
+    assert not hasattr(prepare, "transformers_")
+    digest = save(clf, tmp_path / "model")
+    again = load(tmp_path / "model", sha256=digest)
+    for voting in ("stochastic", "majority", "best"):
+        np.testing.assert_array_equal(
+            again.set_params(voting=voting).predict(X), clf.set_params(voting=voting).predict(X)
+        )
+
+
+def test_given_test_rows_are_prepared():
+    prepare, X, y = mixed(300)
+    found = svm_set(X[:200], y[:200], LAMBDAS, prepare=prepare, test=(X[200:], y[200:]), random_state=0)
+    wrong = found.predict(X[200:]) != y[200:]
+    np.testing.assert_array_equal(found.test_errors, wrong.sum(axis=1))
+
+
+def test_sparse_output_will_do():
+    _, X, y = mixed()
+    found = svm_set(X[["colour"]], y, LAMBDAS, prepare=OneHotEncoder(handle_unknown="ignore"), random_state=0)
+    assert found.predict(X[["colour"]]).shape == (3, 120)
+
+
+def test_wrong_transformers_are_refused():
+    _, X, y = mixed()
+    for wrong in ("one-hot", MinMaxScaler, 3):
+        with pytest.raises(TypeError, match="prepare must be an unfitted scikit-learn transformer or None"):
+            svm_set(X, y, LAMBDAS, prepare=wrong)
+    with pytest.raises(ValueError, match="prepare must be None for split='independent'"):
+        StochasticSVC(LAMBDAS, prepare=MinMaxScaler(), split="independent").fit(X, y)
+
+    class Shorter(MinMaxScaler):
+        def transform(self, X):
+            return super().transform(X)[1:]
+
+    with pytest.raises(ValueError, match="prepare must keep every row, got 59 of 60"):
+        svm_set(X[["x"]].to_numpy(), y, LAMBDAS, prepare=Shorter())

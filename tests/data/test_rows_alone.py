@@ -1,0 +1,225 @@
+"""Estimators whose answer for a row depends on the rows around it: noticed at fit, and named."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import ClassifierSet, StochasticClassifier, grid_set, svm_set
+from pacbayes.data import rows_alone
+from pacbayes.data.rows_alone import depends_on_batch, few_rows, warn_of_batches
+
+
+def data(n=120, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, 4))
+    return X, (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
+
+
+class Centred(TransformerMixin, BaseEstimator):
+    """Takes the mean of the batch; counts the rows of every batch."""
+
+    def __init__(self, seen=None):
+        self.seen = seen
+
+    def __sklearn_clone__(self):
+        return self
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        if self.seen is not None:
+            self.seen.append(len(X))
+        return X - X.mean(axis=0)
+
+
+class Ranked(ClassifierMixin, BaseEstimator):
+    """Says 1 of the upper half of the batch."""
+
+    def __init__(self, offset=0.0):
+        self.offset = offset
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return (X[:, 0] + self.offset > np.median(X[:, 0])).astype(int)
+
+
+class Raises(Centred):
+    """Cannot take a row alone."""
+
+    def transform(self, X):
+        if len(X) < 2:
+            raise ValueError("one row has no spread")
+        return X
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (make_pipeline(Centred(), LogisticRegression()), "Centred"),
+        (make_pipeline(StandardScaler(), FunctionTransformer(lambda X: X / X.std(axis=0)), GaussianNB()), "Function"),
+        (make_pipeline(StandardScaler(), Ranked()), "Ranked"),
+        (Ranked(0.1), "Ranked"),
+        (make_pipeline(Raises(), GaussianNB()), "Raises"),
+        (DummyClassifier(strategy="uniform", random_state=0), "DummyClassifier"),
+    ],
+)
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_grids_that_look_around_are_named(estimator, name, split):
+    X, y = data()
+    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer, or none, when asked about it alone"):
+        grid_set(None, [estimator], X, y, split=split, random_state=0)
+    fitted = estimator.fit(X[:60], y[:60])
+    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer"):
+        ClassifierSet.from_fitted([fitted], X[60:], y[60:])
+
+
+@pytest.mark.parametrize("prepare", [Centred(), make_pipeline(MinMaxScaler(), Centred()), Raises()])
+def test_transformers_that_look_around_are_named(prepare):
+    X, y = data()
+    with pytest.warns(UserWarning, match="(Centred|Raises) gives a row another answer"):
+        svm_set(X, y, [1.0], prepare=prepare, random_state=0)
+
+
+def test_the_warning_points_at_the_call():
+    X, y = data()
+    calls = [
+        lambda: grid_set(Ranked(), {"offset": [0.0]}, X, y, random_state=0),
+        lambda: svm_set(X, y, [1.0], prepare=Centred(), random_state=0),
+        lambda: ClassifierSet.from_fitted([Ranked().fit(X, y)], X, y),
+    ]
+    for call in calls:
+        with pytest.warns(UserWarning, match="another answer") as found:
+            call()
+        assert [warning.filename for warning in found] == [__file__]
+
+
+TEXTS = ["good film", "bad film", "good book", "bad book", "fine film", "poor book"] * 10
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X"),
+    [
+        (make_pipeline(StandardScaler(copy=False), PCA(3), SVC()), data()[0] * 1e6 + 1e6),
+        (make_pipeline(PCA(), LogisticRegression()), np.repeat(data()[0], 3, axis=1).astype(np.float32)),
+        (RandomForestClassifier(5), data()[0]),
+        (MLPClassifier(5, max_iter=2000), data()[0][:, :2]),
+        (KNeighborsClassifier(algorithm="brute"), data()[0]),
+        (KNeighborsClassifier(), sp.csr_array(data()[0] * (np.abs(data()[0]) > 1))),
+        (make_pipeline(TfidfVectorizer(), LogisticRegression()), TEXTS * 2),
+        (make_pipeline(OneHotEncoder(handle_unknown="ignore"), GaussianNB()), None),
+        (make_pipeline("passthrough", GaussianNB()), data()[0]),
+        (DummyClassifier(), data()[0]),
+    ],
+)
+def test_others_are_not(estimator, X):
+    if X is None:
+        X = pd.DataFrame({"colour": ["red", "green", "blue"] * 40, "size": list("smlx") * 30})
+        estimator.set_params(onehotencoder__sparse_output=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        grid_set(None, [estimator], X, data()[1], random_state=0)
+
+
+def test_one_of_each_kind_is_asked_and_every_fiftieth(monkeypatch):
+    asked = []
+    monkeypatch.setattr(rows_alone, "depends_on_batch", lambda estimator, X, method: asked.append(estimator) or None)
+    first, second = FunctionTransformer(np.abs), FunctionTransformer(np.sign)
+    estimators = [DecisionTreeClassifier()] * 120
+    estimators[7] = GaussianNB()
+    estimators[9] = estimators[11] = make_pipeline(first, GaussianNB())
+    estimators[13] = make_pipeline(second, GaussianNB())
+    warn_of_batches(estimators, lambda i: i)
+    assert asked == [estimators[i] for i in (0, 7, 9, 13, 50, 100)]
+
+
+def test_only_training_rows_are_asked_about():
+    X, y = data()
+    X[:, 3] = np.arange(len(X))
+    asked = []
+
+    class Spy(GaussianNB):
+        def predict(self, X):
+            asked.append(X[:, 3].astype(int).tolist())
+            return super().predict(X)
+
+    for split in ("shared", "independent"):
+        asked.clear()
+        classifiers = grid_set(Spy(), {"var_smoothing": [1e-9, 1e-8]}, X, y, split=split, random_state=0)
+        train, validation = (rows.tolist() for rows in classifiers.splits(0))
+        counted, other, *check = asked
+        assert counted == validation
+        assert other == classifiers.splits(1)[1].tolist()
+        assert [len(rows) for rows in check] == [60, 1, 1]
+        assert set(np.concatenate(check).tolist()) <= set(train)
+
+
+def test_samples_are_prepared_apart():
+    X, y = data()
+    seen = []
+    with pytest.warns(UserWarning, match="Centred gives"):
+        classifiers = svm_set(X, y, [1.0], prepare=Centred(seen), validation_size=30, test=40, random_state=0)
+    assert seen == [50, 30, 40, 50, 1, 1]
+    train, validation = classifiers.splits(0)
+    parts = {"training": train, "validation": validation, "test": classifiers.splits.test}
+    for name, rows in parts.items():
+        mean = classifiers.members.task.X[rows].mean(axis=0)
+        assert np.abs(mean).max() < 1e-12, name
+
+
+def test_samples_must_get_the_same_columns():
+    class Ragged(Centred):
+        def transform(self, X):
+            return X[:, :2] if len(X) == 50 else X
+
+    X, y = data()
+    with pytest.raises(ValueError, match="prepare must give every sample the same columns, got 4 and 2"):
+        svm_set(X, y, [1.0], prepare=Ragged(), validation_size=50, random_state=0)
+
+
+def test_every_certificate_assumes_it():
+    X, y = data()
+    clf = StochasticClassifier(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, random_state=0).fit(X, y)
+    for certificate in clf.certificates_.values():
+        assert any("depends on that row alone" in assumption for assumption in certificate.assumptions)
+
+
+def test_rows_that_cannot_be_picked_are_not_asked_about():
+    class Lookup:
+        def predict(self, X):
+            return np.array([X["a"], X["b"]])
+
+    assert ClassifierSet.from_fitted([Lookup()], {"a": 1, "b": 0}, [1, 1]).errors.tolist() == [1]
+
+
+def test_few_rows_are_of_several_classes():
+    y = np.repeat([0, 1, 2], [500, 30, 500])
+    some = few_rows(y)
+    assert some.size == 100
+    assert set(y[some]) == {0, 1, 2}
+    assert few_rows(np.array([1])).tolist() == [0]
+
+
+def test_a_transformer_in_place_of_a_classifier():
+    X, _ = data()
+    assert depends_on_batch(StandardScaler().fit(X), X, "transform") is None
+    assert depends_on_batch(Centred(), X, "transform") == "Centred"

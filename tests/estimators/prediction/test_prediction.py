@@ -1,0 +1,194 @@
+"""The three ways of predicting, each against the classifiers of the set asked one by one."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency, chisquare
+from sklearn.base import clone
+from tests.estimators.models import LAMBDAS, fitted, three_classes, two_classes
+
+from pacbayes import StochasticSVC
+from pacbayes.certificates.posterior_choice import BITS, integer_weights
+from pacbayes.estimators.prediction.draws import draw_classifiers, draw_key, row_hashes
+from pacbayes.estimators.prediction.voters import majority
+
+MODELS = [
+    pytest.param(kind, data, split, id=f"{kind}-{data.__name__}-{split}")
+    for kind in ("svc", "grid")
+    for data in (two_classes, three_classes)
+    for split in ("shared", "independent")
+]
+
+
+def voting(clf, how):
+    """The same fitted model with another way of predicting: read when predicting, so that no fit is needed."""
+    again = clone(clf)
+    again.__dict__ |= clf.__dict__
+    return again.set_params(voting=how)
+
+
+def drawn_by_hand(clf, X):
+    """The draws from their definition: BLAKE2b of the row, compared with the cumulated weights."""
+    digests = [hashlib.blake2b(row.tobytes(), digest_size=8, key=clf._key).digest() for row in X + 0.0]
+    uniform = np.array([int.from_bytes(digest, "little") / 2**64 for digest in digests])
+    return (uniform[:, None] >= np.cumsum(clf.posterior_.weights)).sum(axis=1)
+
+
+@pytest.mark.parametrize(("kind", "data", "split"), MODELS)
+def test_stochastic_asks_the_drawn_classifier(kind, data, split):
+    clf, X = fitted(kind, data, split), data()[0]
+    which = drawn_by_hand(clf, X)
+    everyone = clf.classifiers_.predict(X)
+    assert len(set(which.tolist())) > 2
+    assert voting(clf, "stochastic").predict(X).tolist() == everyone[which, np.arange(len(X))].tolist()
+
+
+@pytest.mark.parametrize(("kind", "data", "split"), MODELS)
+def test_majority_is_the_weighted_vote(kind, data, split):
+    clf, X = fitted(kind, data, split), data()[0]
+    everyone, weights = clf.classifiers_.predict(X), clf.posterior_.weights
+    shares = np.stack([weights @ (everyone == label) for label in clf.classes_], axis=1)
+    model = voting(clf, "majority")
+    assert np.array_equal(model.vote_share(X), shares)
+    assert np.array_equal(model.predict_proba(X), shares)
+    assert (shares.sum(axis=1) == 1.0).all()
+    assert np.array_equal(model.predict(X), clf.classes_[shares.argmax(axis=1)])
+
+
+@pytest.mark.parametrize(("kind", "data", "split"), MODELS)
+def test_errors_of_the_vote_are_counted_on_the_validation_rows(kind, data, split):
+    clf, (X, y) = fitted(kind, data, split), data()
+    if split == "independent":  # no row validated all classifiers
+        assert clf.vote_errors_ is None
+        return
+    rows = clf.classifiers_.splits(0)[1]
+    everyone, weights = clf.classifiers_.predict(X[rows]), clf.posterior_.weights
+    shares = np.stack([weights @ (everyone == label) for label in clf.classes_], axis=1)
+    assert clf.vote_errors_ == np.count_nonzero(clf.classes_[shares.argmax(axis=1)] != y[rows])
+
+
+@pytest.mark.parametrize(("kind", "data", "split"), MODELS)
+def test_best_is_the_classifier_of_the_best_single_certificate(kind, data, split):
+    clf, X = fitted(kind, data, split), data()[0]
+    assert clf.classifiers_.errors[clf.best_index_] == clf.classifiers_.errors.min()  # the prior is uniform
+    assert np.array_equal(voting(clf, "best").predict(X), clf.classifiers_.predict(X)[clf.best_index_])
+
+
+@pytest.mark.parametrize("how", ["stochastic", "majority", "best"])
+@pytest.mark.parametrize(("kind", "data", "split"), MODELS)
+def test_labels_do_not_depend_on_the_rows_around(kind, data, split, how):
+    X = data()[0]
+    model = voting(fitted(kind, data, split), how)
+    labels = model.predict(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    assert np.array_equal(model.predict(X[order]), labels[order])
+    assert np.array_equal(model.predict(X[::3]), labels[::3])
+    assert all(model.predict(X[[i]])[0] == labels[i] for i in range(0, len(X), 29))
+    assert model.predict(np.repeat(X[:1], 5, axis=0)).tolist() == [labels[0]] * 5
+
+
+def test_predict_proba_exists_for_majority_only():
+    clf, X = fitted("svc", two_classes), two_classes()[0]
+    for how in ("stochastic", "best"):
+        assert not hasattr(voting(clf, how), "predict_proba")
+        assert voting(clf, how).vote_share(X[:2]).shape == (2, 2)
+    assert hasattr(voting(clf, "majority"), "predict_proba")
+    with pytest.raises(ValueError, match="unknown voting 'random'"):
+        voting(clf, "random").predict(X)
+
+
+def test_draws_follow_the_weights_and_different_keys_are_independent():
+    X = np.random.default_rng(1).normal(size=(40_000, 3))
+    parts = integer_weights(np.array([0.5, 0.3, 0.0, 0.2]))
+    first, second, near = (draw_classifiers(X, parts, draw_key(seed)) for seed in (0, 1, 2))
+    for drawn in (first, second, near):
+        counts = np.bincount(drawn, minlength=4)
+        assert counts[2] == 0
+        assert chisquare(counts[[0, 1, 3]], 40_000 * np.array([0.5, 0.3, 0.2])).pvalue > 1e-4
+    for one, other in ((first, second), (second, near), (first, near)):
+        table = np.histogram2d(one, other, bins=[[0, 1, 3, 4]] * 2)[0]
+        assert chi2_contingency(table).pvalue > 1e-4
+    # Neighbouring rows are independent too.
+    table = np.histogram2d(first[:-1], first[1:], bins=[[0, 1, 3, 4]] * 2)[0]
+    assert chi2_contingency(table).pvalue > 1e-4
+
+
+def test_draws_at_the_edges_of_the_parts(monkeypatch):
+    parts = np.array([0, 5, 0, 2**BITS - 5])
+    uniform = np.array([0, 4, 5, 2**BITS - 1], dtype=np.uint64) << np.uint64(64 - BITS)
+    monkeypatch.setattr("pacbayes.estimators.prediction.draws.row_hashes", lambda X, key: uniform)
+    assert draw_classifiers(None, parts, b"").tolist() == [1, 1, 3, 3]
+
+
+def test_a_dependence_between_keys_would_be_seen():
+    drawn = draw_classifiers(
+        np.random.default_rng(1).normal(size=(4000, 3)), integer_weights(np.full(3, 1 / 3)), draw_key(0)
+    )
+    other = np.where(np.random.default_rng(2).random(4000) < 0.1, drawn, np.random.default_rng(3).permutation(drawn))
+    assert chi2_contingency(np.histogram2d(drawn, other, bins=3)[0]).pvalue < 1e-4
+
+
+def test_none_draws_the_key_once_in_fit():
+    X, y = two_classes()
+    model = StochasticSVC(LAMBDAS[::8], validation_size=40, cv=None)
+    first = model.fit(X, y)._key
+    assert np.array_equal(model.predict(X), model.predict(X))
+    assert model.fit(X, y)._key != first
+
+
+def test_negative_zero_and_other_types_are_the_same_row():
+    X = np.array([[0.0, -0.0, 1.5], [-0.0, 2.0, 0.25]])
+    key = draw_key(5)
+    expected = row_hashes(X, key).tolist()
+    assert row_hashes(np.abs(X), key).tolist() == expected
+    assert row_hashes(X.astype(np.float32), key).tolist() == expected
+    assert row_hashes(np.asfortranarray(X), key).tolist() == expected
+    assert row_hashes(X.astype(object), key).tolist() == expected
+    assert row_hashes(X.tolist(), key).tolist() == expected
+    assert len(set(expected)) == 2
+    clf, rows = fitted("svc", two_classes), two_classes()[0].copy()
+    rows[:, 0] = 0.0
+    flipped = rows.copy()
+    flipped[:, 0] = -0.0
+    assert np.array_equal(clf.predict(rows), clf.predict(flipped))
+
+
+class Counted:
+    """Voters with given class numbers, shape (H, n), which count whom they were asked about."""
+
+    def __init__(self, codes, n_classes):
+        self.codes, self.n_classes = codes, n_classes
+        self.asked = np.zeros(codes.shape, dtype=int)
+
+    def votes(self, X, chosen, parts):
+        self.asked[np.ix_(chosen, X[:, 0])] += 1
+        hits = self.codes[np.ix_(chosen, X[:, 0])][:, :, None] == np.arange(self.n_classes)
+        return (parts[:, None, None] * hits).sum(axis=0).astype(float)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1.0, 1e6])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_classifier_is_left_out_only_where_it_cannot_change_the_vote(alpha, n_classes):
+    rng = np.random.default_rng(4)
+    for size in (1, 2, 3, 64):
+        weights = np.full(size, 1 / size) if alpha > 1 else rng.dirichlet(np.full(size, alpha))
+        parts = integer_weights(weights)
+        voters = Counted(rng.integers(0, n_classes, (size, 300)), n_classes)
+        rows = np.arange(300)[:, None]
+        full = Counted(voters.codes, n_classes).votes(rows, np.arange(size), parts)
+        assert np.array_equal(majority(voters, rows, parts, n_classes), full.argmax(axis=1))
+        assert voters.asked.max() == 1
+        for row in range(300):
+            votes = voters.votes(rows[[row]], np.flatnonzero(voters.asked[:, row]), parts[voters.asked[:, row] > 0])[0]
+            voters.asked[:, row] -= voters.asked[:, row] > 0  # undo the count of this look
+            left = 2**BITS - int(votes.sum())
+            top = np.sort(votes)
+            assert left == 0 or top[-1] - top[-2] > left
+
+
+def test_agreement_is_decided_by_half_of_the_weight():
+    parts = integer_weights(np.full(64, 1 / 64))
+    voters = Counted(np.ones((64, 10), dtype=int), 2)
+    majority(voters, np.arange(10)[:, None], parts, 2)
+    assert voters.asked.sum(axis=0).max() == 33

@@ -1,0 +1,251 @@
+"""The report in a real browser: Debian's chromium, driven by playwright; skipped where there is none."""
+
+import os
+import re
+import shutil
+
+import pytest
+from tests.estimators.models import fitted, three_classes
+from tests.report.models import (
+    SCRIPT,
+    breast_cancer,
+    breast_cancer_page,
+    hostile_page,
+    long_parameters,
+    one_classifier,
+    several_distances,
+)
+
+from pacbayes import optimal_posterior
+from pacbayes.report import report_html
+from pacbayes.report.formatting import format_percent
+
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("no chromium on this machine (Debian: apt-get install chromium)", allow_module_level=True)
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+PAGES = {
+    "breast cancer": breast_cancer_page,
+    "hostile": hostile_page,
+    "grid": lambda: report_html(fitted("grid", three_classes)),
+    "five distances": several_distances,
+    "long parameters": long_parameters,
+    "one classifier": one_classifier,
+}
+# Text with its own and its background's colour; SVG text is painted by `fill`.
+COLOURS = """() => {
+  const found = [];
+  const opaque = (colour) => !/^rgba\\(.*, 0\\)$|^transparent$/.test(colour);
+  for (const one of document.querySelectorAll("body *")) {
+    const own = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || !one.checkVisibility() || ["SCRIPT", "title", "desc"].includes(one.tagName)) continue;
+    let behind = one;
+    while (behind && !opaque(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
+    const style = getComputedStyle(one);
+    const colour = one.tagName === "text" ? style.fill : style.color;
+    found.push([one.textContent.slice(0, 40), colour, getComputedStyle(behind).backgroundColor]);
+  }
+  return found;
+}"""
+# Pairs of texts in a drawing that touch, and texts that leave it.
+COLLISIONS = """() => {
+  const bad = [];
+  for (const svg of document.querySelectorAll("svg")) {
+    if (!svg.checkVisibility()) continue;
+    const frame = svg.getBoundingClientRect();
+    const boxes = [...svg.querySelectorAll("text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+    boxes.forEach(([text, box], i) => {
+      const inside = box.left >= frame.left && box.right <= frame.right && box.top >= frame.top;
+      if (!inside || box.bottom > frame.bottom) bad.push(text);
+      for (const [other, b] of boxes.slice(i + 1)) {
+        const apart = box.right <= b.left || b.right <= box.left || box.bottom <= b.top || b.bottom <= box.top;
+        if (!apart) bad.push(`${text} / ${other}`);
+      }
+    });
+  }
+  return bad;
+}"""
+# Elements other than the long tables whose contents are wider than they are.
+CLIPPED = """() => [...document.querySelectorAll("body, body *:not(svg *):not(option)")]
+  .filter((one) => one.checkVisibility() && !one.closest(".tall") && one.scrollWidth > one.clientWidth + 1
+    && getComputedStyle(one).display !== "inline" && one.clientWidth > 1)
+  .map((one) => `${one.tagName} ${one.className} ${one.textContent.slice(0, 40)}`)"""
+CONTROLS = "a[href], input, select, summary, [tabindex='0']"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    # As root, as in many containers, chromium starts only without its sandbox.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Return a function that opens a page from disk; at the end nothing was complained about, nothing else loaded."""
+    opened, complaints, requests = [], [], []
+
+    def open_(name, width=1280, **options):
+        file = tmp_path / f"{len(opened)}.html"
+        file.write_text(PAGES[name](), encoding="utf-8")
+        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(file.as_uri())
+        opened.append((page, file.as_uri()))
+        return page
+
+    yield open_
+    for page, _ in opened:
+        page.close()
+    assert complaints == []
+    assert [url for url in requests if url != "data:,"] == [uri for _, uri in opened]
+
+
+def test_opens_without_a_complaint_or_a_request(open_page):
+    page = open_page("breast cancer")
+    assert page.title() == "Breast cancer"
+    assert page.locator("#controls").is_visible()  # the script ran
+
+
+def test_its_policy_lets_nothing_out(browser, tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text(breast_cancer_page(), encoding="utf-8")
+    page, complaints = browser.new_page(), []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(file.as_uri())
+    assert page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')") == "refused"
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'window.ran = 1'}))")
+    assert page.evaluate("window.ran === undefined")
+    assert len([text for text in complaints if "Content Security Policy" in text]) >= 2
+    page.close()
+
+
+def test_slider_shows_what_python_gives(open_page):
+    page, clf = open_page("breast cancer"), breast_cancer()[0]
+    slider, choice = page.get_by_role("slider"), page.get_by_role("combobox")
+
+    def compare():
+        delta, distance = page.inner_text("#answer-delta"), page.inner_text("#answer-distance")
+        found = optimal_posterior(clf.classifiers_.risks, clf.classifiers_.m, distance=distance, delta=float(delta))
+        assert page.inner_text("#answer-bound") == format_percent(found.bound)
+        return float(delta), distance, page.inner_text("#answer-bound")
+
+    assert compare()[:2] == (0.05, "kl")
+    seen = set()
+    for distance in ("squared", "linear", "ch", "pinsker", "kl"):
+        choice.select_option(label=distance)
+        for key in ("Home", "ArrowRight", "PageUp", "End", "ArrowLeft"):
+            slider.press(key)
+            seen.add(compare())
+    assert len(seen) == 25
+    assert {0.001, 0.5} < {delta for delta, _, _ in seen}
+    assert slider.get_attribute("aria-valuetext").endswith(f"at most {page.inner_text('#answer-bound')}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(open_page, scheme):
+    page = open_page("breast cancer", color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    found = page.evaluate(COLOURS)
+    assert len(found) > 300
+    background = luminance(found[0][2])
+    assert background > 0.9 if scheme == "light" else background < 0.05
+    ratios = {text: contrast(colour, behind) for text, colour, behind in found}
+    assert {text: ratio for text, ratio in ratios.items() if ratio < 4.5} == {}
+
+
+def contrast(one, other):
+    """Return the ratio of WCAG 2."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour):
+    parts = [int(part) / 255 for part in re.fullmatch(r"rgb\((\d+), (\d+), (\d+)\)", colour).groups()]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_contrast_of_known_colours():
+    assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
+    assert contrast("rgb(118, 118, 118)", "rgb(255, 255, 255)") == pytest.approx(4.54, abs=0.005)
+
+
+@pytest.mark.parametrize("details_open", [False, True])
+def test_tab_reaches_every_control_in_order(open_page, details_open):
+    page = open_page("breast cancer")
+    page.evaluate("(open) => document.querySelectorAll('details').forEach((one) => { one.open = open; })", details_open)
+    number = page.evaluate(
+        "(which) => { const all = [...document.querySelectorAll(which)].filter((one) => one.checkVisibility());"
+        "all.forEach((one, i) => { one.dataset.place = i; }); return all.length; }",
+        CONTROLS,
+    )
+    assert number >= 8 + 2 + 4 + 5
+    reached = []
+    for _ in range(number):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("Number(document.activeElement.dataset.place ?? -1)"))
+    assert reached == list(range(number))
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+
+
+def test_names_for_a_screen_reader(open_page):
+    page = open_page("breast cancer")
+    assert page.get_by_role("slider", name="δ, the probability that the statement is false").count() == 1
+    assert page.get_by_role("combobox", name="Distance").count() == 1
+    assert page.get_by_role("img").count() == 3
+    assert page.get_by_role("img", name="The certified minimum").count() == 1
+    assert page.get_by_role("heading", level=1).count() == 1
+    assert page.get_by_role("table").count() == 5
+    page.get_by_text("The numbers as a table").first.press("Enter")
+    assert page.get_by_role("table", name="Risk and weight of each classifier").count() == 1
+
+
+def test_script_stays_text(open_page):
+    page = open_page("hostile")
+    assert page.get_by_text(SCRIPT).count() >= 2
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_overlaps_or_is_clipped(open_page, name, width):
+    page = open_page(name, width=width)
+    assert page.evaluate(COLLISIONS) == []
+    assert page.evaluate(CLIPPED) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    kind = "wide" if width == 1280 else "narrow"
+    assert (
+        page.locator("svg:visible").evaluate_all("(all) => all.map((one) => one.getAttribute('class'))") == [kind] * 3
+    )
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_print(open_page, name):
+    # The width between the margins of a sheet of A4; from a dark screen too the paper stays white.
+    page = open_page(name, width=680, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert not page.locator("#controls").is_visible()
+    assert not page.locator("nav").is_visible()
+    assert page.locator("svg.wide:visible").count() == 3
+    assert page.evaluate(COLLISIONS) == []
+    assert page.evaluate(CLIPPED) == []
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_without_javascript(open_page):
+    page = open_page("breast cancer", java_script_enabled=False)
+    assert not page.locator("#controls").is_visible()
+    assert page.locator("#answer-bound").inner_text() == format_percent(breast_cancer()[0].certificate_.bound)
+    page.get_by_text("All 60 levels as a table").click()
+    assert page.locator("#numbers-what-if tbody tr").count() == 60

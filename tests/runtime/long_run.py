@@ -1,0 +1,61 @@
+"""Runs that take a second or two, with checkpoints, for tests that kill them; `python -m` runs one in a process."""
+
+import os
+import sys
+import time
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import grid_set, svm_set
+from pacbayes.runtime.fingerprint import fingerprint
+
+X, Y = load_breast_cancer(return_X_y=True)
+X = X[:200, :6]
+Y = Y[:200]
+NUMBER = 230
+
+
+class SlowTree(DecisionTreeClassifier):
+    """A tree that takes a little longer, and notes every fit as one byte in the file that `PACBAYES_FITS` names."""
+
+    def fit(self, X, y):
+        time.sleep(0.003)
+        super().fit(X, y)
+        if path := os.environ.get("PACBAYES_FITS"):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.write(descriptor, b".")
+            os.close(descriptor)
+        return self
+
+
+def grid(checkpoint, n_jobs=None, number=NUMBER, split="independent"):
+    settings = [{"min_samples_leaf": i % 7 + 1, "max_features": i % 5 + 1} for i in range(number)]
+    listed = [{name: [value] for name, value in setting.items()} for setting in settings]
+    arguments = {"split": split, "test": 0.2, "n_jobs": n_jobs, "random_state": 4}
+    return grid_set(SlowTree(), listed, X, Y, checkpoint=checkpoint, **arguments)
+
+
+def svm(checkpoint, n_jobs=1, number=NUMBER):
+    lambdas = np.geomspace(0.01, 100.0, number)
+    arguments = {"split": "independent", "test": 0.2, "n_jobs": n_jobs, "random_state": 4}
+    return svm_set(X, Y, lambdas, checkpoint=checkpoint, **arguments)
+
+
+RUNS = {"grid": grid, "svm": svm}
+
+
+def bits(classifiers):
+    """A fingerprint of everything a set of classifiers holds."""
+    arrays = [classifiers.errors, classifiers.test_errors, classifiers.risks, classifiers.kkt_violation]
+    members = [vars(classifiers[i]) for i in range(len(classifiers))]
+    return fingerprint([arrays, classifiers.params, members, classifiers.m])
+
+
+if __name__ == "__main__":
+    # The module by its name: what it pickles must be found by others.
+    from tests.runtime import long_run
+
+    print("begin", flush=True)
+    long_run.RUNS[sys.argv[1]](sys.argv[2], n_jobs=int(sys.argv[3]))

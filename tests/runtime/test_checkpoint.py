@@ -1,0 +1,230 @@
+"""Checkpoints: what is refused and why, what is done again, and that nothing else is."""
+
+import json
+import os
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.datasets import load_breast_cancer
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
+from tests.runtime.long_run import RUNS, X, Y, bits
+
+from pacbayes import StochasticClassifier, StochasticSVC, grid_set, svm_set
+from pacbayes.classifiers.grid.grid_fit import GRID_CHUNKS
+from pacbayes.runtime.checkpoint import open_checkpoint
+
+SMALL = 120
+SUFFIX = {"grid": "pickle", "svm": "npz"}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Directories of finished runs, and what they gave."""
+    found = {}
+    for kind, run in RUNS.items():
+        directory = tmp_path_factory.mktemp(kind)
+        found[kind] = directory, bits(run(directory, number=SMALL))
+    return found
+
+
+@pytest.fixture(params=list(RUNS))
+def run(request, finished, tmp_path):
+    """A copy of a finished directory, the run that made it and what it gave."""
+    directory, expected = finished[request.param]
+    shutil.copytree(directory, tmp_path / "run")
+    return request.param, tmp_path / "run", expected
+
+
+def again(kind, directory):
+    return RUNS[kind](directory, number=SMALL)
+
+
+def test_same_with_and_without(run):
+    kind, directory, expected = run
+    assert bits(RUNS[kind](None, number=SMALL)) == expected
+    names = {path.name for path in directory.iterdir()}
+    assert names == {"lock", "manifest.json", *(f"chunk-{k:04d}.{SUFFIX[kind]}" for k in range(3))}
+    manifest = json.loads((directory / "manifest.json").read_text())
+    assert set(manifest["chunks"]) == {"0", "1", "2"}
+    assert all(len(chunk["sha256"]) == 64 for chunk in manifest["chunks"].values())
+
+
+def test_finished_work_is_not_done_again(run, monkeypatch):
+    kind, directory, expected = run
+
+    def never(task, shared, i):
+        raise AssertionError(i)
+
+    monkeypatch.setattr("pacbayes.runtime.units._numbered", never)
+    assert bits(again(kind, directory)) == expected
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied", "flipped", "gone", "swapped"])
+def test_damaged_chunk_is_done_again_alone(run, damage):
+    kind, directory, expected = run
+    chunk, other = (directory / f"chunk-000{k}.{SUFFIX[kind]}" for k in (1, 0))
+    data = bytearray(chunk.read_bytes())
+    if damage == "flipped":
+        data[len(data) // 2] ^= 1
+    if damage == "gone":
+        chunk.unlink()
+    else:
+        chunk.write_bytes({"cut": data[:-7], "emptied": b"", "swapped": other.read_bytes()}.get(damage, data))
+    untouched = {path: path.stat().st_mtime_ns for path in directory.glob("chunk-*") if path != chunk}
+    with pytest.warns(UserWarning, match=r"chunk-0001.* was damaged .*trained again"):
+        assert bits(again(kind, directory)) == expected
+    assert untouched == {path: path.stat().st_mtime_ns for path in untouched}
+    assert bits(again(kind, directory)) == expected
+
+
+def test_altered_pickle_is_not_read(finished, tmp_path):
+    shutil.copytree(finished["grid"][0], tmp_path / "run")
+
+    class Trap:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "sprung"),)
+
+    (tmp_path / "run" / "chunk-0002.pickle").write_bytes(pickle.dumps([Trap()]))
+    with pytest.warns(UserWarning, match="chunk-0002"):
+        assert bits(again("grid", tmp_path / "run")) == finished["grid"][1]
+    assert not (tmp_path / "sprung").exists()
+
+
+def changed(kind, directory, change):
+    arguments = {"X": X, "y": Y, "split": "independent", "test": 0.2, "random_state": 4, "checkpoint": directory}
+    if kind == "svm":
+        return svm_set(**(arguments | {"lambdas": np.geomspace(0.01, 100.0, SMALL)} | change))
+    arguments |= {"estimator": DecisionTreeClassifier(), "param_grid": {"min_samples_leaf": range(1, SMALL + 1)}}
+    return grid_set(**(arguments | change))
+
+
+OTHERS = [
+    ({"X": np.nextafter(X, np.inf)}, r"are: X \([0-9a-f]{12}\.\.\. there, [0-9a-f]{12}\.\.\. here\)\. Give"),
+    ({"y": 1 - Y}, r"are: y \("),
+    ({"validation_size": 0.4}, r"are: validation_size \(0\.5 there, 0\.4 here\)"),
+    ({"split": "independent", "test": 0.3}, r"are: test \(0\.2 there, 0\.3 here\)"),
+    ({"random_state": 5}, r"are: random_state \(4 there, 5 here\)"),
+    ({"stratify": True, "random_state": 6}, r"are: stratify \(False there, True here\); random_state"),
+]
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_another_run_is_refused(kind, tmp_path, monkeypatch):
+    changed(kind, tmp_path, {})
+    files = {path: path.read_bytes() for path in tmp_path.iterdir() if path.name != "lock"}
+    own = {
+        "svm": [
+            ({"lambdas": np.geomspace(0.1, 1.0, SMALL)}, "are: lambdas"),
+            ({"gamma": 0.1}, r"gamma \('sigest' there"),
+        ],
+        "grid": [
+            ({"estimator": DecisionTreeClassifier(max_depth=2)}, "are: estimator and param_grid"),
+            ({"param_grid": {"min_samples_leaf": range(2, SMALL + 2)}}, "are: estimator and param_grid"),
+            ({"param_grid": {"min_samples_leaf": range(1, 9)}}, r"number of classifiers \(120 there, 8 here\)"),
+            ({"sample_weight": np.ones(len(Y))}, r"are: sample_weight \(None there"),
+        ],
+    }[kind]
+    for change, message in OTHERS + own:
+        with pytest.raises(ValueError, match=message):
+            changed(kind, tmp_path, change)
+    monkeypatch.setattr(sklearn, "__version__", "9.9")
+    with pytest.raises(ValueError, match=r"are: version of sklearn \(.* there, 9\.9 here\)"):
+        changed(kind, tmp_path, {})
+    assert files == {path: path.read_bytes() for path in tmp_path.iterdir() if path.name != "lock"}
+    other = "svm" if kind == "grid" else "grid"
+    with pytest.raises(ValueError, match=rf"function \({kind}_set there, {other}_set here\)"):
+        changed(other, tmp_path, {})
+
+
+def test_without_random_state_the_run_goes_on_with_its_seed(tmp_path):
+    first, second = (changed("grid", tmp_path, {"random_state": None}) for _ in range(2))
+    fresh = changed("grid", None, {"random_state": None})
+    assert bits(first) == bits(second) != bits(fresh)
+
+
+@pytest.mark.parametrize("model", [
+    StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
+    StochasticSVC([0.1, 1.0], split="independent"),
+])  # fmt: skip
+def test_without_random_state_an_estimator_goes_on_too(tmp_path, model):
+    data = load_breast_cancer(return_X_y=True)
+    model.set_params(checkpoint=str(tmp_path))
+    first = model.fit(*data).classifiers_.errors
+    np.testing.assert_array_equal(model.fit(*data).classifiers_.errors, first)
+
+
+def test_two_at_once(tmp_path):
+    with (
+        open_checkpoint(tmp_path, GRID_CHUNKS),
+        pytest.raises(BlockingIOError, match=f"in use by process {os.getpid()}"),
+    ):
+        RUNS["grid"](tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", "3", '{"format": 2, "run": {}, "chunks": {}}', '{"format": 1, "run": [], "chunks": {}}'),
+        '{"format": 1, "run": {"random_state": 1}, "chunks": {"0": "ab"}}',
+        '{"format": 1, "run": {"random_state": "a"}, "chunks": {}}',
+    ],
+)
+def test_manifest_of_something_else(tmp_path, text):
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of format 1, got .*"):
+        RUNS["grid"](tmp_path)
+    assert (tmp_path / "manifest.json").read_text() == text
+
+
+def test_places_that_will_not_do(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError, match="checkpoint must be a directory that can be written"):
+        RUNS["grid"](tmp_path / "file")
+    with pytest.raises(NotADirectoryError, match="checkpoint must be a directory that can be written"):
+        RUNS["grid"](tmp_path / "file" / "below")
+    with pytest.raises(TypeError, match="checkpoint must be the path of a directory or None, got 3"):
+        RUNS["grid"](3)
+    with pytest.raises(ValueError, match="checkpoint must be None for split='shared'"):
+        svm_set(X, Y, [1.0], checkpoint=tmp_path)
+
+
+def test_disk_that_is_full(tmp_path, monkeypatch):
+    fsync, calls = os.fsync, []
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) == 5:  # manifest and its directory, chunk and its directory, manifest
+            raise OSError(28, "No space left on device")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        again("grid", tmp_path)
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert not list(tmp_path.glob("*.part"))
+    assert bits(again("grid", tmp_path)) == bits(again("grid", None))
+
+
+def test_what_cannot_be_pickled_is_refused_first(tmp_path):
+    pipe = make_pipeline(FunctionTransformer(lambda rows: rows), GaussianNB())
+    with pytest.raises(TypeError, match="checkpoint must be None for estimators that cannot be pickled"):
+        grid_set(pipe, {"gaussiannb__var_smoothing": [1e-9]}, X, Y, checkpoint=tmp_path)
+    assert len(grid_set(pipe, {"gaussiannb__var_smoothing": [1e-9]}, X, Y)) == 1
+
+
+def test_left_out_classifiers_are_stored_too(tmp_path):
+    grid = {"max_depth": [1, -1, 2]}
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="1 of 3 classifiers could not be fitted"):
+            kept = grid_set(
+                DecisionTreeClassifier(), grid, X, Y, error_score="drop", random_state=0, checkpoint=tmp_path
+            )
+        assert [one["params"]["max_depth"] for one in kept.dropped] == [-1]
+    with pytest.raises(ValueError, match=r"classifier 1 with {'max_depth': -1} could not be fitted"):
+        grid_set(DecisionTreeClassifier(), grid, X, Y, random_state=0, checkpoint=tmp_path)

@@ -1,0 +1,212 @@
+"""One line on a terminal shows what is going on, early enough, and nowhere else; work that is over ends elsewhere."""
+
+import io
+import pickle
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import StochasticClassifier, StochasticSVC, svm_path, svm_set
+from pacbayes.runtime import progress as module
+from pacbayes.runtime.compiled import compile_notice
+from pacbayes.runtime.progress import GivenUp, Stage, current_stage, progress, working_for
+from pacbayes.runtime.quiet import quiet
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def on_a_terminal(monkeypatch):
+    """Put a terminal on stderr; not as a fixture, since pytest puts its own stream there before a test begins."""
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    return stream
+
+
+def labels(monkeypatch, delay=0.0):
+    """Return a list to which everything the line says is added."""
+    said = []
+    show = module._Line.show
+    monkeypatch.setattr(module._Line, "show", lambda self, stage: (said.append(stage.label()), show(self, stage))[1])
+    monkeypatch.setattr(module, "_new_line", lambda _: module._Line(delay))
+    return said
+
+
+def test_nothing_without_a_terminal(capsys):
+    with progress("work", 2, delay=0.0) as advance:
+        advance(2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_bar_on_a_terminal_after_the_delay(monkeypatch):
+    terminal = on_a_terminal(monkeypatch)
+    with progress("long", 3, delay=60.0) as advance:
+        advance(3)
+    assert terminal.getvalue() == ""
+    with progress("classifiers", 3, delay=0.0) as advance:
+        advance(1)
+        advance(2)
+    assert "classifiers" in terminal.getvalue()
+    assert sys.stderr is terminal
+
+
+def test_the_line_is_there_in_the_first_second_though_the_first_step_takes_longer(monkeypatch):
+    terminal = on_a_terminal(monkeypatch)
+    assert module.DELAY_SECONDS < 1.0
+    with progress("one long step", 1, delay=0.01):
+        # No sign of life from the work: the line has a clock of its own.
+        for _ in range(1000):
+            if "one long step" in terminal.getvalue():
+                break
+            time.sleep(0.01)
+    assert "one long step" in terminal.getvalue()
+
+
+def test_work_inside_other_work_takes_the_line_over_and_gives_it_back(monkeypatch):
+    on_a_terminal(monkeypatch)
+    said = labels(monkeypatch)
+    with progress("fitting", None):
+        outer = current_stage()
+        with progress("fold 1 of 2", 5) as advance, progress("machines", 3), progress("kernel", 9):
+            advance(1)
+        assert current_stage() is outer
+    assert current_stage() is None
+    assert said == ["fitting", "fold 1 of 2", "fold 1 of 2: machines", "fold 1 of 2: kernel"]
+
+
+def test_who_works_for_a_stage_that_is_over_is_told():
+    reached, leave, ended = threading.Event(), threading.Event(), []
+
+    def work(stage):
+        try:
+            with working_for(stage), progress("inside", 2) as advance:
+                advance(1)
+                reached.set()
+                leave.wait(30)
+                advance(1)
+        except GivenUp:
+            ended.append(current_stage())
+
+    def begin():
+        with progress("work", 2):
+            thread = threading.Thread(target=work, args=(current_stage(),))
+            thread.start()
+            assert reached.wait(30)
+            threads.append(thread)
+            raise KeyboardInterrupt
+
+    threads = []
+    with pytest.raises(KeyboardInterrupt):
+        begin()
+    leave.set()
+    threads[0].join()
+    assert ended == [None]
+
+
+def test_what_an_interrupt_left_behind_does_no_harm(monkeypatch):
+    """An interrupt in the last moment may leave a stage in its place: it is over, or inside one that is."""
+    over, inside = Stage("over", 1), Stage("inside", 1)
+    over.over, inside.outer = True, over
+    monkeypatch.setattr(module._here, "stage", inside, raising=False)
+    with progress("new work", 1) as advance:
+        advance(1)
+
+
+def test_another_process_gets_a_stage_of_its_own():
+    stage = Stage("work", 3)
+    stage.over = True
+    pickle.loads(pickle.dumps(stage)).advance(1)
+
+
+def two_bands(n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    return X, rng.integers(0, 2, n)
+
+
+def test_a_path_moves_the_line_before_its_first_machine_is_trained(monkeypatch):
+    """One lambda is one step, however long: the solver comes back several times a second all the same."""
+    X, y = two_bands(60)
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1))
+    steps = []
+    monkeypatch.setattr(Stage, "advance", lambda self, number: steps.append(number))
+    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.solver.path"], "_ENTRIES_PER_CALL", 1)
+    path = svm_path(K, np.where(y, 1, -1), [1e-4], tol=1e-9)
+    assert path.n_iter[0] > 1000
+    # 64 iterations at a time, and the last call trains the machine.
+    assert len(steps) >= path.n_iter[0] / 64
+    assert steps == [0] * (len(steps) - 1) + [1]
+
+
+def test_predictions_of_independent_machines_have_the_line(monkeypatch):
+    X, y = two_bands(40)
+    classifiers = svm_set(X, y, [0.1, 1.0, 10.0], split="independent", random_state=0)
+    on_a_terminal(monkeypatch)
+    said, steps = labels(monkeypatch), []
+    monkeypatch.setattr(Stage, "advance", lambda self, number: steps.append(number))
+    predicted = classifiers.predict(X)
+    assert (said, steps) == (["predictions"], [1, 1, 1])
+    assert predicted.tolist() == [classifiers[i].predict(X).tolist() for i in range(3)]
+
+
+def test_every_stage_of_a_fit_has_the_line(monkeypatch):
+    on_a_terminal(monkeypatch)
+    X, y = two_bands(40)
+    said = labels(monkeypatch)
+    StochasticSVC([0.1, 1.0], cv=2, random_state=0).fit(X, y)
+    assert list(dict.fromkeys(said)) == [
+        "fitting",
+        "support vector machines",
+        "support vector machines: kernel matrix",
+        "counting errors",
+        "cross-validation, fold 1 of 2",
+        "cross-validation, fold 1 of 2: support vector machines",
+        "cross-validation, fold 1 of 2: kernel matrix",
+        "cross-validation, fold 1 of 2: counting errors",
+        "cross-validation, fold 2 of 2",
+        "cross-validation, fold 2 of 2: support vector machines",
+        "cross-validation, fold 2 of 2: kernel matrix",
+        "cross-validation, fold 2 of 2: counting errors",
+        "predictions",
+    ]
+    said.clear()
+    StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=2, random_state=0).fit(X, y)
+    assert list(dict.fromkeys(said)) == [
+        "fitting",
+        "classifiers of the grid",
+        "cross-validation, fold 1 of 2",
+        "cross-validation, fold 1 of 2: classifiers",
+        "cross-validation, fold 2 of 2",
+        "cross-validation, fold 2 of 2: classifiers",
+        "predictions",
+    ]
+
+
+def test_compile_notice_only_when_it_takes_a_while(capsys, monkeypatch):
+    compiling = SimpleNamespace(stats=SimpleNamespace(cache_misses={"signature": 1}))
+    loading = SimpleNamespace(stats=SimpleNamespace(cache_misses={}))
+    for function, delay, said in ((compiling, 0.0, True), (compiling, 60.0, False), (loading, 0.0, False)):
+        monkeypatch.setattr("pacbayes.runtime.compiled._said", [])
+        with compile_notice(function, delay=delay):
+            time.sleep(0.3)
+        assert ("compiling" in capsys.readouterr().err) == said
+
+
+def test_quiet_silences_bars_and_notices(capsys, monkeypatch):
+    monkeypatch.setattr("pacbayes.runtime.compiled._said", [])
+    compiling = SimpleNamespace(stats=SimpleNamespace(cache_misses={"signature": 1}))
+    for silent in (True, False):
+        with quiet(silent), compile_notice(compiling, delay=0.0):
+            time.sleep(0.3)
+        assert ("compiling" in capsys.readouterr().err) == (not silent)
+    # Said once, although three modules are compiled.
+    with compile_notice(compiling, delay=0.0):
+        time.sleep(0.3)
+    assert capsys.readouterr().err == ""

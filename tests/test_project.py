@@ -1,0 +1,67 @@
+"""The project's own files agree with each other: one version, workflows that run what a developer runs."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from tools.minimum_versions import minimum_versions
+
+import pacbayes
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+
+
+def test_the_citation_has_the_version_of_the_package():
+    assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), flags=re.MULTILINE)[1] == (
+        pacbayes.__version__
+    )
+
+
+def test_the_version_stands_in_one_place():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"]
+    assert "version" not in project["project"]
+    assert project["tool"]["hatch"]["version"]["path"] == "src/pacbayes/__init__.py"
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_targets_of_make_and_nothing_else(workflow):
+    commands = re.findall(r"^\s*- run: (.*)$", workflow.read_text(), flags=re.MULTILINE)
+    assert commands
+    assert "run: |" not in workflow.read_text()
+    for command in commands:
+        make, target, *variables = command.split()
+        assert make == "make"
+        assert target in targets()
+        assert all(variable.startswith("PYTHON=") for variable in variables)
+
+
+def test_every_target_named_in_the_texts_exists():
+    for page in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", ROOT / "docs" / "releasing.md"):
+        named = set(re.findall(r"`make ([a-z-]+)", page.read_text()))
+        assert named <= targets(), page
+
+
+def test_pythons_of_the_workflows_are_those_of_the_classifiers():
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    promised = [one.rpartition(" ")[2] for one in classifiers if re.search(r"Python :: 3\.\d+$", one)]
+    tested = re.search(r"python: \[(.*)\]", (ROOT / ".github" / "workflows" / "tests.yml").read_text())[1]
+    assert promised == re.findall(r"[\d.]+", tested)
+
+
+def test_every_dependency_has_a_lower_limit(tmp_path):
+    found = minimum_versions()
+    assert {"numpy", "scipy", "scikit-learn", "skops", "casadi"} <= set(found)
+    loose = tmp_path / "pyproject.toml"
+    loose.write_text(
+        '[project]\ndependencies = ["numpy"]\n[project.optional-dependencies]\n'
+        + "\n".join(f"{extra} = []" for extra in ("distributed", "parquet", "report", "solvers"))
+    )
+    with pytest.raises(ValueError, match="'numpy' is not of the form name>=version"):
+        minimum_versions(loose)

@@ -1,0 +1,50 @@
+"""Install the wheel in an empty environment away from the checkout and use it: ``python tools/check_wheel.py dist``.
+
+What is run there is the demo and every example of the docstrings.  Nothing of the checkout is on the path, so a file
+that the wheel lacks is missed.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+# Extras that the examples of the docstrings need, and what runs them.
+EXTRAS = "report,parquet,solvers"
+RUNNER = ("pytest", "hypothesis")
+
+
+def run(command: list[str], folder: Path) -> None:
+    """Run a command in a folder, without what could lead back to the checkout, and stop if it fails."""
+    print(f"$ {' '.join(command)}", flush=True)
+    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    subprocess.run(command, cwd=folder, env=environment, check=True)
+
+
+def check(dist: Path) -> None:
+    """Check the one wheel of a folder."""
+    (wheel,) = dist.glob("*.whl")
+    (sdist,) = dist.glob("*.tar.gz")
+    with tempfile.TemporaryDirectory(prefix="pacbayes-wheel-") as name:
+        folder = Path(name)
+        venv.create(folder / "environment", with_pip=True)
+        bin_folder = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
+        python = str(bin_folder / "python")
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        run([*pip, f"pacbayes[{EXTRAS}] @ {wheel.resolve().as_uri()}", *RUNNER], folder)
+        run([python, "-m", "pacbayes", "--version"], folder)
+        run([python, "-m", "pacbayes", "certify", "--dataset", "wdbc", "--report", "report.html"], folder)
+        if not (folder / "report.html").stat().st_size:
+            sys.exit("the demo left an empty report.html")
+        options = ["-q", "-p", "no:cacheprovider", "-W", "error", "-o", "doctest_optionflags=NORMALIZE_WHITESPACE"]
+        run([python, "-m", "pytest", *options, "--doctest-modules", "--pyargs", "pacbayes"], folder)
+    print(f"{wheel.name} and {sdist.name}: installed, demo and examples run")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("dist", type=Path)
+    check(parser.parse_args().dist)
