@@ -129,9 +129,8 @@ def load(
         contents and their SHA-256 together.
     trusted : iterable of str
         Names of further types to trust: these may run code, or crash on what a file says.  A name that ends in a dot
-        stands for everything under it: ``["sklearn."]`` for classifiers of scikit-learn that were not reviewed (see
-        `pacbayes.estimators.persistence.reviewed`), such as its `SVC` and nearest neighbours.  Trees, forests and boosting need no
-        trust.
+        stands for everything under it: ``["sklearn."]`` for classifiers of scikit-learn that were not reviewed, such as
+        its `SVC` and nearest neighbours.  Trees, forests and boosting need no trust.
     max_bytes : int, optional
         Refuse a file that needs more memory than this; by default half of what is free.
 
