@@ -1,5 +1,6 @@
 """The documentation names everything that is public, and builds without a warning."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -15,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "data")
 NEEDED = ("sphinx", "myst_parser", "sphinx_gallery", "numpydoc", "furo", "sphinx_copybutton", "sphinx-mathjax-offline")
+# Reading and writing: nothing in them comes from a paper.
+UNPUBLISHED = ("load", "save", "write_report")
 
 
 def documented() -> dict[str, set[str]]:
@@ -32,6 +35,22 @@ def documented() -> dict[str, set[str]]:
 
 def test_every_public_name_has_its_place_in_the_reference():
     assert documented()["pacbayes"] == set(pacbayes.__all__)
+
+
+@pytest.mark.parametrize("name", [name for name in pacbayes.__all__ if callable(getattr(pacbayes, name))])
+def test_public_names_say_what_stands_beside_them_and_where_they_come_from(name):
+    public = getattr(pacbayes, name)
+    text = inspect.getdoc(public)
+    # The order of numpydoc.
+    wanted = ["See Also", "References", "Examples"] if name not in UNPUBLISHED else ["See Also", "Examples"]
+    sections = re.findall(r"^([A-Z][A-Za-z ]+)\n-+$", text, flags=re.MULTILINE)
+    assert [section for section in sections if section in ("See Also", "References", "Examples")] == wanted
+    for other in re.findall(r"^([\w.]+) : ", text.partition("See Also\n")[2].partition("\n\n")[0], flags=re.MULTILINE):
+        home, _, own = (other if "." in other else f"pacbayes.{other}").rpartition(".")
+        assert hasattr(import_module(home), own), other
+        assert own != name
+    # What NumPy's aliases stand for fills a screen, and belongs into no signature.
+    assert not re.search(r"_NestedSequence|numpy\.ndarray\[", str(inspect.signature(public)))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

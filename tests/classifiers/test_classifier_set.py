@@ -1,47 +1,13 @@
-"""Sets made from classifiers, predictions and losses, and risks that are never below the exact quotient."""
-
-from fractions import Fraction
+"""Sets made from classifiers, predictions and losses."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.metrics import zero_one_loss
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import ClassifierSet
-from pacbayes.classifiers.risks import risks_of_errors, risks_of_losses
-
-
-@given(st.integers(1, 10**7).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m))))
-def test_risk_is_the_smallest_double_not_below_the_quotient(case):
-    m, k = case
-    risk = float(risks_of_errors(np.array([k]), m)[0])
-    assert Fraction(risk) >= Fraction(k, m)
-    assert k == 0 or Fraction(float(np.nextafter(risk, 0.0))) < Fraction(k, m)
-    assert 0.0 <= risk <= 1.0
-    assert (risk == 0.0) == (k == 0)
-
-
-def test_some_quotients_are_rounded_up():
-    assert risks_of_errors(np.array([1]), 3)[0] > 1 / 3
-
-
-@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=50))
-def test_mean_loss_is_never_below_the_exact_mean(losses):
-    risk = Fraction(float(risks_of_losses(np.array([losses]))[0]))
-    exact = sum(map(Fraction, losses)) / len(losses)
-    assert exact <= risk <= min(1, exact * (1 + Fraction(1, 2**50)) + Fraction(1, 2**1070))
-    assert (risk == 0) == (exact == 0)
-
-
-def test_zero_one_losses_give_the_risks_of_counts():
-    losses = np.random.default_rng(0).integers(0, 2, (20, 37))
-    np.testing.assert_array_equal(
-        ClassifierSet.from_losses(losses).risks, risks_of_errors(losses.sum(axis=1), losses.shape[1])
-    )
 
 
 def test_from_fitted():

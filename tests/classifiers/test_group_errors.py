@@ -4,13 +4,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import grid_set, svm_set
 from pacbayes.classifiers.group_errors import GroupErrors
-from pacbayes.data.belonging import check_groups
 from pacbayes.runtime.checkpoint import Checkpoint
 
 LAMBDAS = np.geomspace(0.01, 10.0, 4)
@@ -94,7 +92,7 @@ def test_a_run_that_was_broken_off_goes_on_with_its_groups(make, tmp_path, monke
     def no_work(*_, **__):
         pytest.fail("everything was stored already")
 
-    monkeypatch.setattr(Checkpoint, "put", no_work, raising=False)
+    monkeypatch.setattr(Checkpoint, "save", no_work)
     stored = make("independent", checkpoint=tmp_path)
     for found in (again, stored):
         assert np.array_equal(found.group_errors.counts, whole.group_errors.counts)
@@ -130,37 +128,6 @@ def test_impossible_counts_are_refused():
     for sizes, counts in (([0], [[0]]), ([2], [[-1]]), ([1, 2], [[1]])):
         with pytest.raises(ValueError, match="sizes of groups must be positive"):
             GroupErrors(np.array(sizes), np.array(counts)).risks(3)
-
-
-@pytest.mark.parametrize(
-    ("groups", "expected"),
-    [
-        (["b", "a", "b"], [0, 1, 0]),
-        ([1, "1", 1.0], [0, 1, 0]),
-        (pd.Series(["x", "y", "x"], dtype="category"), [0, 1, 0]),
-        (pd.to_datetime(pd.Series(["2024-01-01", "2024-01-02", "2024-01-01"])), [0, 1, 0]),
-        (np.array([3.5, 3.5, -0.0]), [0, 0, 1]),
-    ],
-)
-def test_any_names_are_groups(groups, expected):
-    assert check_groups(groups, 3).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("groups", "kind", "message"),
-    [
-        (["a", "b"], ValueError, r"groups must hold one entry per row of X, shape \(3,\), got shape \(2,\)"),
-        (np.zeros((3, 1)), ValueError, r"shape \(3,\), got shape \(3, 1\)"),
-        ("abc", TypeError, "groups must hold one entry per row of X, got 'abc'"),
-        (7, TypeError, "groups must hold one entry per row of X, got 7"),
-        (["a", None, "b"], ValueError, "groups must name the group of every row, got None for row 1"),
-        (pd.Series([1, 2, pd.NA], dtype="Int64"), ValueError, "got <NA> for row 2"),
-        ([{}, {}, {}], TypeError, "groups must be names or numbers"),
-    ],
-)
-def test_rows_without_a_group_are_refused(groups, kind, message):
-    with pytest.raises(kind, match=message):
-        check_groups(groups, 3)
 
 
 def test_what_groups_do_not_go_with_is_refused():

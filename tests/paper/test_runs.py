@@ -1,4 +1,4 @@
-"""Runs: against scikit-learn on the same rows, kept and used again, overlapping where they should be."""
+"""Runs: against scikit-learn on the same rows, used again, overlapping where they should be."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 from pacbayes import load_dataset, svm_set
 from pacbayes.paper import runs
 from pacbayes.paper.cache import Cache
-from pacbayes.paper.protocol import COSTS, SCALINGS, SPLITS, Protocol
+from pacbayes.paper.protocol import COSTS, SCALINGS, SPLIT_SCHEMES, Protocol
 from pacbayes.paper.runs import train
 from pacbayes.runtime.seeds import generator
 
@@ -39,7 +39,7 @@ def by_scikit_learn(name, protocol, seed):
     return np.array(errors), np.array(test_errors)
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("split", SPLIT_SCHEMES)
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_errors_are_those_of_scikit_learn(tmp_path, split, scaling):
     protocol = Protocol(scaling, split)
@@ -52,7 +52,7 @@ def test_errors_are_those_of_scikit_learn(tmp_path, split, scaling):
 
 
 def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
-    first = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLITS]
+    first = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLIT_SCHEMES]
     files = sorted(path.name for path in tmp_path.iterdir())
     assert len(files) == 2  # shared and overlapping samples are counted on the same machines
 
@@ -60,7 +60,7 @@ def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
         raise AssertionError("trained again")
 
     monkeypatch.setattr(runs, "svm_set", refuse)
-    second = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLITS]
+    second = [train("haberman", LAMBDAS, Protocol("raw", split), 0, Cache(tmp_path), 1) for split in SPLIT_SCHEMES]
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one.errors, other.errors)
     with pytest.raises(AssertionError, match="trained again"):
@@ -81,15 +81,6 @@ def test_what_a_key_depends_on(tmp_path):
     assert len(list(tmp_path.iterdir())) == 6
 
 
-def test_an_interrupted_computation_leaves_nothing(tmp_path):
-    def fail():
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Cache(tmp_path).get("a", {}, fail)
-    assert not list(tmp_path.iterdir())
-
-
 def test_overlapping_flatters():
     """Half of the validation examples were trained on, so fewer are wrong where training errors are fewer."""
     data = load_dataset("bupa-leaky")
@@ -105,15 +96,3 @@ def test_overlapping_flatters():
         wrong = found.predict(data.data[sample])[0] != data.target[sample]
         differences.append(found.errors[0] - wrong.sum())
     assert np.mean(differences) > 5
-
-
-def test_costs():
-    assert Protocol(cost="1/(m lambda)").lambdas(np.array([2.0]), 100) == pytest.approx([200.0])
-    with pytest.raises(ValueError, match="unknown cost '1/2'"):
-        Protocol(cost="1/2")
-
-
-def test_min_max_maps_columns_to_the_unit_interval():
-    rows, scale = Protocol("min-max").prepare(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]))
-    np.testing.assert_array_equal(rows, [[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]])
-    assert scale is False

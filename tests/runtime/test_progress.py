@@ -5,7 +5,6 @@ import pickle
 import sys
 import threading
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, svm_path, svm_set
 from pacbayes.runtime import progress as module
-from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.progress import GivenUp, Stage, current_stage, progress, working_for
-from pacbayes.runtime.quiet import quiet
 
 
 class Terminal(io.StringIO):
@@ -187,26 +184,3 @@ def test_every_stage_of_a_fit_has_the_line(monkeypatch):
         "cross-validation, fold 2 of 2: classifiers",
         "predictions",
     ]
-
-
-def test_compile_notice_only_when_it_takes_a_while(capsys, monkeypatch):
-    compiling = SimpleNamespace(stats=SimpleNamespace(cache_misses={"signature": 1}))
-    loading = SimpleNamespace(stats=SimpleNamespace(cache_misses={}))
-    for function, delay, said in ((compiling, 0.0, True), (compiling, 60.0, False), (loading, 0.0, False)):
-        monkeypatch.setattr("pacbayes.runtime.compiled._said", [])
-        with compile_notice(function, delay=delay):
-            time.sleep(0.3)
-        assert ("compiling" in capsys.readouterr().err) == said
-
-
-def test_quiet_silences_bars_and_notices(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.runtime.compiled._said", [])
-    compiling = SimpleNamespace(stats=SimpleNamespace(cache_misses={"signature": 1}))
-    for silent in (True, False):
-        with quiet(silent), compile_notice(compiling, delay=0.0):
-            time.sleep(0.3)
-        assert ("compiling" in capsys.readouterr().err) == (not silent)
-    # Said once, although three modules are compiled.
-    with compile_notice(compiling, delay=0.0):
-        time.sleep(0.3)
-    assert capsys.readouterr().err == ""

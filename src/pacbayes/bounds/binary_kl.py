@@ -18,6 +18,8 @@ all `p` and `x`; the logarithm of the ratio ``r / p`` is formed from ``D / p``, 
 root is the upper root of the mirrored problem, ``(p, s) -> (s, p)``.
 """
 
+from __future__ import annotations
+
 import math
 from typing import NamedTuple
 
@@ -217,6 +219,18 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
         At ``p = 0`` they are 0 and :math:`1 - e^{-x}`, at ``p = 1`` they are :math:`e^{-x}` and 1.
         Where there is no root on a side, the end of the interval, 0 or 1.
 
+    See Also
+    --------
+    kl_divergence : The function whose roots these are.
+    bound : The bound of a posterior, by default the upper root.
+
+    References
+    ----------
+    .. [1] M. Seeger, "PAC-Bayesian generalisation error bounds for Gaussian process classification", Journal of Machine
+       Learning Research 3, 2002.
+    .. [2] J. Langford, "Tutorial on practical prediction theory for classification", Journal of Machine Learning
+       Research 6, 2005.
+
     Examples
     --------
     >>> lower, upper = kl_roots(0.1, 0.05)
@@ -289,6 +303,15 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
     -------
     ndarray or float
         Double precision whatever the input; a float if both arguments are scalars.
+
+    See Also
+    --------
+    kl_roots : Its roots in the second argument.
+
+    References
+    ----------
+    .. [1] J. Langford, "Tutorial on practical prediction theory for classification", Journal of Machine Learning
+       Research 6, 2005.
 
     Examples
     --------

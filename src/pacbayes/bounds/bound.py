@@ -1,5 +1,7 @@
 """The PAC-Bayesian bound of a posterior, rounded up."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -116,6 +118,21 @@ def bound(
         Rounded up: never below the bound of the normalised inputs in real arithmetic.  Not clipped: all but
         kl can exceed 1.
         Where a weight is positive and the prior zero, 1 for kl and infinity for the others.
+
+    See Also
+    --------
+    optimal_posterior : The posterior with the smallest bound.
+    log_constant : The constant :math:`I(m)`.
+    kl_roots : The kl bound as a function of risk and threshold.
+    pacbayes.bounds.Distance : How to add a distance.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] M. Seeger, "PAC-Bayesian generalisation error bounds for Gaussian process classification", Journal of Machine
+       Learning Research 3, 2002.
+    .. [3] A. Maurer, "A note on the PAC Bayesian theorem", arXiv:cs/0411099, 2004.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """A certificate: what is guaranteed, for whom, at which level, under which assumptions, and what others would say."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
@@ -24,6 +26,15 @@ PLURAL = {"example": "rows", "distinct example": "distinct rows", "group": "grou
 @dataclass(frozen=True)
 class Baseline:
     """What another method guarantees from the same data.
+
+    See Also
+    --------
+    Certificate : What it stands beside.
+
+    References
+    ----------
+    .. [1] J. Langford, "Tutorial on practical prediction theory for classification", Journal of Machine Learning
+       Research 6, 2005.
 
     Examples
     --------
@@ -56,6 +67,22 @@ class Baseline:
 @dataclass(frozen=True, repr=False)
 class Certificate:
     """An upper bound on the share of new examples a classifier gets wrong, and what it rests on.
+
+    See Also
+    --------
+    StochasticSVC : Machines with certificates.
+    StochasticClassifier : Any classifiers with certificates.
+    Baseline : What other methods guarantee.
+    pacbayes.certificates.certify : From a posterior to its certificates.
+
+    References
+    ----------
+    .. [1] M. Seeger, "PAC-Bayesian generalisation error bounds for Gaussian process classification", Journal of Machine
+       Learning Research 3, 2002.
+    .. [2] P. Germain, A. Lacasse, F. Laviolette, M. Marchand and J.-F. Roy, "Risk bounds for the majority vote: from a
+       PAC-Bayesian analysis to a learning algorithm", Journal of Machine Learning Research 16, 2015.
+    .. [3] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+       binomial", Biometrika 26, 1934.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """A finite set of classifiers with the errors each made on validation examples it was not trained on."""
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
@@ -88,6 +90,16 @@ class ClassifierSet:
     dropped : list of dict
         Candidates that could not be trained and were left out: "params" and "error" of each.
 
+    See Also
+    --------
+    svm_set : Support vector machines for many regularisation parameters.
+    grid_set : Any scikit-learn estimator with every setting of a grid.
+    optimal_posterior : The posterior over a set from its risks.
+
+    References
+    ----------
+    .. [1] D. A. McAllester, "PAC-Bayesian model averaging", COLT, 1999.
+
     Examples
     --------
     >>> from pacbayes import ClassifierSet, bound
@@ -133,7 +145,7 @@ class ClassifierSet:
         self._members = members
 
     @classmethod
-    def from_errors(cls, params: Sequence[dict[str, Any]], errors: Errors, m: int, **details: Any) -> "ClassifierSet":
+    def from_errors(cls, params: Sequence[dict[str, Any]], errors: Errors, m: int, **details: Any) -> ClassifierSet:
         """Make a set from counted errors; the risks follow."""
         return cls(params, risks_of_errors(errors, m), m, errors=errors, **details)
 
@@ -147,7 +159,7 @@ class ClassifierSet:
         test_counts: Errors | None,
         m_test: int,
         **details: Any,
-    ) -> "ClassifierSet":
+    ) -> ClassifierSet:
         """Make a set from errors counted by the kinds of rows that a division has, shape (H, kinds)."""
         if splits.unit != GROUP:
             tested = None if test_counts is None else test_counts[:, 0]
@@ -168,7 +180,7 @@ class ClassifierSet:
         )
 
     @classmethod
-    def from_fitted(cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike) -> "ClassifierSet":
+    def from_fitted(cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike) -> ClassifierSet:
         """Make a set of fitted classifiers, with errors on examples none of them was trained on.
 
         Examples
@@ -195,7 +207,7 @@ class ClassifierSet:
         return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
 
     @classmethod
-    def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> "ClassifierSet":
+    def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> ClassifierSet:
         """Make a set from predicted labels, shape (H, m), of examples no classifier was trained on.
 
         Examples
@@ -214,7 +226,7 @@ class ClassifierSet:
         return cls.from_errors([{} for _ in table], count_errors(table, labels), labels.size)
 
     @classmethod
-    def from_losses(cls, losses: ArrayLike) -> "ClassifierSet":
+    def from_losses(cls, losses: ArrayLike) -> ClassifierSet:
         """Make a set from losses in [0, 1], shape (H, m): row i on m examples classifier i does not depend on.
 
         Examples
@@ -258,7 +270,7 @@ class ClassifierSet:
             raise TypeError(f"the number of a classifier must be an integer, got {i!r}")
         if not -len(self) <= i < len(self):
             raise IndexError(f"the set has {len(self)} classifiers, got number {i}")
-        return self._classifiers()[int(i) % len(self)]
+        return self._known_members()[int(i) % len(self)]
 
     @property
     def unit(self) -> str:
@@ -280,14 +292,14 @@ class ClassifierSet:
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""
-        return self._classifiers().predict(X)
+        return self._known_members().predict(X)
 
     @property
     def members(self) -> Members | None:
         """The classifiers themselves, None for a set made from predictions or losses."""
         return self._members
 
-    def recounted(self) -> "ClassifierSet":
+    def recounted(self) -> ClassifierSet:
         """Return the same set with the risks that follow from its errors."""
         again, counted = copy.copy(self), self.counted
         again.risks = counted.risks(self.m) if isinstance(counted, GroupErrors) else risks_of_errors(counted, self.m)
@@ -299,13 +311,13 @@ class ClassifierSet:
             return self.test_group_errors.risks(self.m_test)
         return None if self.test_errors is None else risks_of_errors(self.test_errors, self.m_test)
 
-    def without_data(self) -> "ClassifierSet":
+    def without_data(self) -> ClassifierSet:
         """Return the same set without the rows that only training and validation needed."""
         slim = copy.copy(self)
         slim._members = getattr(self._members, "without_data", lambda: self._members)()
         return slim
 
-    def _classifiers(self) -> Members:
+    def _known_members(self) -> Members:
         if self._members is None:
             raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
         return self._members

@@ -30,7 +30,7 @@ def reproduce(
     """
     from pacbayes.cli.interrupted import keeps
     from pacbayes.numeric.checks import check_choice
-    from pacbayes.paper.protocol import SPLITS
+    from pacbayes.paper.protocol import SPLIT_SCHEMES
     from pacbayes.paper.table_names import DESCRIPTIONS, load
     from pacbayes.paper.workspace import Workspace
 
@@ -42,7 +42,7 @@ def reproduce(
         check_choice("NAME", name, DESCRIPTIONS)
     if not limit > 0.0:
         raise ValueError(f"--limit must be positive, got {limit:g}")
-    splits = SPLITS if check_choice("--split", split, (*SPLITS, "all")) == "all" else (split,)
+    splits = SPLIT_SCHEMES if check_choice("--split", split, (*SPLIT_SCHEMES, "all")) == "all" else (split,)
     space = Workspace.at(
         out / ".cache" if cache is None else cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs,
         ipopt_seconds=min(limit, 3.0) if quick else limit, quiet=False,

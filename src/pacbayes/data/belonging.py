@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pacbayes.data.copies import copies_across, same_examples, warn_of_copies
+from pacbayes.data.copies import copies_across, equal_labelled_rows, warn_of_copies
 from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, Splits
 from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.checks import check_choice
@@ -63,7 +63,7 @@ def belonging(X: Any, codes: Rows, groups: Any, duplicates: str) -> Belonging:
     array([0, 1, 1])
     """
     numbers = None if groups is None else check_groups(groups, codes.size)
-    same = same_examples(X, codes)
+    same = equal_labelled_rows(X, codes)
     if numbers is not None:
         return Belonging(GROUP, numbers, same)
     if duplicates == "keep":

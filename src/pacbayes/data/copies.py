@@ -40,12 +40,12 @@ _REPEATED, _SHARE, _NEAR = 10, 0.1, 0.25
 _LOOKED_AT = 2000
 
 
-def same_examples(X: Any, codes: Rows) -> Rows | None:
+def equal_labelled_rows(X: Any, codes: Rows) -> Rows | None:
     """Return a number for every row, the same for rows equal in features and class; None for rows without values.
 
     Examples
     --------
-    >>> same_examples([["a"], ["b"], ["a"], ["a"]], np.array([0, 0, 0, 1]))
+    >>> equal_labelled_rows([["a"], ["b"], ["a"], ["a"]], np.array([0, 0, 0, 1]))
     array([0, 1, 0, 2])
     """
     try:
@@ -105,9 +105,9 @@ def systematic(X: Any, codes: Rows, same: Rows) -> str | None:
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(100, 2)), rng.integers(0, 2, 100)
     >>> X5, y5 = np.tile(X, (5, 1)), np.tile(y, 5)
-    >>> systematic(X, y, same_examples(X, y)) is None
+    >>> systematic(X, y, equal_labelled_rows(X, y)) is None
     True
-    >>> systematic(X5, y5, same_examples(X5, y5))
+    >>> systematic(X5, y5, equal_labelled_rows(X5, y5))
     '100 different rows occur 5 times each, 0 occur 4 times and 0 occur 6 times'
     """
     times = np.bincount(same)

@@ -1,5 +1,7 @@
 """`load_dataset`: a data set by name or from a file."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +27,7 @@ def load_dataset(
     sep: str | None = None,
     skip_unlabelled: bool = False,
     as_frame: bool = False,
-) -> "Bunch":
+) -> Bunch:
     """Load one of the paper's data sets by name, or a CSV, TSV or Parquet file.
 
     Parameters
@@ -47,7 +49,7 @@ def load_dataset(
     sep : str, optional
         For a CSV or TSV file: the character between two fields, by default a comma or a tab.
     skip_unlabelled : bool
-        For a file: leave out examples without a class; the certificate is then about examples that have one.
+        For a file: leave out rows without a class; the certificate is then about examples that have one.
     as_frame : bool
         Return pandas objects.
 
@@ -56,8 +58,8 @@ def load_dataset(
     sklearn.utils.Bunch
         As from scikit-learn's own loaders:
 
-        * data: ndarray of float64, shape (examples, features); a DataFrame with `as_frame`
-        * target: ndarray of shape (examples,), a Series with `as_frame`; for the named data sets the class as a code,
+        * data: ndarray of float64, shape (rows, features); a DataFrame with `as_frame`
+        * target: ndarray of shape (rows,), a Series with `as_frame`; for the named data sets the class as a code,
           0 or 1, for a file the labels as they stand there
         * frame: DataFrame of `data` and `target` with `as_frame`, otherwise None
         * feature_names: list of str
@@ -67,11 +69,21 @@ def load_dataset(
         * DESCR: str, with size, what was changed, what the paper's table says, whom to cite, licence
         * filename: str, the file read
 
+    See Also
+    --------
+    StochasticSVC : What to do with one.
+
     Notes
     -----
     ``bupa-leaky`` is the paper's version of ``bupa``, with the column that defines the class among the features.
     ``mushroom`` has 5644 rows, the paper's version ``mushroom-paper`` 5643: it lost the first, evidently to a reader
     that took it for column names.  Both have the paper's 116 one-hot columns; 18 of them are zero in every row.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] M. Kelly, R. Longjohn and K. Nottingham, "The UCI Machine Learning Repository".
 
     Examples
     --------
@@ -114,7 +126,7 @@ def load_dataset(
     return _bunch(table, description, None, as_frame)
 
 
-def _bunch(table: Table, description: str, split_sizes: tuple[int, int, int] | None, as_frame: bool) -> "Bunch":
+def _bunch(table: Table, description: str, split_sizes: tuple[int, int, int] | None, as_frame: bool) -> Bunch:
     # Imported here, as pandas below: `import pacbayes.data` is to stay quick.
     from sklearn.utils import Bunch
 

@@ -10,7 +10,7 @@ from pacbayes.numeric.arrays import FloatArray
 
 @dataclass(frozen=True)
 class Table:
-    """Examples with their classes; `target_names` follow the sorted distinct values of `target`."""
+    """Rows with their classes; `target_names` follow the sorted distinct values of `target`."""
 
     data: FloatArray
     target: NDArray[Any]

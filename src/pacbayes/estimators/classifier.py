@@ -1,5 +1,7 @@
 """Any scikit-learn classifier with a grid of settings, under a posterior with a certificate."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -74,10 +76,25 @@ class StochasticClassifier(CertifiedClassifier):
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn, the latter two where the rows have features or names.
 
+    See Also
+    --------
+    StochasticSVC : Support vector machines, many times faster.
+    Certificate : What is guaranteed.
+    grid_set : The classifiers alone.
+    save : Keep a fitted model.
+    write_report : A page about a fitted model.
+
     Notes
     -----
     With ``voting="stochastic"`` a row is hashed by its values: numbers as float64, anything else as its text.  Equal
     rows get the same classifier, in whatever container they come.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] P. Germain, A. Lacasse, F. Laviolette, M. Marchand and J.-F. Roy, "Risk bounds for the majority vote: from a
+       PAC-Bayesian analysis to a learning algorithm", Journal of Machine Learning Research 16, 2015.
 
     Examples
     --------

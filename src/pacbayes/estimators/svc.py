@@ -1,5 +1,7 @@
 """The paper's stochastic support vector machine as a scikit-learn classifier."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np
@@ -108,6 +110,22 @@ class StochasticSVC(CertifiedClassifier):
         from them; None with independent splits, where no row validates all machines.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+
+    See Also
+    --------
+    StochasticClassifier : The same for any scikit-learn estimator.
+    Certificate : What is guaranteed.
+    svm_set : The machines alone.
+    optimal_posterior : The posterior alone.
+    save : Keep a fitted model.
+    write_report : A page about a fitted model.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] P. Germain, A. Lacasse, F. Laviolette, M. Marchand and J.-F. Roy, "Risk bounds for the majority vote: from a
+       PAC-Bayesian analysis to a learning algorithm", Journal of Machine Learning Research 16, 2015.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from pacbayes.paper.profiles import LAMBDAS
 DELTA = 0.01
 
 SCALINGS = ("kernlab", "raw", "min-max")
-SPLITS = ("independent", "shared", "overlapping")
+SPLIT_SCHEMES = ("independent", "shared", "overlapping")
 SIGMAS = ("per split", "once")
 COSTS = ("1/lambda", "1/(2 lambda)", "1/(m lambda)")
 
@@ -52,7 +52,7 @@ class Protocol:
     cost: str = "1/lambda"
 
     def __post_init__(self) -> None:
-        for name, allowed in (("scaling", SCALINGS), ("split", SPLITS), ("sigma", SIGMAS), ("cost", COSTS)):
+        for name, allowed in (("scaling", SCALINGS), ("split", SPLIT_SCHEMES), ("sigma", SIGMAS), ("cost", COSTS)):
             check_choice(name, getattr(self, name), allowed)
 
     def with_split(self, split: str) -> "Protocol":

@@ -10,7 +10,7 @@ import numpy as np
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.paper.cache import Cache
 from pacbayes.paper.profiles import LAMBDAS
-from pacbayes.paper.protocol import LARGE, NINE, PROTOCOLS, SPLITS, Protocol, small_grid
+from pacbayes.paper.protocol import LARGE, NINE, PROTOCOLS, SPLIT_SCHEMES, Protocol, small_grid
 from pacbayes.paper.runs import Run, train
 
 #: Data sets of `--quick`: the three with the smallest samples but one, of which one has no errors at small lambda.
@@ -47,7 +47,7 @@ class Workspace:
     quick: bool = False
     full: bool = False
     seeds: int | None = None
-    splits: tuple[str, ...] = SPLITS
+    splits: tuple[str, ...] = SPLIT_SCHEMES
     jobs: int | None = None
     ipopt_seconds: float = 30.0
     quiet: bool = True

@@ -10,6 +10,8 @@ non-decreasing in `L` and in `K` is therefore minimised over the whole simplex b
 `H` dimensions has become one in a single one.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any, NamedTuple
 
@@ -68,7 +70,7 @@ class GibbsCurve:
         self._sum_error = 2.0 * math.log2(risks.size + 1) + (0.5 * risks.size if self._moments is not None else 0.0)
 
     @classmethod
-    def of(cls, groups: Groups) -> "GibbsCurve":
+    def of(cls, groups: Groups) -> GibbsCurve:
         """Return the curve of grouped classifiers."""
         return cls(groups.risks, np.log(groups.mass) - math.log(groups.total), groups.mass_error)
 
@@ -146,6 +148,16 @@ def gibbs_posterior(risks: ArrayLike, beta: float, prior: ArrayLike | None = Non
     -------
     ndarray of shape (H,)
         Non-negative weights that sum to one.
+
+    See Also
+    --------
+    optimal_posterior : The inverse temperature with the smallest bound, with proof.
+    bound : The bound of any weights.
+
+    References
+    ----------
+    .. [1] O. Catoni, "PAC-Bayesian supervised classification: the thermodynamics of statistical learning", IMS Lecture
+       Notes Monograph Series 56, 2007.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """One door to all methods."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -101,6 +103,20 @@ def optimal_posterior(
     Posterior
         The weights, the bound (computed anew by `bound`), and for "certified" a `lower_bound` below which no
         posterior's bound lies.
+
+    See Also
+    --------
+    bound : The bound of given weights.
+    gibbs_posterior : The family that every optimal posterior belongs to.
+    Posterior : What is returned.
+    StochasticSVC : Classifiers, their posterior and its certificate in one.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] O. Catoni, "PAC-Bayesian supervised classification: the thermodynamics of statistical learning", IMS Lecture
+       Notes Monograph Series 56, 2007.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """The result of a search for a posterior."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +18,16 @@ class Posterior:
     """A distribution over classifiers, its bound, and what is proved about it.
 
     Every method returns one, with `bound` computed anew from `weights` by `pacbayes.bound`, so that methods compare.
+
+    See Also
+    --------
+    optimal_posterior : What makes one.
+    Certificate : What a posterior guarantees, in words.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
 
     Examples
     --------

@@ -15,13 +15,13 @@ from pacbayes.runtime.threads import one_thread
 # Classifiers that are stored together: the same for any number of workers.
 UNIT = 50
 
-Shared = TypeVar("Shared")
+Common = TypeVar("Common")
 Result = TypeVar("Result")
 
 
 def run_units(
-    task: Callable[[Shared, int], Result],
-    shared: Shared,
+    task: Callable[[Common, int], Result],
+    common: Common,
     number: int,
     description: str,
     n_jobs: int | None,
@@ -29,7 +29,7 @@ def run_units(
     check: Callable[[int, Result], None] = lambda i, result: None,
     checkpoint: Checkpoint | None = None,
 ) -> list[Result]:
-    """Return ``[task(shared, i) for i in range(number)]``, by the workers the user chose.
+    """Return ``[task(common, i) for i in range(number)]``, by the workers the user chose.
 
     What `check` raises about a result ends the work at once.  Units that `checkpoint` holds are not done again; others
     are stored there as soon as they are complete.
@@ -53,7 +53,7 @@ def run_units(
     # With a checkpoint one by one, so that no more is under way, and lost if killed, than one per worker.
     options = {"n_jobs": n_jobs, "prefer": prefer, "batch_size": "auto" if checkpoint is None else 1}
     # Once around all: a process that does the work itself need not look for its libraries every time.
-    with one_thread(), progress(description, number) as advance, _run(task, shared, missing, options) as arriving:
+    with one_thread(), progress(description, number) as advance, _run(task, common, missing, options) as arriving:
         advance(len(results))
         for i, result in arriving:
             check(i, result)
@@ -68,16 +68,16 @@ def run_units(
 
 @contextmanager
 def _run(
-    task: Callable[[Shared, int], Result], shared: Shared, numbers: list[int], options: dict[str, Any]
+    task: Callable[[Common, int], Result], common: Common, numbers: list[int], options: dict[str, Any]
 ) -> Iterator[Iterator[tuple[int, Result]]]:
     """Start the work on some numbers and yield their results as they arrive; what still runs on leaving is given up."""
     backend, _ = get_active_backend(prefer=options["prefer"])
     stage = current_stage()
-    with _sent_once(shared, backend) as more_options:
+    with _sent_once(common, backend) as more_options:
         options |= more_options
 
         def work(some: list[int], return_as: str) -> Any:
-            return Parallel(**options, return_as=return_as)(delayed(_numbered)(task, shared, i, stage) for i in some)
+            return Parallel(**options, return_as=return_as)(delayed(_numbered)(task, common, i, stage) for i in some)
 
         if getattr(backend, "supports_return_generator", False):
             arriving = work(numbers, "generator_unordered")
@@ -97,8 +97,8 @@ def _run(
 
 
 @contextmanager
-def _sent_once(shared: Any, backend: Any) -> Iterator[dict[str, Any]]:
-    """Send `shared` to a Dask cluster, where that is the backend, once for all tasks.
+def _sent_once(common: Any, backend: Any) -> Iterator[dict[str, Any]]:
+    """Send `common` to a Dask cluster, where that is the backend, once for all tasks.
 
     joblib itself sends an argument with every task, or (large ones) once to one worker, and the work fails if that one
     dies.  As the result of a task it is fetched by the workers from each other, and made again if it was lost.  Dask
@@ -109,18 +109,18 @@ def _sent_once(shared: Any, backend: Any) -> Iterator[dict[str, Any]]:
         return
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph")  # large and once is what is wanted here
-        sent = backend.client.submit(_same, shared, pure=False)
-    backend.data_futures[id(shared)] = sent
+        sent = backend.client.submit(_same, common, pure=False)
+    backend.data_futures[id(common)] = sent
     try:
         yield {"pre_dispatch": "all"}
     finally:
-        del backend.data_futures[id(shared)]
+        del backend.data_futures[id(common)]
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _numbered(task: Callable[[Shared, int], Result], shared: Shared, i: int, stage: Stage | None) -> tuple[int, Result]:
+def _numbered(task: Callable[[Common, int], Result], common: Common, i: int, stage: Stage | None) -> tuple[int, Result]:
     with working_for(stage):
-        return i, task(shared, i)
+        return i, task(common, i)

@@ -5,7 +5,7 @@ import pytest
 from pacbayes.paper.numbers import printed
 from pacbayes.paper.protocol import NINE
 from pacbayes.paper.tables import claims
-from pacbayes.paper.tables.bound_tables import COLUMNS, pick
+from pacbayes.paper.tables.bound_tables import COLUMNS
 
 
 def view(bounds, errors, names=("banknote", "wdbc")):
@@ -54,9 +54,3 @@ def test_support_and_concentration():
     assert claims._full_support(rows[:1])[0]
     assert claims._high_hhi(rows)[0]
     assert not claims._high_hhi([rows[0] | {"hhi": 0.05}])[0]
-
-
-def test_pick_wants_one_row():
-    rows = [{"a": 1}, {"a": 1}]
-    with pytest.raises(ValueError, match="must name one row, got 2"):
-        pick(rows, a=1)

@@ -1,5 +1,7 @@
 """The distances by name."""
 
+from __future__ import annotations
+
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.ch import CH
 from pacbayes.bounds.distances.kl import KL
@@ -84,6 +86,19 @@ def log_constant(distance: str, m: int, kind: str = "exact") -> float:
     -------
     float
         Finite for every `m`.
+
+    See Also
+    --------
+    bound : The bound that these constants are part of.
+    pacbayes.bounds.Distance : What a distance is.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] A. Maurer, "A note on the PAC Bayesian theorem", arXiv:cs/0411099, 2004.
+    .. [3] A. A. Fedotov, P. Harremoës and F. Topsøe, "Refinements of Pinsker's inequality", IEEE Transactions on
+       Information Theory 49, 2003.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How weights of examples reach the classifier in `fit`: directly, or through the steps of a pipeline."""
+"""How weights of rows reach the classifier in `fit`: directly, or through the steps of a pipeline."""
 
 import inspect
 from typing import Any

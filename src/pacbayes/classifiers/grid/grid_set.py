@@ -1,5 +1,7 @@
 """Any scikit-learn classifier with many settings, each with its errors on validation examples."""
 
+from __future__ import annotations
+
 import pickle
 import warnings
 from os import PathLike
@@ -75,7 +77,7 @@ def grid_set(
     groups, duplicates
         As for `svm_set`.
     sample_weight : array_like of shape (N,), optional
-        Weights of the examples in training, for the last step of a pipeline.
+        Weights of the rows in training, for the last step of a pipeline.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted: raise an error that names its parameters, or leave it out,
         with a warning and an entry in `dropped`.  Whether it is left out depends on its training sample, which a shared
@@ -98,6 +100,16 @@ def grid_set(
     -------
     ClassifierSet
         `params` are the settings (``{"estimator": ...}`` for a list of estimators).
+
+    See Also
+    --------
+    svm_set : The same for support vector machines, many times faster.
+    StochasticClassifier : The set, its posterior and its certificate in one.
+    ClassifierSet : What is returned; also from classifiers trained elsewhere.
+
+    References
+    ----------
+    .. [1] D. A. McAllester, "PAC-Bayesian model averaging", COLT, 1999.
 
     Examples
     --------

@@ -97,10 +97,10 @@ def _as_set(task: SvmTrainingTask, trained: list[Trained]) -> ClassifierSet:
     )
 
 
-def _train_one(shared: tuple[SvmTrainingTask, FloatArray | None], i: int) -> Trained:
-    """Train the i-th classifier; shared are, without scaling, distances (or products) of all rows but the test's."""
+def _train_one(common: tuple[SvmTrainingTask, FloatArray | None], i: int) -> Trained:
+    """Train the i-th classifier; common are, without scaling, distances (or products) of all rows but the test's."""
     with one_thread():
-        return _trained(*shared, i)
+        return _trained(*common, i)
 
 
 def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Trained:

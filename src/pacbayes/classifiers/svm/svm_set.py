@@ -1,5 +1,7 @@
 """Support vector machines for a grid of regularisation parameters, with their errors on validation examples."""
 
+from __future__ import annotations
+
 from os import PathLike
 from typing import Any
 
@@ -105,6 +107,20 @@ def svm_set(
     Returns
     -------
     ClassifierSet
+
+    See Also
+    --------
+    grid_set : The same for any scikit-learn estimator.
+    svm_path : The machines alone, on a kernel matrix.
+    StochasticSVC : The set, its posterior and its certificate in one.
+    optimal_posterior : The posterior over the set from its risks.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] R.-E. Fan, P.-H. Chen and C.-J. Lin, "Working set selection using second order information for training
+       support vector machines", Journal of Machine Learning Research 6, 2005.
 
     Examples
     --------

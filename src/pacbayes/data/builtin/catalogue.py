@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class SplitSizes(NamedTuple):
-    """How many examples the paper trains on, validates on and tests on.
+    """How many rows the paper trains on, validates on and tests on.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class DatasetFacts:
     rows, features : int
         The shape of `data`.
     classes : dict of str to int
-        Name and number of examples of each class, in the order of the codes 0, 1 in `target`.
+        Name and number of rows of each class, in the order of the codes 0, 1 in `target`.
     labels : tuple of str
         The labels of the same classes in the last column of the shipped file (none where the target is computed).
     file : str or None

@@ -23,7 +23,7 @@ from pacbayes.data.files.refusals import Refused, in_shell, refuse
 if TYPE_CHECKING:
     import pandas as pd
 
-#: More classes than this are refused: the one-vs-one machines would be too many, the examples of each too few.
+#: More classes than this are refused: the one-vs-one machines would be too many, the rows of each too few.
 MOST_CLASSES = 100
 #: One-hot columns of a category at most; rarer values share the last.
 ONE_HOT = 64

@@ -41,7 +41,7 @@ def read_file(
     sep: str | None = None,
     skip_unlabelled: bool = False,
 ) -> tuple[Table, int]:
-    """Return the examples in a file and how many without a class were left out; the class is by default last."""
+    """Return the rows of a file and how many without a class were left out; the class is by default last."""
     frame = read_frame(path, sep=sep)
     unknown = {name: sorted(set(columns) - set(frame.columns)) for name, columns in (("drop", drop), ("keep", keep))}
     for name, columns in unknown.items():

@@ -1,5 +1,7 @@
 """Models in files that cannot run code when they are loaded, nor crash, stop or fill the process that loads them."""
 
+from __future__ import annotations
+
 import hashlib
 import hmac
 import io
@@ -76,6 +78,10 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     str
         The SHA-256 of the contents.  Keep it elsewhere and give it to `load` to be sure that nobody changed the file.
 
+    See Also
+    --------
+    load : Read it again.
+
     Examples
     --------
     >>> import tempfile
@@ -137,6 +143,10 @@ def load(
     Returns
     -------
     StochasticSVC or StochasticClassifier
+
+    See Also
+    --------
+    save : Write a model.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 from pacbayes.bounds import bound
 from pacbayes.paper.numbers import cell
 from pacbayes.paper.output import Output, Row, markdown_table, mean_and_deviation, number, signed, spread
-from pacbayes.paper.protocol import COSTS, DELTA, LARGE, SCALINGS, SIGMAS, SPLITS, Protocol, describe
+from pacbayes.paper.protocol import COSTS, DELTA, LARGE, SCALINGS, SIGMAS, SPLIT_SCHEMES, Protocol, describe
 from pacbayes.paper.runs import Run
 from pacbayes.paper.solves import error_of, solve
 from pacbayes.paper.tables.bound_tables import CELLS
@@ -28,7 +28,7 @@ _SEEDS = 3
 def reproduce(space: Workspace) -> Output:
     """Return all protocols on all data sets: for one split, every combination; for many, the scalings."""
     rows = [_row(space, dataset, protocol) for dataset in space.datasets for protocol in choices(space, dataset)]
-    evidence = [_evidence_row(space, dataset, split) for dataset in space.datasets for split in SPLITS]
+    evidence = [_evidence_row(space, dataset, split) for dataset in space.datasets for split in SPLIT_SCHEMES]
     parts = ["# The protocol's open choices", _INTRODUCTION, "## All protocols", _ranking(rows)]
     parts += ["## C = 1/λ and σ per split, by data set", _by_dataset(space, rows)]
     parts += ["## Which split the paper's numbers are of", _EVIDENCE, _evidence(evidence)]
@@ -156,7 +156,7 @@ def _ranking(rows: Sequence[Row]) -> str:
 
 
 def _by_dataset(space: Workspace, rows: Sequence[Row]) -> str:
-    columns = [(split, scaling) for split in SPLITS for scaling in SCALINGS]
+    columns = [(split, scaling) for split in SPLIT_SCHEMES for scaling in SCALINGS]
     lines = []
     for dataset in space.datasets:
         cells = [describe(dataset)]

@@ -1,5 +1,7 @@
 """The weights of a majority vote with the smallest bound on its risk."""
 
+from __future__ import annotations
+
 import inspect
 import math
 from collections.abc import Callable
@@ -155,6 +157,21 @@ def optimal_vote(
     VotePosterior
         The weights, the bound (computed anew by `vote_bound`), and a `lower_bound` below which no weights' bound lies,
         minus infinity for cantelli.
+
+    See Also
+    --------
+    vote_bound : The bound of given weights.
+    VotePosterior : What is returned.
+    optimal_posterior : The same for the stochastic classifier.
+
+    References
+    ----------
+    .. [1] A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Second order PAC-Bayesian bounds for the weighted majority
+       vote", NeurIPS, 2020.
+    .. [2] Y.-S. Wu, A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Chebyshev-Cantelli PAC-Bayes-Bennett inequality
+       for the weighted majority vote", NeurIPS, 2021.
+    .. [3] P. Germain, A. Lacasse, F. Laviolette, M. Marchand and J.-F. Roy, "Risk bounds for the majority vote: from a
+       PAC-Bayesian analysis to a learning algorithm", Journal of Machine Learning Research 16, 2015.
 
     Examples
     --------

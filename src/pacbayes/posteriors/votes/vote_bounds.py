@@ -11,6 +11,8 @@ the probability that two classifiers drawn independently both err, with the empi
 2K of the pair.  For given `m` and `delta` each bound is a function of T, K and G.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -124,7 +126,7 @@ class VoteProblem:
     @classmethod
     def checked(
         cls, error_rows: ArrayLike, m: int, bound: str, delta: float, prior: ArrayLike | None, constant: str
-    ) -> "VoteProblem":
+    ) -> VoteProblem:
         """Check everything, naming what is wrong."""
         name = check_choice("bound", bound, VOTE_BOUNDS)
         whole = get_distance("kl").bound_function(m, delta, constant)
@@ -201,6 +203,20 @@ def vote_bound(
     -------
     float
         Rounded up.  Not clipped: "first-order" can reach 2 and "tandem" 4, where they say nothing.
+
+    See Also
+    --------
+    optimal_vote : The weights with the smallest bound.
+    bound : The bound of the stochastic classifier.
+
+    References
+    ----------
+    .. [1] A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Second order PAC-Bayesian bounds for the weighted majority
+       vote", NeurIPS, 2020.
+    .. [2] Y.-S. Wu, A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Chebyshev-Cantelli PAC-Bayes-Bennett inequality
+       for the weighted majority vote", NeurIPS, 2021.
+    .. [3] P. Germain, A. Lacasse, F. Laviolette, M. Marchand and J.-F. Roy, "Risk bounds for the majority vote: from a
+       PAC-Bayesian analysis to a learning algorithm", Journal of Machine Learning Research 16, 2015.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """The result of a search for the weights of a vote."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +18,18 @@ class VotePosterior:
     """The weights of a majority vote, the bound of its risk, and what is proved about it.
 
     `bound` is computed anew from `weights` by `vote_bound`, so that results compare.
+
+    See Also
+    --------
+    optimal_vote : What makes one.
+    vote_bound : How its bound is computed.
+
+    References
+    ----------
+    .. [1] A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Second order PAC-Bayesian bounds for the weighted majority
+       vote", NeurIPS, 2020.
+    .. [2] Y.-S. Wu, A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Chebyshev-Cantelli PAC-Bayes-Bennett inequality
+       for the weighted majority vote", NeurIPS, 2021.
 
     Examples
     --------

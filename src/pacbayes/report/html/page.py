@@ -1,5 +1,7 @@
 """A report on a fitted model: one HTML file that needs nothing else."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import os
@@ -55,6 +57,12 @@ def write_report(
     -------
     Path
         Where it was written.
+
+    See Also
+    --------
+    StochasticSVC : A model to report on.
+    StochasticClassifier : Another one.
+    save : Keep the model itself.
 
     Notes
     -----

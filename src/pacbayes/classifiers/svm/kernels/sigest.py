@@ -1,5 +1,7 @@
 """The width of a Gaussian kernel from the distances in the training sample."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,19 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
     -------
     float
         Positive and finite.
+
+    See Also
+    --------
+    svm_set : Where it is the default width.
+    svm_path : Machines on a kernel matrix of this width.
+
+    References
+    ----------
+    .. [1] B. Caputo, K. Sim, F. Furesjo and A. Smola, "Appearance-based object recognition using SVMs: which kernel
+       should I use?", NIPS workshop on statistical methods for computational experiments in visual processing and
+       computer vision, 2002.
+    .. [2] A. Karatzoglou, A. Smola, K. Hornik and A. Zeileis, "kernlab: an S4 package for kernel methods in R", Journal
+       of Statistical Software 11, 2004.
 
     Examples
     --------

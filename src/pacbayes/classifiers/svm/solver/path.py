@@ -1,5 +1,7 @@
 """Support vector machines for many regularisation parameters at the price of a few."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Callable
@@ -39,6 +41,15 @@ class SVMPath:
         :math:`y_i \alpha_i`.
     intercept, n_iter, kkt_violation, converged : ndarrays of shape (H,)
         `kkt_violation` is the optimality gap of the dual, at most the tolerance where `converged`.
+
+    See Also
+    --------
+    svm_path : What makes one.
+
+    References
+    ----------
+    .. [1] R.-E. Fan, P.-H. Chen and C.-J. Lin, "Working set selection using second order information for training
+       support vector machines", Journal of Machine Learning Research 6, 2005.
 
     Examples
     --------
@@ -171,6 +182,18 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
     -------
     SVMPath
         In the order of `lambdas`.
+
+    See Also
+    --------
+    svm_set : Machines from rows, with their validation errors.
+    sigest : The width of a Gaussian kernel.
+    sklearn.svm.SVC : One machine.
+
+    References
+    ----------
+    .. [1] R.-E. Fan, P.-H. Chen and C.-J. Lin, "Working set selection using second order information for training
+       support vector machines", Journal of Machine Learning Research 6, 2005.
+    .. [2] D. DeCoste and K. Wagstaff, "Alpha seeding for support vector machines", KDD, 2000.
 
     Examples
     --------
