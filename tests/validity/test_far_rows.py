@@ -21,7 +21,7 @@ SIDE = (np.arange(20) - 9.5) / 10
 POINTS = np.array([(a, b) for a in SIDE for b in SIDE])
 EVERYWHERE = np.vstack([POINTS, POINTS + SHIFT])
 CLEAN = (POINTS[:, 0] * POINTS[:, 1] > 0).astype(int)
-LAMBDAS = np.geomspace(0.001, 0.1, 3)
+LAMBDAS = np.array([0.03, 0.1, 0.3])
 
 
 def sample(rng):

@@ -10,6 +10,7 @@ of differences where it is a distance.  Only whole pairs are computed side by si
 fastmath: what IEEE arithmetic says is what every processor gives, in vector registers or not.
 """
 
+import numpy as np
 from numba import types
 
 from pacbayes.classifiers.svm.kernels.gaussian import exp_row
@@ -23,67 +24,89 @@ TILE = 256
 _CORNER = 32
 
 
+# Below, two rows at a time and four of their numbers: what is loaded is used eight times.
+
+
 @compiled()
-def _set_distances(row, columns, start, out):
-    """Set out[t] to the squared distance of `row` and the row in column start + t of `columns`."""
+def _set_distances(first, second, columns, start, out, other):
+    """Set out[t] and other[t] to the squared distances of two rows and the row in column start + t of `columns`."""
     stop = start + out.size
     out[:] = 0.0
+    other[:] = 0.0
     j = 0
-    while j + 4 <= row.size:
-        a, b, c, d = row[j], row[j + 1], row[j + 2], row[j + 3]
+    while j + 4 <= first.size:
+        a, b, c, d = first[j], first[j + 1], first[j + 2], first[j + 3]
+        e, f, g, h = second[j], second[j + 1], second[j + 2], second[j + 3]
         p, q = columns[j, start:stop], columns[j + 1, start:stop]
         r, s = columns[j + 2, start:stop], columns[j + 3, start:stop]
         for t in range(out.size):
             u, v, w, x = a - p[t], b - q[t], c - r[t], d - s[t]
             out[t] = (((out[t] + u * u) + v * v) + w * w) + x * x
+            u, v, w, x = e - p[t], f - q[t], g - r[t], h - s[t]
+            other[t] = (((other[t] + u * u) + v * v) + w * w) + x * x
         j += 4
-    while j < row.size:
-        a, p = row[j], columns[j, start:stop]
+    while j < first.size:
+        a, e, p = first[j], second[j], columns[j, start:stop]
         for t in range(out.size):
-            u = a - p[t]
+            u, v = a - p[t], e - p[t]
             out[t] += u * u
+            other[t] += v * v
         j += 1
 
 
 @compiled()
-def _set_products(row, columns, start, out):
-    """Set out[t] to the inner product of `row` and the row in column start + t of `columns`."""
+def _set_products(first, second, columns, start, out, other):
+    """Set out[t] and other[t] to the inner products of two rows and the row in column start + t of `columns`."""
     stop = start + out.size
     out[:] = 0.0
+    other[:] = 0.0
     j = 0
-    while j + 4 <= row.size:
-        a, b, c, d = row[j], row[j + 1], row[j + 2], row[j + 3]
+    while j + 4 <= first.size:
+        a, b, c, d = first[j], first[j + 1], first[j + 2], first[j + 3]
+        e, f, g, h = second[j], second[j + 1], second[j + 2], second[j + 3]
         p, q = columns[j, start:stop], columns[j + 1, start:stop]
         r, s = columns[j + 2, start:stop], columns[j + 3, start:stop]
         for t in range(out.size):
             out[t] = (((out[t] + a * p[t]) + b * q[t]) + c * r[t]) + d * s[t]
+            other[t] = (((other[t] + e * p[t]) + f * q[t]) + g * r[t]) + h * s[t]
         j += 4
-    while j < row.size:
-        a, p = row[j], columns[j, start:stop]
+    while j < first.size:
+        a, e, p = first[j], second[j], columns[j, start:stop]
         for t in range(out.size):
             out[t] += a * p[t]
+            other[t] += e * p[t]
         j += 1
 
 
 @compiled()
-def _fill(row, columns, start, kind, gamma, out, power, bits):
-    """Set `out` to the kernel values of a row and those in some columns."""
-    if kind == _PRODUCTS:
-        _set_products(row, columns, start, out)
-        return
-    _set_distances(row, columns, start, out)
-    if kind == _GAUSSIANS:
-        for t in range(out.size):
-            out[t] = -gamma * out[t]
-        exp_row(out, power, bits)
+def _to_gaussians(gamma, values, power, bits):
+    for t in range(values.size):
+        values[t] = -gamma * values[t]
+    exp_row(values, power, bits)
+
+
+@compiled()
+def _fill(A, columns, kind, gamma, out, power, bits, start, top, bottom):
+    """Set the kernel values of some rows of A and those in a tile of columns."""
+    stop, spare = min(start + TILE, out.shape[1]), np.empty(TILE)
+    for i in range(top, bottom, 2):
+        # The last of an odd number is its own partner.
+        second = min(i + 1, bottom - 1)
+        one, other = out[i, start:stop], out[second, start:stop] if second > i else spare[: stop - start]
+        if kind == _PRODUCTS:
+            _set_products(A[i], A[second], columns, start, one, other)
+        else:
+            _set_distances(A[i], A[second], columns, start, one, other)
+        if kind == _GAUSSIANS:
+            _to_gaussians(gamma, one, power, bits)
+            if second > i:
+                _to_gaussians(gamma, other, power, bits)
 
 
 @compiled()
 def pairs_between(A, columns, kind, gamma, out, power, bits, start, top, bottom):
     """Set out[i, j] to the value of the i-th row of A and the j-th of `columns`: a tile of columns, some rows."""
-    stop = min(start + TILE, out.shape[1])
-    for i in range(top, bottom):
-        _fill(A[i], columns, start, kind, gamma, out[i, start:stop], power, bits)
+    _fill(A, columns, kind, gamma, out, power, bits, start, top, bottom)
 
 
 @compiled()
@@ -93,9 +116,8 @@ def pairs_within(A, columns, kind, gamma, out, power, bits, start, top, bottom):
     For a tile of columns and some rows up to its end, from a multiple of the tile on: one triangle is computed, since
     the terms of (a, b) and (b, a) are equal, and so are their sums.
     """
+    _fill(A, columns, kind, gamma, out, power, bits, start, top, bottom)
     stop = min(start + TILE, out.shape[1])
-    for i in range(top, bottom):
-        _fill(A[i], columns, start, kind, gamma, out[i, start:stop], power, bits)
     for upper in range(top, min(bottom, start), _CORNER):
         for left in range(start, stop, _CORNER):
             for j in range(left, min(left + _CORNER, stop)):
