@@ -223,7 +223,7 @@ def test_an_interrupt_says_what_a_checkpoint_kept(tmp_path):
     with pytest.raises(KeyboardInterrupt) as caught:
         svm_set(X, y, lambdas, split="independent", n_jobs=1, random_state=0, checkpoint=tmp_path)
     (note,) = caught.value.__notes__
-    assert re.fullmatch(rf"(0|50) of 52 classifiers are kept in '{tmp_path}', the same call goes on from there", note)
+    assert re.fullmatch(rf"(0|50) of 52 classifiers are kept in '{tmp_path}', the same call continues from there", note)
 
 
 def test_fits_go_on_after_an_interrupt():

@@ -14,7 +14,8 @@ from tests.report.html.browser_page import Page
 from pacbayes import Baseline, Certificate, StochasticSVC, load, save
 from pacbayes.certificates import constant_baseline, most_frequent
 from pacbayes.report import report_html
-from pacbayes.report.tables import certificate_table, observe
+from pacbayes.report.tables import certificate_table
+from pacbayes.report.view import ReportView
 
 
 @pytest.fixture(scope="module")
@@ -102,15 +103,18 @@ def test_a_loaded_model_says_the_same(noise, tmp_path):
 
 def test_in_the_table_of_certificates(noise):
     clf, X, y = noise
-    *_, last = certificate_table(clf, observe(clf, X, y)).rows
+    *_, last = certificate_table(ReportView.of(clf, test=(X, y))).rows
     assert last[0] == "always 'no'"
     assert last[3] == f"{100 * np.mean(y != 'no'):.1f} % of 2000"
-    assert "No better than the last line: the stochastic classifier" in certificate_table(clf).caption
+    assert (
+        "No better than always giving the same answer: the stochastic classifier"
+        in certificate_table(ReportView.of(clf)).caption
+    )
 
 
 def test_in_the_report(noise):
     page = Page(report_html(noise[0]))
-    assert page.text("headline").endswith("errors, no better than always the same answer")
+    assert page.text("headline").endswith("errors, no better than always giving the same answer")
     assert "always answering 'no', the class most frequent among the training rows" in page.text("compared")
 
 

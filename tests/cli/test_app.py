@@ -79,7 +79,7 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
     certify = ("certify", str(data), "--lambdas", "0.1,1", "-q", "--save", str(model), "--report", str(report))
     ends = {
         "pacbayes.estimators.persistence.saving.save": "nothing was written",
-        "pacbayes.report.html.page.write_report": f"the model is saved in {str(model)!r}",
+        "pacbayes.report.html.page.render": f"the model is saved in {str(model)!r}",
         "pacbayes.cli.certify._print": f"the model is saved in {str(model)!r}; the report is in {str(report)!r}",
     }
     for name, kept in ends.items():
@@ -92,7 +92,8 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
         patch.setattr("pacbayes.paper.workspace.Workspace.run", interrupt)
         code, _, err = run(capsys, "reproduce", "main", "--quick", "--out", str(tmp_path / "results"))
     assert code == 130
-    kept = f"what was computed is kept in {str(tmp_path / 'results' / '.cache')!r}, the same command goes on from there"
+    cache = str(tmp_path / "results" / ".cache")
+    kept = f"what was computed is kept in {cache!r}, the same command continues from there"
     assert err.splitlines()[-1] == f"pacbayes: interrupted; {kept}"
     code, _, err = run(capsys, "predict", str(model), str(data), "--voting", "best")
     assert (code, "interrupted" in err) == (0, False)

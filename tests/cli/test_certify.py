@@ -192,7 +192,7 @@ def test_a_category_is_the_same_in_every_file(worded, capsys):
 def test_the_data_are_no_test(worded, capsys):
     done = in_process(["certify", worded / "data.csv", *WORDED, "--test", worded / "data.csv"], capsys)
     assert done.code == 2
-    assert "--test must hold other examples" in done.error
+    assert "--test must hold examples other than the data" in done.error
 
 
 def test_categories_with_test_and_report(worded, capsys):
@@ -232,7 +232,7 @@ def test_report_tells_the_same(files, capsys):
     bounds = [line.split("\t")[2] for line in done.out.splitlines() if "\tstochastic classifier\t" in line]
     assert [percent_up(float(value)) for value in page.column("table-bounds", "bound")[:5]] == bounds
     assert page.text("headline").startswith("At most ")
-    facts = dict(page.table("table-facts-1")[1])
+    facts = dict(page.table("table-record-1")[1])
     assert "<script>alert(1)</script>" in facts["names of columns"]
     assert len(facts["SHA-256 of the rows"]) == 64
     assert page.text("observed").startswith("On 200 test rows")

@@ -41,7 +41,7 @@ def test_a_column_of_groups_is_the_groups_of_fit(files, capsys):
     assert (found["settings"]["unit"], found["settings"]["validation_examples"]) == ("group", 30)
     assert found["certificates"]["stochastic"]["unit"] == "group"
     assert found["data"]["numeric"] == ["a", "b", "c"]
-    assert "Column 'patient' names 60 groups and is no feature." in said
+    assert "Column 'patient' names 60 groups and is not a feature." in said
 
 
 def test_model_report_and_test_file_go_with_it(files, capsys):

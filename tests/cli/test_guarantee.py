@@ -13,6 +13,7 @@ from tests.estimators.models import fitted, two_classes
 from pacbayes import StochasticClassifier, StochasticSVC, load, load_dataset
 from pacbayes.cli.lambdas import parse_lambdas
 from pacbayes.report.grid_ends import grid_remarks
+from pacbayes.report.view import ReportView
 from pacbayes.runtime.fingerprint import fingerprint
 
 QUICK = ["--lambdas", "0.1,1"]
@@ -123,14 +124,14 @@ def test_remarks_on_other_grids():
 
     X, y = two_classes()
     clf = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [3, 40, 80, 120, 160]}, random_state=0).fit(X, y)
-    (remark,) = grid_remarks(clf)
+    (remark,) = grid_remarks(ReportView.of(clf))
     assert "at the smallest of 5 values of n_neighbors (3)" in remark
     backwards = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [160, 120, 80, 40, 3]}, random_state=0)
-    assert grid_remarks(backwards.fit(X, y)) == [remark]
+    assert grid_remarks(ReportView.of(backwards.fit(X, y))) == [remark]
     few = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [3, 160]}, random_state=0).fit(X, y)
-    assert grid_remarks(few) == []
+    assert grid_remarks(ReportView.of(few)) == []
     names = StochasticClassifier(DummyClassifier(), {"strategy": ["prior", "uniform"]}, random_state=0).fit(X, y)
-    assert grid_remarks(names) == []
+    assert grid_remarks(ReportView.of(names)) == []
 
 
 @pytest.mark.parametrize("options", [QUICK, [*QUICK, "--split", "independent"], ["--estimator", "logistic"]])

@@ -1,4 +1,4 @@
-"""A certificate: what is guaranteed, for whom, at which level, under which assumptions, and what others would say."""
+"""A certificate: what is guaranteed, for which classifier, at which level, under which assumptions, and beside what."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Baseline:
     def seen(self) -> str:
         """The share of validation errors in brackets, as it stands behind the bound."""
         of = "the rows of a validation group, on average" if self.unit == "group" else "the validation rows"
-        return "" if self.empirical_risk is None else f" ({share_written(self.empirical_risk)} of {of})"
+        return "" if self.empirical_risk is None else f" ({format_share(self.empirical_risk)} of {of})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +110,7 @@ class Certificate:
 
     #: The share of errors on new examples is at most this; rounded up, at most 1.
     bound: float
-    #: It is at least this, with the same probability and at once with `bound`; None where nothing is guaranteed.
+    #: It is at least this; the two hold together, with the same probability.  None where nothing is guaranteed.
     lower: float | None
     #: The guarantee fails with at most this probability over the sample.
     delta: float
@@ -122,11 +122,11 @@ class Certificate:
     empirical_risk: float
     #: K, the divergence from the prior.
     kl: float
-    #: Who is guaranteed to err so rarely.
+    #: The classifier it holds for.
     holds_for: str
     #: Where the number comes from.
     theorem: str
-    #: Which rows did what, and what must hold outside.
+    #: Which rows were used for what, and what must hold outside the data.
     assumptions: tuple[str, ...] = ()
     #: What other methods guarantee from the same data, by name.
     baselines: dict[str, Baseline] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class Certificate:
 
     @property
     def main_assumption(self) -> str:
-        """What fails first in practice, in a sentence: that the rows are independent; empty where nothing is said."""
+        """The assumption that fails first in practice, in a sentence: independence.  Empty where nothing is said."""
         said = next((one for one in self.assumptions if "independent draws" in one), "")
         return said and f"This assumes that {said[0].lower()}{said[1:]}"
 
@@ -159,7 +159,7 @@ class Certificate:
 
     @property
     def headline(self) -> str:
-        """The bound in the fewest words; a small one that any constant answer reaches is not left to impress.
+        """The bound in the fewest words, with a warning where always giving the same answer does as well.
 
         Examples
         --------
@@ -170,7 +170,7 @@ class Certificate:
             return "Not valid"
         if percent_up(self.bound) == percent_up(1.0):
             return "No useful guarantee"
-        unbeaten = ", no better than always the same answer" if self.beats_constant is False else ""
+        unbeaten = ", no better than always giving the same answer" if self.beats_constant is False else ""
         return f"At most {percent_up(self.bound)} errors{unbeaten}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -217,18 +217,18 @@ class Certificate:
         return card(self.headline, [str(self)], facts)
 
     def explain(self) -> str:
-        """Return the certificate with where it comes from, its assumptions and its baselines, one to a line.
+        """Return the certificate, where it comes from, its assumptions and its baselines, one to a line.
 
         Examples
         --------
         >>> print(Certificate(0.2, 0.0, 0.05, 50, "kl", 0.1, 0.0, "the classifier", "PAC-Bayes.").explain())
         With probability at least 95 % over the sample, the classifier errs on at most 20.1 % of new examples.
         PAC-Bayes.
-        At once with that, it errs on at least 0.0 %.
+        Under the same guarantee, it errs on at least 0.0 %.
         """
         lines = [str(self), self.theorem]
         if self.lower is not None:
-            lines.append(f"At once with that, it errs on at least {percent_down(self.lower)}.")
+            lines.append(f"Under the same guarantee, it errs on at least {percent_down(self.lower)}.")
         if self.copies is not None:
             lines.append(f"Validation rows that equal a training row in features and class: {self.copies}.")
         lines += [f"Assumed: {assumption}" for assumption in self.assumptions]
@@ -258,12 +258,12 @@ def percent_down(share: float) -> str:
     return _percent(share, ROUND_FLOOR)
 
 
-def share_written(share: float) -> str:
+def format_share(share: float) -> str:
     """Return an observed share as a percentage with one decimal, rounded to the nearest.
 
     Examples
     --------
-    >>> share_written(0.0866), share_written(0.006)
+    >>> format_share(0.0866), format_share(0.006)
     ('8.7 %', '0.6 %')
     """
     return f"{100.0 * share:.1f} %"

@@ -44,16 +44,16 @@ def constant_baseline(
     return Baseline(
         float(upper_limits(counted, m, delta)[0]),
         float(risks_of(counted, m)[0]),
-        f"always answering {label_written(label)}, the class most frequent among {whose}",
+        f"always answering {format_label(label)}, the class most frequent among {whose}",
     )
 
 
-def label_written(label: Any) -> str:
+def format_label(label: Any) -> str:
     """Return a label as it is written in a sentence.
 
     Examples
     --------
-    >>> label_written("no"), label_written(np.int64(1)), len(label_written("x" * 500))
+    >>> format_label("no"), format_label(np.int64(1)), len(format_label("x" * 500))
     ("'no'", '1', 41)
     """
     text = repr(label.item() if isinstance(label, np.generic) else label)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.limits import upper_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.params import format_params
 from pacbayes.classifiers.svm.machines import train_machines
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import FloatArray, Rows
@@ -126,13 +126,7 @@ def hold_out(classifiers: ClassifierSet, choice: Choice | None, delta: float) ->
     number = candidates_of(len(classifiers)).size
     among = f"all {number}" if number == len(classifiers) else f"{number} of {len(classifiers)}"
     note = (
-        f"classifier {chosen} ({_format_params(classifiers.params[chosen])}), chosen among {among} by "
+        f"classifier {chosen} ({format_params(classifiers.params[chosen])}), chosen among {among} by "
         f"{choice.sizes.size}-fold cross-validation within the training rows"
     )
     return Baseline(bound, float(classifiers.risks[chosen]), note)
-
-
-def _format_params(params: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value!r}" for name, value in params.items()
-    )

@@ -4,7 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -13,8 +13,6 @@ from pacbayes.cli.datasets import datasets
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.reproduce import reproduce
 
-# typer brings its own click, under a name that changed with its versions; in all of them this is what BadParameter is.
-ClickException: Any = typer.BadParameter.__mro__[2]
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
 # What people write who want no tracebacks.
 _OFF = ("", "0", "false", "no", "off")
@@ -75,13 +73,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Whoever read the output has seen enough; nothing more is to be written when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_OTHER)
-    except ClickException as error:
-        _fail(error.format_message() if hasattr(error, "format_message") else str(error), error)
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         _fail(str(error) or type(error).__name__, error)
     except (KeyboardInterrupt, typer.Abort):
         end_interrupted()
-    except Exception as error:  # a fault of ours: one line for the user, the traceback on request
+    except Exception as error:
+        # What click and typer raise for wrong usage has, whatever its class is called in a version, this method.
+        if hasattr(error, "format_message"):
+            _fail(error.format_message(), error)
+        # Anything else is a fault of ours: one line for the user, the traceback on request.
         message = (
             f"this should not happen: {type(error).__name__}: {error}. Please report it, with what it says when "
             "PACBAYES_DEBUG=1 is in the environment"

@@ -1,7 +1,6 @@
 """What `pacbayes certify --json` prints."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,32 +9,26 @@ import numpy as np
 import pacbayes
 from pacbayes.cli.data import Choices, Data
 from pacbayes.cli.model import CertifyOptions
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.report.grid_ends import grid_remarks
-from pacbayes.report.html.fact_tables import versions
-from pacbayes.report.tables import Observed, WeightGroup
+from pacbayes.report.record import versions
+from pacbayes.report.tables import five_bounds, weight_groups
+from pacbayes.report.view import ReportView
 from pacbayes.runtime.fingerprint import fingerprint
 
 
 def certified_as_dict(
-    model: Any,
-    data: Data,
-    choices: Choices,
-    observed: Observed | None,
-    wanted: CertifyOptions,
-    bounds: Sequence[Posterior],
-    weights: Sequence[WeightGroup],
+    view: ReportView, data: Data, choices: Choices, options: CertifyOptions, remarks: list[str]
 ) -> dict[str, Any]:
     """Return the result as plain values; shares between 0 and 1, bounds as computed."""
-    posterior, certificate = model.posterior_, model.certificates_["stochastic"]
+    model, posterior, observed = view.model, view.posterior, view.observed
+    certificate = model.certificates_["stochastic"]
     return {
         "version": pacbayes.__version__,
         "versions": versions(),
         "certificate": str(certificate),
         "assumption": certificate.main_assumption,
-        "remarks": grid_remarks(model),
+        "remarks": remarks,
         "data": _data(data, choices),
-        "settings": _settings(model, wanted),
+        "settings": _settings(view, options),
         "certificates": {
             voting: {name: value for name, value in certificate.to_dict().items() if name != "baselines"}
             for voting, certificate in model.certificates_.items()
@@ -47,12 +40,18 @@ def certified_as_dict(
         },
         "bounds": [
             {"distance": one.distance, "bound": one.bound, "empirical_risk": one.empirical_risk, "kl": one.kl}
-            for one in bounds
+            for one in five_bounds(view)
         ],
         "bounds_note": "Each bound holds alone: fix distance and delta before looking.",
         "baselines": {name: asdict(baseline) for name, baseline in certificate.baselines.items()},
-        "weights": [asdict(carrier) for carrier in weights if carrier.weight > 0.0],
-        "test": None if observed is None else asdict(observed),
+        "weights": [
+            {"label": group.label, "number": group.number, "weight": group.weight, "risk": group.risk}
+            for group in weight_groups(view)
+            if group.weight > 0.0
+        ],
+        "test": None
+        if observed is None
+        else {"errors": observed.errors, "rows": observed.rows, "constant": observed.constant},
     }
 
 
@@ -87,30 +86,31 @@ def _data(data: Data, choices: Choices) -> dict[str, Any]:
     }
 
 
-def _settings(model: Any, wanted: CertifyOptions) -> dict[str, Any]:
+def _settings(view: ReportView, options: CertifyOptions) -> dict[str, Any]:
     """Return what was asked for and what was filled in, so that the same result can be asked for again."""
-    splits = model.classifiers_.splits
+    model, classifiers = view.model, view.classifiers
+    assert classifiers.splits is not None
     params = model.get_params(deep=False)
     return {
-        "estimator": wanted.estimator,
-        "lambdas": wanted.resolved_lambdas(),
-        "kernel": (wanted.kernel or "rbf") if wanted.estimator == "svm" else None,
-        "grid": None if wanted.grid is None else str(wanted.grid),
-        "classifiers": len(model.classifiers_),
-        "split": wanted.split,
-        "validation_size": wanted.size(),
-        "unit": model.classifiers_.unit,
-        "duplicates": wanted.duplicates,
-        "copies": model.classifiers_.copies,
-        "training_examples": splits.n_train,
-        "validation_examples": model.classifiers_.m,
-        "distance": list(model._distances),
-        "delta": model._level,
-        "seed": wanted.seed,
-        "checkpoint": None if wanted.checkpoint is None else str(wanted.checkpoint),
+        "estimator": options.estimator,
+        "lambdas": options.resolved_lambdas(),
+        "kernel": (options.kernel or "rbf") if options.estimator == "svm" else None,
+        "grid": None if options.grid is None else str(options.grid),
+        "classifiers": len(classifiers),
+        "split": options.split,
+        "validation_size": options.size(),
+        "unit": classifiers.unit,
+        "duplicates": options.duplicates,
+        "copies": classifiers.copies,
+        "training_examples": classifiers.splits.n_train,
+        "validation_examples": classifiers.m,
+        "distance": list(view.chosen_among),
+        "delta": view.delta,
+        "seed": options.seed,
+        "checkpoint": None if options.checkpoint is None else str(options.checkpoint),
         "fitted": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in params.items()},
-        "of_classifiers": [{name: _plain(value) for name, value in one.items()} for one in model.classifiers_.params],
+        "of_classifiers": [{name: _plain(value) for name, value in one.items()} for one in classifiers.params],
     }
 
 

@@ -23,16 +23,18 @@ def bound(
     kl: Annotated[float | None, typer.Option(help="Without a file: its divergence from the prior.")] = None,
     sep: Annotated[
         str | None,
-        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+        typer.Option(
+            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
+        ),
     ] = None,
     distance: Annotated[
         list[str] | None,
-        typer.Option(help="kl, pinsker, ch, linear or squared; may be given again.  [default: all five]"),
+        typer.Option(help="kl, pinsker, ch, linear or squared; may be repeated.  [default: all five]"),
     ] = None,
     delta: Annotated[float, typer.Option(help="Each bound fails with at most this probability.")] = 0.05,
     constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
     from pacbayes.bounds.distances.registry import DISTANCES, get_distance

@@ -12,7 +12,9 @@ from pacbayes.cli.interrupted import keeps
 
 if TYPE_CHECKING:
     from pacbayes.cli.data import Choices, Data
-    from pacbayes.report.tables import Observed
+    from pacbayes.cli.model import CertifyOptions
+    from pacbayes.cli.show import Note
+    from pacbayes.report.view import ReportView
 
 EXAMPLES = (
     "pacbayes certify",
@@ -30,20 +32,22 @@ def certify(
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A data set that comes with pacbayes, not a file; see pacbayes datasets."),
+        typer.Option(
+            metavar="NAME", help="A data set that comes with pacbayes, instead of a file; see pacbayes datasets."
+        ),
     ] = None,
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column with the classes.  [default: the last]")
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be given again.")
+        list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Use a column although it looks like row numbers; may be given again."),
+        typer.Option(metavar="COLUMN", help="Use a column although it looks like row numbers; may be repeated."),
     ] = None,
     categorical: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Take a column as categories; may be given again.")
+        list[str] | None, typer.Option(metavar="COLUMN", help="Treat a column as categories; may be repeated.")
     ] = None,
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
@@ -52,21 +56,25 @@ def certify(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Examples with equal entries here (one patient) stay together and count as one; no feature.",
+            help="Examples with equal entries here (one patient) stay together and count as one; not a feature.",
         ),
     ] = None,
     duplicates: Annotated[
-        str, typer.Option(help="keep: equal examples are draws; together: copies of one, counted once.")
+        str,
+        typer.Option(help="keep: equal examples are draws of their own; together: copies, which count once."),
     ] = "keep",
     sep: Annotated[
         str | None,
-        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+        typer.Option(
+            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
+        ),
     ] = None,
     skip_unlabelled: Annotated[
         bool, typer.Option("--skip-unlabelled", help="Leave out examples without a class.")
     ] = False,
     test: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Other examples: their errors are put beside the certificate.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Other examples; the errors on them are shown beside the certificate."),
     ] = None,
     estimator: Annotated[
         str, typer.Option(help="svm, logistic, forest, boosting, or a classifier's full name under sklearn.")
@@ -88,27 +96,35 @@ def certify(
     distance: Annotated[
         list[str] | None,
         typer.Option(
-            help="kl, pinsker, ch, linear or squared; given again, delta is divided and the smallest bound used.  "
+            help="kl, pinsker, ch, linear or squared; if repeated, delta is divided and the smallest bound used.  "
             "[default: kl]"
         ),
     ] = None,
     split: Annotated[
-        str, typer.Option(help="shared: one training and validation part; independent: for each classifier its own.")
+        str,
+        typer.Option(
+            help="shared: one training and validation part for all; independent: each classifier has its own."
+        ),
     ] = "shared",
     validation_size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Fraction or number of examples (or groups) that only count errors.")
+        str, typer.Option(metavar="SIZE", help="Fraction or number of examples (or groups) used only to count errors.")
     ] = "0.5",
     seed: Annotated[int, typer.Option(help="Seed of all random choices; fix it before you look.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Keep finished work here, and go on from it after a break.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Keep finished work here, and continue from it after an interruption."),
     ] = None,
     save: Annotated[Path | None, typer.Option(metavar="MODEL", help="Save the model for pacbayes predict.")] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="OUT.html", help="Write a page for who relies on it and who checks it.")
+        Path | None,
+        typer.Option(
+            metavar="OUT.html",
+            help="Write an HTML report, for those who rely on the certificate and those who check it.",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
 ) -> None:
     """Train many classifiers, find the best posterior over them, and print what is guaranteed.
 
@@ -131,7 +147,7 @@ def certify(
         skip_unlabelled,
         group,
     )
-    wanted = CertifyOptions(
+    options = CertifyOptions(
         estimator,
         lambdas,
         kernel,
@@ -146,9 +162,9 @@ def certify(
         duplicates,
         group is not None,
     )
-    wanted.check()
+    options.check()
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
-        raise ValueError(f"--test must hold other examples than the data, got {str(test)!r} for both")
+        raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
     rows = read_data(data, dataset, choices)
     check_outputs({"--save": save, "--report": report}, (data, test, grid))
     tested = None if test is None else read_test(test, rows, choices)
@@ -157,21 +173,23 @@ def certify(
     # Only now, when there is work for it: all that was refused so far is refused at once.
     from joblib import parallel_config
 
-    from pacbayes.report.tables import observe
+    from pacbayes.report.grid_ends import grid_remarks
+    from pacbayes.report.view import ReportView
     from pacbayes.runtime.quiet import quiet as silence
 
     if checkpoint is not None:
         from pacbayes.runtime.checkpoint import kept_in
 
-        keeps(partial(kept_in, checkpoint, ", the same command goes on from there"))
+        keeps(partial(kept_in, checkpoint, ", the same command continues from there"))
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
     with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
-        model = _fitted(make_model(wanted, rows.columns), rows)
-        observed = None if tested is None else observe(model, *tested)
+        model = _fitted(make_model(options, rows.columns), rows)
+        view = ReportView.of(model, tested, (rows.X, rows.y))
     files = Files(save, report)
     with warnings_as_notes(note):
-        files.write(model, rows, tested)
-    _print(model, rows, choices, observed, wanted, json, note)
+        remarks = grid_remarks(view)
+        files.write(view, rows, remarks)
+    _print(view, rows, choices, options, remarks, json, note)
     for line in files.written:
         note(line)
     if files.failed is not None:
@@ -188,12 +206,12 @@ class Files:
     #: What went wrong, to be raised once the certificate was printed: a full disk does not undo the work.
     failed: Exception | None = None
 
-    def write(self, model: Any, rows: "Data", tested: Any) -> None:
+    def write(self, view: "ReportView", rows: "Data", remarks: list[str]) -> None:
         """Write what was asked for."""
         if self.save is not None:
-            self._try("--save", self.save, lambda: self._save_model(model))
+            self._try("--save", self.save, lambda: self._save_model(view.model))
         if self.report is not None:
-            self._try("--report", self.report, lambda: self._write_report(model, rows, tested))
+            self._try("--report", self.report, lambda: self._write_report(view, rows, remarks))
 
     def _try(self, name: str, path: Path, write: Callable[[], None]) -> None:
         try:
@@ -210,14 +228,12 @@ class Files:
         self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")
         keeps(lambda: f"the model is saved in {str(self.save)!r}")
 
-    def _write_report(self, model: Any, rows: "Data", tested: Any) -> None:
-        from pacbayes.report.grid_ends import grid_remarks
-        from pacbayes.report.html.page import write_report
+    def _write_report(self, view: "ReportView", rows: "Data", remarks: list[str]) -> None:
+        from pacbayes.report.html.page import render
+        from pacbayes.runtime.file_write import write_file
 
         assert self.report is not None
-        title = f"Certificate for {rows.name}"
-        notes = [*rows.notes, *grid_remarks(model)]
-        write_report(model, self.report, title=title, notes=notes, test=tested, data=(rows.X, rows.y))
+        write_file(self.report, render(view, f"Certificate for {rows.name}", [*rows.notes, *remarks]).encode("utf-8"))
         self.written.append(f"Report written to {self.report}.")
         keeps(lambda: f"the report is in {str(self.report)!r}")
 
@@ -233,34 +249,38 @@ def _fitted(model: Any, rows: "Data") -> Any:
 
 
 def _print(
-    model: Any, rows: "Data", choices: "Choices", observed: "Observed | None", wanted: Any, json: bool, note: Any
+    view: "ReportView",
+    rows: "Data",
+    choices: "Choices",
+    options: "CertifyOptions",
+    remarks: list[str],
+    json: bool,
+    note: "Note",
 ) -> None:
     from pacbayes.cli.show import print_guarantee, print_json, print_tables
-    from pacbayes.report.grid_ends import grid_remarks
-    from pacbayes.report.tables import bounds_table, certificate_table, five_bounds, weight_groups, weight_table
+    from pacbayes.report.tables import bounds_table, certificate_table, weight_table
 
-    bounds, weights = five_bounds(model), weight_groups(model)
     if json:
         from pacbayes.cli.as_json import certified_as_dict
 
-        print_json(certified_as_dict(model, rows, choices, observed, wanted, bounds, weights))
+        print_json(certified_as_dict(view, rows, choices, options, remarks))
         return
     note("")
-    print_guarantee(model.certificates_["stochastic"])
-    note(_role(model))
-    for remark in grid_remarks(model):
+    print_guarantee(view.model.certificates_["stochastic"])
+    note(_role(view))
+    for remark in remarks:
         note(remark)
-    tables = [certificate_table(model, observed), bounds_table(model, bounds), weight_table(model, weights)]
-    print_tables(tables, note)
+    print_tables([certificate_table(view), bounds_table(view), weight_table(view)], note)
 
 
-def _role(model: Any) -> str:
+def _role(view: "ReportView") -> str:
     from pacbayes.certificates.certificate import PLURAL
 
-    number, posterior, tried = len(model.classifiers_), model.posterior_, len(model._distances)
-    how = f"distance {posterior.distance}" if tried == 1 else f"the best of {tried} distances, {posterior.distance}"
-    counted = PLURAL[model.classifiers_.unit].replace("rows", "examples")
-    how += f", delta {model._level:g}; {model.classifiers_.m} validation {counted}"
-    if number == 1:
+    classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.chosen_among)
+    how = f"distance {distance}" if tried == 1 else f"the best of {tried} distances, {distance}"
+    counted = PLURAL[classifiers.unit].replace("rows", "examples")
+    how += f", delta {view.delta:g}; {classifiers.m} validation {counted}"
+    if len(classifiers) == 1:
         return f"There is a single classifier ({how})."
-    return f"Of {number} classifiers one is drawn for every new example, with the posterior weights below ({how})."
+    drawn = f"For every new example one of {len(classifiers)} classifiers is drawn"
+    return f"{drawn}, with the posterior weights below ({how})."

@@ -101,7 +101,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
         notes.append(f"{_skipped(skipped)}; the certificate is about examples that have one.")
     notes += _describe(columns)
     if groups is not None:
-        notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is no feature.")
+        notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
     return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups)
 
 
@@ -224,8 +224,8 @@ def _columns_of(model: Any, names: list[str]) -> Columns | None:
 def _lacks(X: "pd.DataFrame", path: str) -> str:
     gaps = [(str(name), int(X[name].isna().to_numpy().argmax())) for name in X if X[name].isna().any()]
     said = [f"column {name!r} of {path!r} lacks a value in example {place + 1}" for name, place in gaps[:10]]
-    more = f" and {len(gaps) - 10} columns more" if len(gaps) > 10 else ""
-    return f"{', '.join(said)}{more}, but the training data none: nothing was learnt about missing values"
+    more = f" and {len(gaps) - 10} more columns" if len(gaps) > 10 else ""
+    return f"{', '.join(said)}{more}, but the training data lacks none: nothing was learnt about missing values"
 
 
 def _sizes(X: "pd.DataFrame", classes: Any) -> str:

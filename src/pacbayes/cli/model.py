@@ -80,7 +80,7 @@ class CertifyOptions:
             ) from None
 
 
-def make_model(wanted: CertifyOptions, columns: Columns) -> Any:
+def make_model(options: CertifyOptions, columns: Columns) -> Any:
     """Return an unfitted estimator for columns of these types."""
     from pacbayes.estimators.by_name import classifier_by_name
     from pacbayes.estimators.classifier import StochasticClassifier
@@ -88,28 +88,28 @@ def make_model(wanted: CertifyOptions, columns: Columns) -> Any:
 
     prepare = preparation(columns)
     common: dict[str, Any] = {
-        "split": wanted.split,
-        "validation_size": wanted.size(),
-        "distance": wanted.distances[0] if len(wanted.distances) == 1 else list(wanted.distances),
-        "delta": wanted.delta,
-        "duplicates": wanted.duplicates,
-        "random_state": wanted.seed,
-        "checkpoint": None if wanted.checkpoint is None else str(wanted.checkpoint),
+        "split": options.split,
+        "validation_size": options.size(),
+        "distance": options.distances[0] if len(options.distances) == 1 else list(options.distances),
+        "delta": options.delta,
+        "duplicates": options.duplicates,
+        "random_state": options.seed,
+        "checkpoint": None if options.checkpoint is None else str(options.checkpoint),
     }
-    if wanted.estimator != "svm":
-        pipeline, grid = classifier_by_name(wanted.estimator, _read_grid(wanted.grid), prepare)
-        return StochasticClassifier(pipeline, grid, n_jobs=wanted.jobs or -1, **common)
-    lambdas = wanted.resolved_lambdas()
-    kernel = wanted.kernel or "rbf"
-    if prepare is None or wanted.split == "shared":
-        return StochasticSVC(lambdas, kernel=kernel, prepare=prepare, n_jobs=wanted.jobs, **common)
+    if options.estimator != "svm":
+        pipeline, grid = classifier_by_name(options.estimator, _read_grid(options.grid), prepare)
+        return StochasticClassifier(pipeline, grid, n_jobs=options.jobs or -1, **common)
+    lambdas = options.resolved_lambdas()
+    kernel = options.kernel or "rbf"
+    if prepare is None or options.split == "shared":
+        return StochasticSVC(lambdas, kernel=kernel, prepare=prepare, n_jobs=options.jobs, **common)
     # With independent splits each machine prepares the rows it is trained on, all over again.
     from sklearn.pipeline import Pipeline
 
     from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 
     pipeline = Pipeline([("prepare", prepare), ("model", SVMClassifier(kernel=kernel))])
-    return StochasticClassifier(pipeline, {"model__lam": lambdas}, n_jobs=wanted.jobs or -1, **common)
+    return StochasticClassifier(pipeline, {"model__lam": lambdas}, n_jobs=options.jobs or -1, **common)
 
 
 def _read_grid(path: Path | None) -> Any:

@@ -32,14 +32,16 @@ def posterior(
     ] = None,
     sep: Annotated[
         str | None,
-        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+        typer.Option(
+            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
+        ),
     ] = None,
     distance: Annotated[str, typer.Option(help="kl, pinsker, ch, linear or squared.")] = "kl",
     delta: Annotated[float, typer.Option(help="The bound fails with at most this probability.")] = 0.05,
     constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
     method: Annotated[str, typer.Option(help="certified, fixed-point, ordered-subsets, ipopt or ccp.")] = "certified",
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
     from pacbayes.cli.show import Note, print_json, print_tables

@@ -34,7 +34,9 @@ def predict(
     ] = None,
     sep: Annotated[
         str | None,
-        typer.Option(metavar="CHARACTER", help="Between two fields: ';' or tab, say.  [default: comma, or tab in TSV]"),
+        typer.Option(
+            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
+        ),
     ] = None,
     trust: Annotated[
         bool,
@@ -44,16 +46,16 @@ def predict(
         ),
     ] = False,
     sha256: Annotated[
-        str | None, typer.Option(metavar="DIGEST", help="What certify printed; any other file is refused.")
+        str | None, typer.Option(metavar="DIGEST", help="The SHA-256 that certify printed; any other file is refused.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
 ) -> None:
     """Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
 
     With --out the certificate is on stdout.
 
-    A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is no number, gets an apostrophe
-    in front: a spreadsheet would run the first as formulas. Take one apostrophe away to have the name.
+    A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is not a number, gets an
+    apostrophe in front, because a spreadsheet would run the others as formulas. Remove one apostrophe to get the name.
     """
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.data import read_new

@@ -15,7 +15,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, in about a minute.")] = False,
     full: Annotated[bool, typer.Option("--full", help="As many starts as in the paper: 1000.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for NAME.md, NAME.csv and figures.")] = Path("results"),
-    cache: Annotated[Path | None, typer.Option(help="Folder for what was computed.  [default: OUT/.cache]")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Folder for intermediate results.  [default: OUT/.cache]")] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Seeds.  [default: 10 for one split, 5 or 1 for many]", show_default=False)
@@ -48,7 +48,7 @@ def reproduce(
         ipopt_seconds=min(limit, 3.0) if quick else limit, quiet=False,
     )  # fmt: skip
     kept = str(out / ".cache" if cache is None else cache)
-    keeps(lambda: f"what was computed is kept in {kept!r}, the same command goes on from there")
+    keeps(lambda: f"what was computed is kept in {kept!r}, the same command continues from there")
     for name in names or DESCRIPTIONS:
         start = time.perf_counter()
         for path in load(name)(space).write(out):

@@ -190,7 +190,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         if (self.classifiers_.group_errors is None) is (splits.unit == GROUP):
             raise ValueError(f"the errors must be counted as the rows were divided: by {splits.unit}")
         # Where the vote errs, classifiers of at least half the weight err; the risk was rounded up.
-        most, risk = 2.0 * self.posterior_.empirical_risk, self._vote_risk
+        most, risk = 2.0 * self.posterior_.empirical_risk, self.vote_risk_
         if risk is not None and not 0.0 <= risk <= round_up(most):
             raise ValueError(
                 f"the vote can have erred at most {most * splits.m:g} times, got {self.vote_errors_}: the classifiers "
@@ -209,7 +209,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         )
 
     @property
-    def _vote_risk(self) -> float | None:
+    def vote_risk_(self) -> float | None:
         """The majority vote's own share of validation errors, rounded up; None where they were not counted."""
         errors, m = self.vote_errors_, self.classifiers_.m
         if errors is None:
@@ -236,6 +236,24 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
             raise AttributeError(f"there is no certificate_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
         return self.certificates_[self.voting]
+
+    @property
+    def delta_(self) -> float:
+        """The level of the certificates: `delta` as it was when fitted."""
+        check_is_fitted(self)
+        return float(self._level)
+
+    @property
+    def distances_(self) -> tuple[str, ...]:
+        """The distances among which the posterior was chosen, at an equal share of `delta_` each."""
+        check_is_fitted(self)
+        return tuple(self._distances)
+
+    @property
+    def has_uniform_prior_(self) -> bool:
+        """Whether all classifiers had the same prior weight because nothing else was asked for."""
+        check_is_fitted(self)
+        return bool(self._uniform)
 
     @property
     def constant_label_(self) -> Any:

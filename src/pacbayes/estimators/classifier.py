@@ -69,7 +69,9 @@ class StochasticClassifier(CertifiedClassifier):
 
     Attributes
     ----------
-    certificate_, certificates_, posterior_, prior_, classifiers_, vote_errors_, constant_label_
+    certificate_, certificates_, posterior_, prior_, has_uniform_prior_, delta_, distances_, classifiers_
+        As for `StochasticSVC`.
+    vote_errors_, vote_risk_, constant_label_
         As for `StochasticSVC`.
     best_index_, best_params_, best_estimator_, cv_results_
         As for `StochasticSVC`.

@@ -96,6 +96,10 @@ class StochasticSVC(CertifiedClassifier):
     posterior_ : Posterior
         Weights are multiples of 2**-52, so that draws and votes follow them exactly.
     prior_ : ndarray of shape (H,)
+    has_uniform_prior_ : bool
+        Whether it is the uniform one.
+    delta_, distances_ : float, tuple of str
+        `delta` and `distance` as they were when fitted, which the certificates are for.
     classifiers_ : ClassifierSet
     best_index_ : int
         The machine used by ``voting="best"``.
@@ -108,6 +112,8 @@ class StochasticSVC(CertifiedClassifier):
     vote_errors_ : int, GroupErrors or None
         Errors of the majority vote on the validation rows, to be shown beside its certificate, which is not computed
         from them; None with independent splits, where no row validates all machines.
+    vote_risk_ : float or None
+        The same as a share, rounded up.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

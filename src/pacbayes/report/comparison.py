@@ -1,4 +1,4 @@
-"""What is guaranteed by whom: the bounds of all distances beside those of other methods, from the same data."""
+"""What each method guarantees: the bounds of all distances beside those of other methods, from the same data."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Bar:
 
     label: str
     bound: float | None
-    #: Validation errors of the classifier that is guaranteed for; None where they were not counted.
+    #: Validation errors of the classifier that the guarantee is for; None where they were not counted.
     empirical_risk: float | None
     kl: float | None
     note: str
@@ -20,27 +20,26 @@ class Bar:
     own: bool = False
 
     @property
-    def percent(self) -> str:
-        """The bound as a percentage, rounded up."""
-        assert self.bound is not None
-        return percent_up(min(self.bound, 1.0))
+    def value(self) -> str:
+        """The bound as a percentage, rounded up, in words where there is none."""
+        return "not available" if self.bound is None else percent_up(min(self.bound, 1.0))
 
 
 def bars_of(view: ReportView) -> list[Bar]:
     """Return the bound of each distance alone, the choice among several, the vote, the best one and the baselines."""
     certificates = view.model.certificates_
-    single = len(view.fixed_distances) == 1
+    single = len(view.chosen_among) == 1
     bars = []
     for distance in view.distances:
         own = single and distance == view.posterior.distance
-        found = view.best_posterior(distance, view.level)
+        found = view.best_posterior(distance, view.delta)
         note = "stochastic classifier, with the posterior that is best for this distance"
         label = f"stochastic classifier, {distance}"
         mine = own and view.voting == "stochastic"
         bars.append(Bar(label, found.bound, found.empirical_risk, found.kl, note, mine))
     if not single:
         chosen = certificates["stochastic"]
-        number = len(view.fixed_distances)
+        number = len(view.chosen_among)
         label = f"stochastic classifier, best of {number} distances"
         mine = view.voting == "stochastic"
         note = f"the smallest of {number} bounds, each at δ/{number}: {chosen.distance}"
@@ -48,7 +47,7 @@ def bars_of(view: ReportView) -> list[Bar]:
     vote, best = certificates["majority"], certificates["best"]
     mine = view.voting == "majority"
     note = f"{vote.theorem} The validation errors are the vote's own; the bound is not computed from them."
-    bars.append(Bar("majority vote", vote.bound, view.vote_risk, vote.kl, note, mine))
+    bars.append(Bar("majority vote", vote.bound, view.model.vote_risk_, vote.kl, note, mine))
     bars.append(
         Bar(
             "best single classifier (Occam)",
@@ -69,7 +68,7 @@ def bars_of(view: ReportView) -> list[Bar]:
 
 
 def compared(view: ReportView) -> list[str]:
-    """Say how the certificate compares with what simpler methods guarantee, where they do better above all."""
+    """Say how the certificate compares with what simpler methods guarantee, above all where they do better."""
     own = view.certificate
     others = []
     if view.voting != "best":

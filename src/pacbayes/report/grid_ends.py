@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.report.view import ReportView
 
 #: The end of a grid is this share of its values, one at least; a grid of fewer values than the next has no ends.
 END, FEWEST = 0.1, 5
@@ -14,7 +14,7 @@ END, FEWEST = 0.1, 5
 MOST_WEIGHT = 0.5
 
 
-def grid_remarks(clf: CertifiedClassifier) -> list[str]:
+def grid_remarks(view: ReportView) -> list[str]:
     """Return a remark for every parameter whose best values may lie beyond its grid.
 
     At least half of the posterior weight is on the smallest, or largest, tenth of the values; on a path it is said with
@@ -25,12 +25,13 @@ def grid_remarks(clf: CertifiedClassifier) -> list[str]:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from pacbayes import StochasticSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> print(grid_remarks(StochasticSVC([0.3, 1, 3, 10, 30, 100], random_state=0).fit(X, y))[0].partition(";")[0])
+    >>> wide = ReportView.of(StochasticSVC([0.3, 1, 3, 10, 30, 100], random_state=0).fit(X, y))
+    >>> print(grid_remarks(wide)[0].partition(";")[0])
     90 % of the posterior weight is at the smallest of 6 values of lambda (0.3)
-    >>> grid_remarks(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y))
+    >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
     []
     """
-    params, weights, risks = clf.classifiers_.params, clf.posterior_.weights, clf.classifiers_.risks
+    params, weights, risks = view.classifiers.params, view.posterior.weights, view.classifiers.risks
     remarks = []
     for name in params[0]:
         values = [setting.get(name) for setting in params]

@@ -52,12 +52,12 @@ def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any 
     """
     axes = _axes(clf, ax)
     classifiers = clf.classifiers_
-    view = ReportView.checked(clf, test, None)
+    view = ReportView.of(clf, test)
     places = view.places
     order = np.argsort(places, kind="stable")
     m = classifiers.m
     axes.plot(places[order], classifiers.risks[order], color=_RISK, label=f"validation risk (m = {m})")
-    tested = classifiers.test_risks if view.tested is None else view.tested.risks
+    tested = classifiers.test_risks if view.observed is None else view.observed.risks
     if tested is not None:
         axes.plot(places[order], tested[order], color=_TEST, label="test error")
     certificate = clf.certificates_["stochastic"]
@@ -106,7 +106,7 @@ def plot_bounds(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
     ['kl', 'pinsker', 'ch', 'linear', 'squared']
     """
     axes = _axes(clf, ax)
-    found = five_bounds(clf)
+    found = five_bounds(ReportView.of(clf))
     places = np.arange(len(found))
     bounds = [min(posterior.bound, 1.0) for posterior in found]
     axes.bar(places, bounds, color=_TEST, label="bound")
@@ -116,7 +116,7 @@ def plot_bounds(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
     axes.set_xticks(places, DISTANCES)
     axes.set_ylim(0.0, 1.15 * max(bounds))
     axes.set_ylabel("share of errors")
-    axes.set_title(f"Each bound holds alone, with probability at least {confidence(clf._level)}", fontsize="medium")
+    axes.set_title(f"Each bound holds alone, with probability at least {confidence(clf.delta_)}", fontsize="medium")
     axes.legend(loc="best", frameon=False)
     return axes
 
@@ -148,9 +148,9 @@ def plot_gibbs_curve(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axe
     'inverse temperature β'
     """
     axes = _axes(clf, ax)
-    level = divide_delta(clf._level, len(clf._distances))
+    level = divide_delta(clf.delta_, len(clf.distances_))
     betas = np.geomspace(1e-2, 100.0 * clf.classifiers_.m, 400)
-    for name in clf._distances:
+    for name in clf.distances_:
         problem = Problem.checked(
             clf.classifiers_.risks, clf.classifiers_.m, name, level, clf.prior_, clf.posterior_.constant
         )

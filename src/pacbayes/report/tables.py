@@ -1,22 +1,21 @@
-"""What a fitted estimator has to say, as tables of text: for the terminal, a pipe and a page alike."""
+"""What a fitted model has to say, as tables of text: for the terminal, a pipe and a page alike."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.certificates.certificate import CONSTANT, confidence, percent_up, share_written
-from pacbayes.certificates.constant import label_written
+from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline, confidence, format_share, percent_up
+from pacbayes.certificates.constant import format_label
+from pacbayes.classifiers.params import format_params
 from pacbayes.data.splits import GROUP
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
-from pacbayes.numeric.arrays import FloatArray
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.report.view import ReportView
+from pacbayes.report.formatting import format_bound, format_number
+from pacbayes.report.view import ObservedErrors, ReportView
 
-#: Rows of the table of classifiers that carry the weight.
-MOST_ROWS = 8
+#: The table of weights ends where so much of the weight is shown, or after so many rows.
+ENOUGH_WEIGHT, MOST_ROWS = 0.99, 8
 
 
 @dataclass(frozen=True)
@@ -28,15 +27,17 @@ class TextTable:
     rows: Sequence[tuple[str, ...]]
     caption: str = ""
 
+    @property
+    def transposed(self) -> "TextTable":
+        """The table with rows as columns.
 
-@dataclass(frozen=True)
-class Observed:
-    """Errors counted on rows that had no part in the certificate, by way of predicting."""
-
-    errors: dict[str, int]
-    rows: int
-    #: Of always answering the most frequent class.
-    constant: int
+        Examples
+        --------
+        >>> TextTable("Risks", ("classifier", "risk", "m"), [("a", "0.1", "9"), ("b", "0.2", "9")]).transposed.rows
+        [('risk', '0.1', '0.2'), ('m', '9', '9')]
+        """
+        columns, *rows = zip(self.columns, *self.rows, strict=True)
+        return TextTable(self.title, columns, rows, self.caption)
 
 
 @dataclass(frozen=True)
@@ -47,130 +48,135 @@ class WeightGroup:
     number: int
     weight: float
     risk: float
+    #: Their numbers in the set.
+    members: tuple[int, ...] = field(default=(), repr=False)
 
 
-def observe(clf: CertifiedClassifier, X: Any, y: Any) -> Observed:
-    """Count the errors of all three ways of predicting on other rows; `clf` keeps its own way.
-
-    Examples
-    --------
-    >>> from pacbayes import StochasticSVC
-    >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
-    >>> observe(StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), X, y)
-    Observed(errors={'stochastic': 0, 'majority': 0, 'best': 0}, rows=60, constant=24)
-    """
-    labels, voting = np.asarray(y), clf.voting
-    try:
-        errors = {
-            name: int(np.count_nonzero(clf.set_params(voting=name).predict(X) != labels)) for name in clf.certificates_
-        }
-    finally:
-        clf.set_params(voting=voting)
-    return Observed(errors, int(labels.size), int(np.count_nonzero(clf.constant_label_ != labels)))
-
-
-def five_bounds(clf: CertifiedClassifier) -> list[Posterior]:
-    """Return for each of the five distances the posterior with the smallest bound, at the level of `clf`.
+def five_bounds(view: ReportView) -> list[Posterior]:
+    """Return for each of the five distances the posterior with the smallest bound, at the level of the model.
 
     Each bound holds alone; choosing the smallest after looking is not covered.
     """
-    view = ReportView.checked(clf, None, None)
-    return [view.best_posterior(distance, view.level) for distance in DISTANCES]
+    return [view.best_posterior(distance, view.delta) for distance in DISTANCES]
 
 
-def weight_groups(clf: CertifiedClassifier) -> list[WeightGroup]:
+def weight_groups(view: ReportView) -> list[WeightGroup]:
     """Return the classifiers by falling weight; on a path, neighbours with equally many errors are taken together.
 
     Examples
     --------
     >>> from pacbayes import StochasticSVC
     >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
-    >>> weight_groups(StochasticSVC([0.1, 0.2, 1.0], random_state=0).fit(X, y))
+    >>> weight_groups(ReportView.of(StochasticSVC([0.1, 0.2, 1.0], random_state=0).fit(X, y)))
     [WeightGroup(label='0.1 to 1', number=3, weight=1.0, risk=0.0)]
     """
-    params, weights, risks = clf.classifiers_.params, clf.posterior_.weights, clf.classifiers_.risks
-    if all("lambda" in setting for setting in params):
-        found = _runs(np.array([setting["lambda"] for setting in params]), weights, risks)
+    weights, risks = view.posterior.weights, view.classifiers.risks
+    if view.is_path:
+        found = _runs(view)
     else:
         found = [
-            WeightGroup(_setting(setting), 1, float(weight), float(risk))
-            for setting, weight, risk in zip(params, weights, risks, strict=True)
+            WeightGroup(format_params(params), 1, float(weights[i]), float(risks[i]), (i,))
+            for i, params in enumerate(view.classifiers.params)
         ]
-    return sorted(found, key=lambda carrier: -carrier.weight)
+    return sorted(found, key=lambda group: -group.weight)
 
 
-def _runs(lambdas: FloatArray, weights: FloatArray, risks: FloatArray) -> list[WeightGroup]:
+def _runs(view: ReportView) -> list[WeightGroup]:
+    lambdas, weights, risks = view.places, view.posterior.weights, view.classifiers.risks
     order = np.argsort(lambdas, kind="stable")
     cuts = np.flatnonzero(np.diff(risks[order])) + 1
     found = []
     for run in np.split(order, cuts):
         first, last = lambdas[run[0]], lambdas[run[-1]]
         label = f"{first:.4g}" if run.size == 1 else f"{first:.4g} to {last:.4g}"
-        found.append(WeightGroup(label, run.size, float(weights[run].sum()), float(risks[run[0]])))
+        found.append(WeightGroup(label, run.size, float(weights[run].sum()), float(risks[run[0]]), tuple(run.tolist())))
     return found
 
 
-def _setting(params: dict[str, Any]) -> str:
-    shown = {name.removeprefix("model__"): value for name, value in params.items()}
-    return ", ".join(f"{name} = {value}" for name, value in shown.items()) or "as it is"
+def certificate_table(view: ReportView, full: bool = False) -> TextTable:
+    """Return the certificates by way of predicting, and below them that of always answering the most frequent class.
 
-
-def certificate_table(clf: CertifiedClassifier, observed: Observed | None = None) -> TextTable:
-    """Return the certificates by way of predicting, with the errors on test rows beside them where there are some."""
-    view = ReportView.checked(clf, None, None)
-    columns = ["classifier", "errs on at most", "validation errors"]
-    columns += [] if observed is None else ["test errors"]
-    rows = []
-    for voting, certificate in clf.certificates_.items():
-        row = [certificate.holds_for.removeprefix("the "), _percent_of(certificate.bound)]
-        # The vote's bound follows from the stochastic classifier's; its own errors are only shown.
-        risk = view.vote_risk if voting == "majority" else certificate.empirical_risk
-        row += ["–" if risk is None else share_written(risk)]
-        row += [] if observed is None else [_tested(observed.errors[voting], observed.rows)]
-        rows.append(tuple(row))
-    rows.append(_constant_row(clf, observed))
-    caption = (
-        f"Each line holds alone, with probability at least {confidence(clf._level)}: decide beforehand which "
-        "classifier you will use. The majority vote's bound is twice the stochastic classifier's, not computed from "
-        "its own errors."
-    )
-    unbeaten = [one.holds_for for one in clf.certificates_.values() if one.beats_constant is False]
-    if unbeaten:
-        caption += f" No better than the last line: {', '.join(unbeaten)}."
-    if observed is not None:
-        caption += " Test errors had no part in the bounds."
-        if clf.classifiers_.unit == GROUP:
-            caption += " They are shares of rows, the bounds are on the mean over groups."
-    return TextTable("Certificates", tuple(columns), tuple(rows), caption)
-
-
-def _constant_row(clf: CertifiedClassifier, observed: Observed | None) -> tuple[str, ...]:
-    """Return the line of what always answers the most frequent class: what is no better has learnt nothing."""
-    constant = clf.certificates_["stochastic"].baselines[CONSTANT]
+    What is no better than that has learnt nothing.  With `full`, the numbers are there with all their digits, and
+    everything they were computed from.
+    """
+    certificates, observed = view.model.certificates_, view.observed
+    constant = certificates["stochastic"].baselines[CONSTANT]
     assert constant.bound is not None
     assert constant.empirical_risk is not None
-    row = [f"always {label_written(clf.constant_label_)}", _percent_of(constant.bound)]
-    row += [share_written(constant.empirical_risk)]
-    return (*row, *([] if observed is None else [_tested(observed.constant, observed.rows)]))
+    # The vote's bound follows from the stochastic classifier's; its own errors are only shown.
+    risks = [view.model.vote_risk_ if name == "majority" else one.empirical_risk for name, one in certificates.items()]
+    columns = {
+        "classifier": [
+            *(one.holds_for.removeprefix("the ") for one in certificates.values()),
+            f"always {format_label(view.model.constant_label_)}",
+        ],
+        "errs on at most": [
+            _percent_of(bound) for bound in (*(one.bound for one in certificates.values()), constant.bound)
+        ],
+        "validation errors": [
+            "–" if risk is None else format_share(risk) for risk in (*risks, constant.empirical_risk)
+        ],
+    }
+    if observed is not None:
+        errors = [*(observed.errors[name] for name in certificates), observed.constant]
+        columns["test errors"] = [f"{format_share(one / observed.rows)} of {observed.rows}" for one in errors]
+    if full:
+        columns["classifier"] = [
+            f"{name} (this model)" if voting == view.voting else name
+            for voting, name in zip((*certificates, None), columns["classifier"], strict=True)
+        ]
+        columns |= _computed_from(view, constant)
+    rows = list(zip(*columns.values(), strict=True))
+    return TextTable("Certificates", tuple(columns), rows, _certificate_caption(view))
 
 
-def _tested(errors: int, rows: int) -> str:
-    return f"{share_written(errors / rows)} of {rows}"
+def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]:
+    """Return the columns that only an auditor needs."""
+    found = list(view.model.certificates_.values())
+    return {
+        "bound B": [*(repr(one.bound) for one in found), repr(constant.bound)],
+        "errs on at least": [*("–" if one.lower is None else repr(one.lower) for one in found), "–"],
+        "risk L it is computed from": [
+            *(format_bound(one.empirical_risk) for one in found),
+            format_bound(constant.empirical_risk),
+        ],
+        "divergence K": [*(format_bound(one.kl) for one in found), "–"],
+        "δ": [*(repr(one.delta) for one in found), repr(view.delta)],
+        f"validation {PLURAL[view.classifiers.unit]} m": [*(str(one.m) for one in found), str(view.classifiers.m)],
+        "distance": [*(one.distance for one in found), "–"],
+        "where it comes from": [*(one.theorem for one in found), f"{constant.note[0].upper()}{constant.note[1:]}."],
+    }
 
 
-def bounds_table(clf: CertifiedClassifier, found: Sequence[Posterior]) -> TextTable:
+def _certificate_caption(view: ReportView) -> str:
+    caption = (
+        f"Each line holds alone, with probability at least {confidence(view.delta)}: decide beforehand which "
+        "classifier you will use. The majority vote's bound is twice the stochastic classifier's; it is not computed "
+        "from the vote's own errors."
+    )
+    unbeaten = [one.holds_for for one in view.model.certificates_.values() if one.beats_constant is False]
+    if unbeaten:
+        caption += f" No better than always giving the same answer: {', '.join(unbeaten)}."
+    if view.observed is not None:
+        caption += " Test errors played no part in the bounds."
+        if view.classifiers.unit == GROUP:
+            caption += " They are shares of rows; the bounds are on the mean over groups."
+    return caption
+
+
+def bounds_table(view: ReportView) -> TextTable:
     """Return the bounds of the five distances and the baselines."""
     rows = [
         (
             posterior.distance,
             "stochastic classifier",
             _percent_of(posterior.bound),
-            share_written(posterior.empirical_risk),
+            format_share(posterior.empirical_risk),
         )
-        for posterior in found
+        for posterior in five_bounds(view)
     ]
     notes = []
-    for name, baseline in clf.certificates_["stochastic"].baselines.items():
+    for name, baseline in view.model.certificates_["stochastic"].baselines.items():
         if name == CONSTANT:  # stands beside the certificates
             continue
         who = "best single classifier" if name == "Occam" else "cross-validated classifier"
@@ -178,41 +184,56 @@ def bounds_table(clf: CertifiedClassifier, found: Sequence[Posterior]) -> TextTa
             rows.append((name, who, "–", "–"))
             notes.append(f"{name}: {baseline.note}.")
         else:
-            rows.append((name, who, _percent_of(baseline.bound), share_written(baseline.empirical_risk)))
+            rows.append((name, who, _percent_of(baseline.bound), format_share(baseline.empirical_risk)))
     caption = (
-        f"Each bound holds alone, with probability at least {confidence(clf._level)}. Fix distance and delta before "
-        "you look: the smallest of several, chosen afterwards, is not covered (asking for several distances at once "
-        "is, with delta divided)."
+        f"Each bound holds alone, with probability at least {confidence(view.delta)}. Fix distance and delta "
+        "before you look: the smallest of several, chosen afterwards, is not covered (asking for several distances at "
+        "once is, with delta divided among them)."
     )
-    if len(clf._distances) > 1:
-        notes.append(f"The certificate divides delta among {len(clf._distances)} distances; these bounds do not.")
+    number = len(view.chosen_among)
+    if number > 1:
+        notes.append(f"The certificate divides delta among {number} distances; these bounds do not.")
     return TextTable(
         "Five bounds and two baselines",
         ("bound", "for the", "errs on at most", "validation errors"),
-        tuple(rows),
+        rows,
         " ".join([caption, *notes]),
     )
 
 
-def weight_table(clf: CertifiedClassifier, found: Sequence[WeightGroup], most: int = MOST_ROWS) -> TextTable:
-    """Return the classifiers that carry most of the posterior weight."""
-    path = all("lambda" in setting for setting in clf.classifiers_.params)
-    shown = [carrier for carrier in found[:most] if carrier.weight > 0.0]
-    rows = [
-        (
-            carrier.label,
-            *([str(carrier.number)] if path else []),
-            share_written(carrier.weight),
-            share_written(carrier.risk),
-        )
-        for carrier in shown
-    ]
-    number = sum(carrier.number for carrier in shown)
-    rest = "" if number == len(clf.classifiers_) else f" The other {len(clf.classifiers_) - number} share the rest."
-    together = f"Together {share_written(sum(carrier.weight for carrier in shown))} of the posterior weight."
-    columns = ("lambda", "machines") if path else ("classifier",)
-    title = "The lambdas that carry the weight" if path else "The classifiers that carry the weight"
-    return TextTable(title, (*columns, "weight", "validation errors"), tuple(rows), together + rest)
+def weight_table(view: ReportView, most: int = MOST_ROWS) -> TextTable:
+    """Return the classifiers that carry most of the posterior weight, the heaviest first."""
+    groups = weight_groups(view)
+    so_far = np.cumsum([group.weight for group in groups])
+    shown = groups[: min(int(np.searchsorted(so_far, ENOUGH_WEIGHT)) + 1, most)]
+    columns = {"lambda" if view.is_path else "classifier": [group.label for group in shown]}
+    if view.is_path:
+        columns["machines"] = [str(group.number) for group in shown]
+    columns["weight"] = [format_share(group.weight) for group in shown]
+    columns["weight so far"] = [format_share(value) for value in so_far[: len(shown)].tolist()]
+    if view.prior is not None:
+        columns["prior weight"] = [format_share(float(view.prior[list(group.members)].sum())) for group in shown]
+    columns["validation errors"] = [format_share(group.risk) for group in shown]
+    if view.observed is not None:
+        columns["test errors"] = [_test_errors(view.observed, group) for group in shown]
+    title = "The lambdas that carry the weight" if view.is_path else "The classifiers that carry the weight"
+    return TextTable(title, tuple(columns), list(zip(*columns.values(), strict=True)), _weight_caption(view, shown))
+
+
+def _test_errors(observed: ObservedErrors, group: WeightGroup) -> str:
+    """Return the share of errors; neighbours that err as often on the validation rows may not do so on others."""
+    risks = observed.risks[list(group.members)]
+    least, most = format_share(float(risks.min())), format_share(float(risks.max()))
+    return least if least == most else f"{least} to {most}"
+
+
+def _weight_caption(view: ReportView, shown: Sequence[WeightGroup]) -> str:
+    number, total = sum(group.number for group in shown), len(view.classifiers)
+    together = f"Together {format_share(sum(group.weight for group in shown))} of the posterior weight."
+    rest = "" if number == total else f" The other {total - number} share the rest."
+    prior = f" Each had the prior weight {format_number(1.0 / total)}." if view.prior is None else ""
+    effective = f" Effective number of classifiers, 1/Σq²: {format_number(view.posterior.n_effective)}."
+    return together + rest + prior + effective
 
 
 def _percent_of(bound: float) -> str:

@@ -1,7 +1,7 @@
-"""What a report is about: a fitted model, and the rows that are shown with it."""
+"""What a report is about: a fitted model, its numbers gathered once, and the rows that are shown with it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -27,117 +27,148 @@ _LABELS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
-    """Errors on rows the model was not fitted with."""
+class ObservedErrors:
+    """Errors on rows that had no part in the certificates."""
 
-    rows: int
-    #: Of the model, predicting as it does now.
-    of_model: int
-    #: Of each classifier, shape (H,).
-    errors: Errors
+    model: CertifiedClassifier
+    X: Any
+    labels: NDArray[Any]
+    #: Errors by way of predicting.
+    errors: dict[str, int]
+    #: Errors of always answering the most frequent class.
+    constant: int
+
+    @classmethod
+    def count(cls, model: CertifiedClassifier, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
+        """Count the errors of all three ways of predicting; the model keeps its own."""
+        voting = model.voting
+        try:
+            errors = {
+                name: errors_of(model.set_params(voting=name), X, labels, "model.predict(X_test)")
+                for name in model.certificates_
+            }
+        finally:
+            model.set_params(voting=voting)
+        return cls(model, X, labels, errors, int(np.count_nonzero(model.constant_label_ != labels)))
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.labels.size)
+
+    @cached_property
+    def errors_of_each(self) -> Errors:
+        """The errors of each classifier, shape (H,); counted when first asked for."""
+        classifiers = self.model.classifiers_
+        errors = np.zeros(len(classifiers), dtype=np.int64)
+        step = max(1, _LABELS // errors.size)
+        for start in range(0, self.rows, step):
+            part = np.arange(start, min(start + step, self.rows))
+            predicted = classifiers.predict(_safe_indexing(self.X, part))
+            errors += np.count_nonzero(predicted != self.labels[part], axis=1)
+        return errors
 
     @cached_property
     def risks(self) -> FloatArray:
         """The share of errors of each classifier."""
-        return risks_of_errors(self.errors, self.rows)
+        return risks_of_errors(self.errors_of_each, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
 class ReportView:
-    """A fitted model with the numbers that several parts of a report need."""
+    """A fitted model with the numbers that several parts of a report need.
+
+    Examples
+    --------
+    >>> from pacbayes import StochasticSVC
+    >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
+    >>> view = ReportView.of(StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), test=(X, y))
+    >>> view.delta, view.places, view.observed.errors, view.observed.constant
+    (0.05, array([0.1, 1. ]), {'stochastic': 0, 'majority': 0, 'best': 0}, 24)
+    """
 
     model: CertifiedClassifier
-    tested: Tested | None
+    #: Errors on rows the model was not fitted with.
+    observed: ObservedErrors | None
     #: The rows and labels the model was fitted with, for their fingerprint.
     data: tuple[Any, NDArray[Any]] | None
+    classifiers: ClassifierSet
+    #: The posterior the certificates are for, the prior (None for the uniform one) and the level.
+    posterior: Posterior
+    prior: FloatArray | None
+    delta: float
+    #: The distances among which the model chose, at a share of delta each.
+    chosen_among: tuple[str, ...]
+    #: Whether all classifiers have the same training and validation rows.
+    is_shared: bool
+    #: Whether the classifiers differ in a regularisation parameter lambda.
+    is_path: bool
+    #: Where each classifier stands on the axis: at its lambda, or at its rank by risk, from 1.
+    places: FloatArray
+    _found: dict[tuple[str, float], Posterior] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def checked(cls, model: Any, test: Any, data: Any) -> "ReportView":
-        """Check everything, naming what is wrong, and count the test errors."""
+    def of(cls, model: Any, test: Any = None, data: Any = None) -> "ReportView":
+        """Check everything, naming what is wrong, and gather the numbers."""
         if not isinstance(model, CertifiedClassifier):
             raise TypeError(f"model must be a StochasticSVC or StochasticClassifier, got {type(model).__name__}")
         check_is_fitted(model)
+        classifiers = model.classifiers_
+        assert classifiers.splits is not None
         fitted_with = None if data is None else _check_data(model, data)
-        return cls(model, None if test is None else _tested(model, *_pair("test", test)), fitted_with)
+        is_path = all(_is_lambda(setting.get("lambda")) for setting in classifiers.params)
+        return cls(
+            model=model,
+            observed=None if test is None else ObservedErrors.count(model, *_pair("test", test)),
+            data=fitted_with,
+            classifiers=classifiers,
+            posterior=model.posterior_,
+            prior=None if model.has_uniform_prior_ else model.prior_,
+            delta=model.delta_,
+            chosen_among=model.distances_,
+            is_shared=classifiers.splits.kind == "shared",
+            is_path=is_path,
+            places=np.array([one["lambda"] for one in classifiers.params]) if is_path else _ranks(classifiers.risks),
+        )
 
-    @property
-    def classifiers(self) -> ClassifierSet:
-        """The set of classifiers."""
-        return self.model.classifiers_
-
-    @property
-    def certificate(self) -> Certificate:
-        """The certificate of the way of predicting chosen now."""
-        return self.model.certificate_
-
-    @property
+    @cached_property
     def voting(self) -> str:
         """The way of predicting."""
         return check_choice("voting", self.model.voting, VOTINGS)
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether all classifiers have the same training and validation rows."""
-        assert self.classifiers.splits is not None
-        return self.classifiers.splits.kind == "shared"
-
-    @property
-    def posterior(self) -> Posterior:
-        """The posterior the certificates are for."""
-        found: Posterior = self.model.posterior_
-        return found
-
-    @property
-    def level(self) -> float:
-        """The level delta of the certificates."""
-        return float(self.model._level)
-
-    @property
-    def fixed_distances(self) -> tuple[str, ...]:
-        """The distances among which the model chose, at a share of delta each."""
-        return tuple(self.model._distances)
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The certificate of that way of predicting."""
+        return self.model.certificates_[self.voting]
 
     @property
     def distances(self) -> tuple[str, ...]:
         """The five distances, and others the model uses."""
-        return (*DISTANCES, *(name for name in self.fixed_distances if name not in DISTANCES))
+        return (*DISTANCES, *(name for name in self.chosen_among if name not in DISTANCES))
 
     def best_posterior(self, distance: str, delta: float) -> Posterior:
         """Return the posterior of the smallest bound for another distance and level, computed as the model does."""
-        return choose_posterior(
-            self.classifiers.risks,
-            self.classifiers.m,
-            distance=distance,
-            delta=delta,
-            prior=self.prior,
-            constant=self.posterior.constant,
-        )
+        if (distance, delta) not in self._found:
+            self._found[distance, delta] = choose_posterior(
+                self.classifiers.risks,
+                self.classifiers.m,
+                distance=distance,
+                delta=delta,
+                prior=self.prior,
+                constant=self.posterior.constant,
+            )
+        return self._found[distance, delta]
 
-    @property
-    def vote_risk(self) -> float | None:
-        """The majority vote's own share of validation errors, which its bound is not computed from."""
-        return self.model._vote_risk
 
-    @property
-    def prior(self) -> FloatArray | None:
-        """The prior; None for the uniform one."""
-        return None if self.model._uniform else self.model.prior_
+def _is_lambda(value: Any) -> bool:
+    return isinstance(value, float) and 0.0 < value < math.inf
 
-    @cached_property
-    def is_path(self) -> bool:
-        """Whether the classifiers differ in a regularisation parameter lambda."""
-        values = [setting.get("lambda") for setting in self.classifiers.params]
-        return all(isinstance(value, float) and 0.0 < value < math.inf for value in values)
 
-    @cached_property
-    def places(self) -> FloatArray:
-        """Where each classifier stands on the axis: at its lambda, or at its rank by risk, from 1."""
-        if self.is_path:
-            return np.array([setting["lambda"] for setting in self.classifiers.params])
-        order = np.argsort(self.classifiers.risks, kind="stable")
-        ranks = np.empty(order.size)
-        ranks[order] = np.arange(1, order.size + 1)
-        return ranks
+def _ranks(risks: FloatArray) -> FloatArray:
+    order = np.argsort(risks, kind="stable")
+    ranks = np.empty(order.size)
+    ranks[order] = np.arange(1, order.size + 1)
+    return ranks
 
 
 def _pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
@@ -165,14 +196,3 @@ def _check_data(model: CertifiedClassifier, data: Any) -> tuple[Any, NDArray[Any
     if not np.array_equal(np.unique(labels), model.classes_):
         raise ValueError("data must be the rows the model was fitted with; its labels have other classes")
     return X, labels
-
-
-def _tested(model: CertifiedClassifier, X: Any, labels: NDArray[Any]) -> Tested:
-    of_model = errors_of(model, X, labels, "model.predict(X_test)")
-    errors = np.zeros(len(model.classifiers_), dtype=np.int64)
-    step = max(1, _LABELS // errors.size)
-    for start in range(0, labels.size, step):
-        part = np.arange(start, min(start + step, labels.size))
-        predicted = model.classifiers_.predict(_safe_indexing(X, part))
-        errors += np.count_nonzero(predicted != labels[part], axis=1)
-    return Tested(labels.size, of_model, errors)

@@ -147,7 +147,7 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
             yield checkpoint
         except KeyboardInterrupt as interrupt:
             if checkpoint.manifest:
-                interrupt.add_note(f"{_kept(path, checkpoint.manifest)}, the same call goes on from there")
+                interrupt.add_note(f"{_kept(path, checkpoint.manifest)}, the same call continues from there")
             raise
 
 

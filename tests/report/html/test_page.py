@@ -2,18 +2,14 @@
 
 import math
 from decimal import Decimal
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import beta as beta_distribution
 from tests.report.html.browser_page import HTML, SVG, Page, points_of, scale_of
 from tests.report.models import breast_cancer, breast_cancer_page
 
 from pacbayes import DISTANCES, bound, gibbs_posterior, optimal_posterior
-from pacbayes.report.html.what_if import deltas_around
 from pacbayes.runtime.fingerprint import fingerprint
 
 
@@ -151,39 +147,54 @@ def test_what_if(clf, page):
     assert "An illustration, not a certificate" in page.text("what-if")
 
 
-@given(st.floats(1e-12, 1 - 1e-12))
-def test_levels_of_the_slider(delta):
-    deltas = deltas_around(delta)
-    assert len(deltas) == 60
-    assert delta in deltas
-    assert all(0 < a < b < 1 for a, b in pairwise(deltas))
-
-
 def test_classifiers_that_carry_the_weight(clf, page):
-    order = np.argsort(-clf.posterior_.weights, kind="stable")
     head, rows = page.table("table-weights")
-    assert head == ["classifier", "λ", "validation errors", "test errors", "weight", "weight so far"]
-    assert [int(row[0]) for row in rows] == order[: len(rows)].tolist()
-    for i, _, errors, *_ in rows:
-        assert errors == f"{clf.classifiers_.errors[int(i)]} of {clf.classifiers_.m}"
-    assert float(rows[-1][-1]) == pytest.approx(clf.posterior_.weights[order[: len(rows)]].sum(), rel=1e-3)
+    assert head == ["lambda", "machines", "weight", "weight so far", "validation errors", "test errors"]
+    lambdas = np.array([setting["lambda"] for setting in clf.classifiers_.params])
+    X, y = breast_cancer()[2]
+    tested = (clf.classifiers_.predict(X) != y).mean(axis=1)
+    so_far, seen = 0.0, []
+    for label, number, weight, total, errors, test in rows:
+        first, last = float(label.split(" to ")[0]), float(label.split(" to ")[-1])
+        run = np.flatnonzero((lambdas >= 0.999 * first) & (lambdas <= 1.001 * last))
+        assert run.size == int(number)
+        assert len(set(clf.classifiers_.errors[run].tolist())) == 1
+        seen.append(clf.posterior_.weights[run].sum())
+        so_far += seen[-1]
+        assert (weight, total) == (f"{100 * seen[-1]:.1f} %", f"{100 * so_far:.1f} %")
+        assert errors == f"{100 * clf.classifiers_.risks[run[0]]:.1f} %"
+        ends = [f"{100 * end(tested[run]):.1f} %" for end in (np.min, np.max)]
+        assert test == (ends[0] if ends[0] == ends[1] else " to ".join(ends))
+    assert seen == sorted(seen, reverse=True)
+    assert so_far >= 0.99 or len(rows) == 20
 
 
 def test_certificates_and_facts(clf, page):
     head, rows = page.table("table-certificates")
-    assert head == ["", "stochastic (this model)", "majority", "best"]
-    assert [float(value) for value in rows[0][1:]] == [one.bound for one in clf.certificates_.values()]
-    facts = dict(page.table("table-facts-1")[1])
+    assert head == [
+        "classifier", "stochastic classifier (this model)", "majority vote", "best single classifier", "always 1"
+    ]  # fmt: skip
+    cells = {name: values for name, *values in rows}
+    bounds = [one.bound for one in clf.certificates_.values()] + [
+        clf.certificate_.baselines["most frequent class"].bound
+    ]
+    assert [float(value) for value in cells["bound B"]] == bounds
+    assert all(is_rounded_up(text, value) for text, value in zip(cells["errs on at most"], bounds, strict=True))
+    X, y = breast_cancer()[2]
+    errors = {"best": int(np.count_nonzero(clf.best_estimator_.predict(X) != y))}
+    assert cells["test errors"][2] == f"{100 * errors['best'] / 114:.1f} % of 114"
+    assert cells["test errors"][3] == f"{100 * np.mean(y != 1):.1f} % of 114"
+    facts = dict(page.table("table-record-1")[1])
     X, y = breast_cancer()[1]
     assert facts["SHA-256 of the rows"] == fingerprint(X)
     assert facts["SHA-256 of the labels"] == fingerprint(y)
     assert (facts["rows"], facts["validation rows m"]) == ("455", "150")
     assert "wdbc.csv" in [one.text for one in page.root.iter(f"{HTML}p")]
     assert facts["classes"] == f"0 ({np.sum(y == 0)} rows), 1 ({np.sum(y == 1)} rows)"
-    parameters = dict(page.table("table-facts-2")[1])
+    parameters = dict(page.table("table-record-2")[1])
     assert set(parameters) == set(clf.get_params(deep=False))
     assert (parameters["validation_size"], parameters["lambdas"]) == ("150", "40 values from 0.02 to 30")
-    assert dict(page.table("table-facts-3")[1])["numpy"] == np.__version__
+    assert dict(page.table("table-record-3")[1])["numpy"] == np.__version__
 
 
 @pytest.mark.parametrize("kind", ["wide", "narrow"])

@@ -24,8 +24,8 @@ def test_names_stay_text():
     scripts = list(page.root.iter(f"{HTML}script"))
     assert [one.get("type") for one in scripts] == ["application/json", None]
     assert not list(page.root.iter(f"{HTML}img"))
-    assert SCRIPT in page.text("table-facts-1") + str(page.table("table-facts-1"))
-    facts = dict(page.table("table-facts-1")[1])
+    assert SCRIPT in page.text("table-record-1") + str(page.table("table-record-1"))
+    facts = dict(page.table("table-record-1")[1])
     clf, (_, y) = hostile()
     assert {IMAGE, SCRIPT} <= {one.text for one in page.root.iter(f"{HTML}p")}
     assert facts["classes"] == ", ".join(f"{name} ({np.sum(y == name)} rows)" for name in clf.classes_)
@@ -40,7 +40,7 @@ def test_parameters_stay_text():
 
     clf = StochasticClassifier(None, [Named(max_depth=1), Named(max_depth=2)], cv=None, random_state=0)
     page = Page(report_html(clf.fit(*two_classes())))
-    assert f"estimator = {SCRIPT}" in page.column("table-weights", "parameters")
+    assert f"estimator = {SCRIPT}" in page.column("table-weights", "classifier")
 
 
 def test_grid_is_ranked_by_risk():
@@ -52,10 +52,10 @@ def test_grid_is_ranked_by_risk():
     risks = [float(row[2]) for row in rows]
     assert risks == sorted(risks)
     assert "rank of the classifier" in page.text("figure-risks")
-    assert "setosa, versicolor, virginica" in dict(page.table("table-facts-1")[1])["classes"]
+    assert "setosa, versicolor, virginica" in dict(page.table("table-record-1")[1])["classes"]
     first = clf.classifiers_.params[int(np.argmax(clf.posterior_.weights))]
     written = f"max_depth = {first['max_depth']}, min_samples_leaf = {first['min_samples_leaf']}"
-    assert page.column("table-weights", "parameters")[0] == written
+    assert page.column("table-weights", "classifier")[0] == written
 
 
 def test_with_independent_splits_nobody_counted_the_votes_errors():
@@ -82,7 +82,9 @@ def test_other_ways_of_predicting(voting):
         assert ("majority vote: all 6 classifiers" if voting == "majority" else f"number {clf.best_index_} of 6") in (
             page.text("guarantee")
         )
-        assert page.table("table-certificates")[0].count(f"{voting} (this model)") == 1
+        assert [name for name in page.table("table-certificates")[0] if name.endswith("(this model)")] == [
+            f"{clf.certificate_.holds_for.removeprefix('the ')} (this model)"
+        ]
         own = [bar for bar in page.drawing("bounds-wide").iter(f"{SVG}rect") if bar.get("class") == "bar-own"]
         assert len(own) == 1
     finally:
@@ -106,7 +108,7 @@ def test_several_distances():
 def test_independent_splits():
     clf = fitted("svc", two_classes, "independent")
     page = Page(report_html(clf))
-    assert "for each classifier, drawn for it alone" in dict(page.table("table-facts-1")[1])["training rows"]
+    assert "for each classifier, drawn for it alone" in dict(page.table("table-record-1")[1])["training rows"]
     assert "rows that counted its own errors" in page.text("breaks")
     assert len(page.ids["compared"]) == 2  # there is no hold-out
     assert "hold-out" not in page.text("compared")
@@ -135,7 +137,7 @@ def test_curve_beyond_one_is_drawn_where_it_is():
 def test_one_classifier():
     page = Page(report_html(constant_grid(n=400, number=1)))
     assert "the one classifier" in page.text("guarantee")
-    assert page.column("table-weights", "weight") == ["1"]
+    assert page.column("table-weights", "weight") == ["100.0 %"]
     assert len(points_of(page.drawing("risks-wide"), "risk")) == 1
     assert "the minimum is at" in page.text("figure-gibbs").lower()
     assert "number 0 of 1" in Page(one_classifier()).text("guarantee")
@@ -149,16 +151,16 @@ def test_forbidden_characters_are_marked():
 
 def test_what_was_fitted_counts_not_what_is_set_later():
     clf = constant_grid(split="independent", delta=0.1)
-    before = report_html(clf).split('<h2 id="facts-heading">')[0]
+    before = report_html(clf).split('<h2 id="record-heading">')[0]
     clf.set_params(split="shared", delta=0.001, distance="squared", constant="paper")
-    assert report_html(clf).split('<h2 id="facts-heading">')[0] == before
+    assert report_html(clf).split('<h2 id="record-heading">')[0] == before
 
 
 def test_test_rows_are_prepared_once():
     X, y = load_wine(return_X_y=True)
     model = StochasticSVC([0.1, 1.0, 50.0], prepare=StandardScaler(), random_state=0).fit(X, y)
-    tested = ReportView.checked(model, (X, y), None).tested
-    np.testing.assert_array_equal(tested.errors, (model.classifiers_.predict(X) != y).sum(axis=1))
+    observed = ReportView.of(model, (X, y)).observed
+    np.testing.assert_array_equal(observed.errors_of_each, (model.classifiers_.predict(X) != y).sum(axis=1))
 
 
 def test_optimum_at_infinity():
@@ -178,15 +180,20 @@ def test_many_classifiers_are_thinned():
     shown = {int(row[head.index("classifier")]) for row in rows}
     assert 1000 <= len(shown) <= 2000
     assert set(np.argsort(-clf.posterior_.weights, kind="stable")[:20].tolist()) <= shown
-    assert f"Of 2500 classifiers {len(shown)} are drawn" in page.text("figure-risks")
+    assert f"Of 2500 classifiers, {len(shown)} are drawn" in page.text("figure-risks")
 
 
 def test_prior_that_is_not_uniform():
     X, y = two_classes()
     clf = StochasticSVC([0.1, 1.0, 10.0], prior=[0.5, 0.5, 0.0], cv=None, random_state=0).fit(X, y)
     page = Page(report_html(clf))
-    rows = zip(page.column("table-weights", "classifier"), page.column("table-weights", "prior weight"), strict=True)
-    assert all(prior == ("0" if i == "2" else "0.5") for i, prior in rows)
+    head, rows = page.table("table-weights")
+    shown = {row[0]: row[head.index("prior weight")] for row in rows}
+    assert shown
+    assert (
+        shown.items()
+        <= {"0.1": "50.0 %", "1": "50.0 %", "0.1 to 1": "100.0 %", "10": "0.0 %", "0.1 to 10": "100.0 %"}.items()
+    )
     answer = page.text("answer-bound")
     expected = optimal_posterior(clf.classifiers_.risks, clf.classifiers_.m, prior=[0.5, 0.5, 0.0]).bound
     assert float(answer.removesuffix(" %")) == pytest.approx(100 * expected, abs=0.0101)

@@ -1,6 +1,6 @@
-"""The figures of a report, each drawn twice, wide and narrow, with the numbers behind it as a table."""
+"""The charts of a report, each drawn twice, wide and narrow, with the numbers behind it as a table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pacbayes.certificates.certificate import PLURAL
 from pacbayes.certificates.posterior_choice import divide_delta
 from pacbayes.posteriors.problem import Problem
-from pacbayes.report.comparison import Bar, bars_of
+from pacbayes.report.comparison import Bar
 from pacbayes.report.formatting import format_bound, format_down, format_gap, format_number
 from pacbayes.report.html.svg import Canvas, Scale, scale_over
 from pacbayes.report.tables import TextTable
@@ -24,7 +24,7 @@ _CURVE_POINTS = 120
 
 
 @dataclass(frozen=True)
-class Figure:
+class Chart:
     """A drawing in two widths, what its lines are, and its numbers."""
 
     ident: str
@@ -51,11 +51,11 @@ def _percents(scale: Scale, most: int) -> dict[float, str]:
     return {tick: f"{100 * tick:.10g} %" for tick in scale.ticks(most)}
 
 
-def risks_figure(view: ReportView) -> Figure:
+def risks_chart(view: ReportView) -> Chart:
     """Return the posterior above the risks of the classifiers."""
     places, risks, weights = view.places, view.classifiers.risks, view.posterior.weights
     shown = _shown(view)
-    tested = view.tested.risks if view.tested is not None else view.classifiers.test_risks
+    tested = view.observed.risks if view.observed is not None else view.classifiers.test_risks
     bound = view.model.certificates_["stochastic"].bound
     axis = "regularisation parameter λ" if view.is_path else "rank of the classifier by its risk"
 
@@ -82,12 +82,12 @@ def risks_figure(view: ReportView) -> Figure:
     sample = (
         ""
         if shown.size == weights.size
-        else (f" Of {weights.size} classifiers {shown.size} are drawn: the heaviest, and others evenly spread.")
+        else (f" Of {weights.size} classifiers, {shown.size} are drawn: the heaviest, and others evenly spread.")
     )
     counted = PLURAL[view.classifiers.unit]
     legend = [("weight", "posterior weight"), ("risk", f"errors on {view.classifiers.m} validation {counted}")]
     if tested is not None:
-        rows = view.tested.rows if view.tested is not None else view.classifiers.m_test
+        rows = view.observed.rows if view.observed is not None else view.classifiers.m_test
         legend.append(("test", f"errors on {rows} test rows"))
     legend.append(("bound", "bound of the stochastic classifier"))
     heaviest = int(np.argmax(weights))
@@ -99,8 +99,8 @@ def risks_figure(view: ReportView) -> Figure:
     )
     title = "Where the weight is, and how often each classifier errs"
     drawings = _drawn("risks", title, description, 412, draw)
-    caption = f"Above the weight of each classifier, below its errors; both against the {axis}.{sample}"
-    return Figure("risks", title, caption, tuple(legend), drawings, _risks_table(view, shown, tested))
+    caption = f"Above, the weight of each classifier; below, its errors; both against the {axis}.{sample}"
+    return Chart("risks", title, caption, tuple(legend), drawings, _risks_table(view, shown, tested))
 
 
 def _whole(x: Scale, most: int, is_path: bool) -> list[float]:
@@ -133,9 +133,8 @@ def _risks_table(view: ReportView, shown: NDArray[np.intp], tested: NDArray[np.f
     return TextTable("Risk and weight of each classifier", head if tested is None else (*head, "test error"), rows)
 
 
-def bounds_figure(view: ReportView) -> Figure:
+def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
     """Return the bounds of all distances, and what other methods guarantee, as bars."""
-    bars = bars_of(view)
     row, top = 38, 10
 
     grouped = view.certificate.unit == "group"
@@ -157,20 +156,20 @@ def bounds_figure(view: ReportView) -> Figure:
             canvas.rectangle(_BAR_LEFT, y + 17, end - _BAR_LEFT, 14, "bar-own" if bar.own else "bar")
             if bar.empirical_risk is not None:
                 canvas.rectangle(_BAR_LEFT, y + 17, share(bar.empirical_risk) - _BAR_LEFT, 14, "bar-risk")
-            canvas.text(end + 6, y + 29, _bar_value(bar), "label strong" if bar.own else "label")
+            canvas.text(end + 6, y + 29, bar.value, "label strong" if bar.own else "label")
         canvas.x_axis(share, foot + 4, _percents(share, 6 if width == _WIDE else 4), axis)
 
-    said = "; ".join(f"{bar.label}: {_bar_value(bar)}" for bar in bars)
+    said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
     title = "The five bounds, and what other methods guarantee"
     caption = (
-        f"Every bar is a guarantee at δ = {view.level!r} that holds alone; the inner part of the bar is the share "
-        "of validation errors it starts from, but for the majority vote: there it is the share of the vote's own "
+        f"Every bar is a guarantee at δ = {view.delta!r} that holds alone. The inner part of a bar is the share of "
+        "validation errors it is computed from, except for the majority vote: there it is the share of the vote's own "
         "errors, while the bound is twice the stochastic classifier's. Choosing the smallest after looking is not "
         "covered."
     )
-    if len(view.fixed_distances) > 1:
+    if len(view.chosen_among) > 1:
         caption += (
-            f" The certificate chose among {len(view.fixed_distances)} distances at a share of δ each, which makes "
+            f" The certificate chose among {len(view.chosen_among)} distances at a share of δ each, which makes "
             "that choice part of the guarantee; the bars of single distances are at the whole δ."
         )
     legend = (("bar-own", "the certificate of this model"), ("bar", "bound"), ("bar-risk", "validation risk"))
@@ -180,14 +179,10 @@ def bounds_figure(view: ReportView) -> Figure:
     ]
     table = TextTable("Bounds", ("guarantee", "bound", "validation risk", "divergence K", "what it is"), rows)
     drawings = _drawn("bounds", title, said, top + row * len(bars) + 46, draw)
-    return Figure("bounds", title, caption, legend, drawings, table)
+    return Chart("bounds", title, caption, legend, drawings, table)
 
 
-def _bar_value(bar: Bar) -> str:
-    return "not available" if bar.bound is None else bar.percent
-
-
-def gibbs_figure(view: ReportView) -> Figure:
+def gibbs_chart(view: ReportView) -> Chart:
     """Return the bound along the curve of Gibbs posteriors, with the certified minimum."""
     best, m = view.posterior, view.classifiers.m
     assert best.beta is not None
@@ -195,9 +190,9 @@ def gibbs_figure(view: ReportView) -> Figure:
     grid = np.geomspace(min(0.1, finite / 10.0), max(100.0 * m, 10.0 * finite), _CURVE_POINTS)
     # The digits the table shows, so that its bounds are those of the temperatures beside them.
     betas = np.array([float(f"{beta:.4g}") for beta in grid])
-    level = divide_delta(view.level, len(view.fixed_distances))
+    level = divide_delta(view.delta, len(view.chosen_among))
     values = {}
-    for name in view.fixed_distances:
+    for name in view.chosen_among:
         problem = Problem.checked(view.classifiers.risks, m, name, level, view.prior, best.constant)
         points = [problem.weights(problem.curve.at(float(beta))) for beta in betas]
         values[name] = [problem.evaluate(weights) for weights in points]
@@ -235,7 +230,7 @@ def gibbs_figure(view: ReportView) -> Figure:
     )
     title = "The certified minimum"
     drawings = _drawn("gibbs", title, description, 292, draw)
-    return Figure("gibbs", title, _gibbs_caption(view), tuple(legend), drawings, table)
+    return Chart("gibbs", title, _gibbs_caption(view), tuple(legend), drawings, table)
 
 
 def _roomy(low: float, high: float, top: float) -> tuple[float, float]:

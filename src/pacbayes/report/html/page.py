@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
-from pacbayes.report.html.charts import bounds_figure, gibbs_figure, risks_figure
-from pacbayes.report.html.fact_tables import certificate_table, data_table, heavy_table, parameter_table, version_table
-from pacbayes.report.html.what_if import what_if
-from pacbayes.report.html.words import guarantee
+from pacbayes.report.comparison import bars_of
+from pacbayes.report.guarantee import guarantee
+from pacbayes.report.html.charts import bounds_chart, gibbs_chart, risks_chart
+from pacbayes.report.record import data_table, parameter_table, version_table
+from pacbayes.report.tables import certificate_table, weight_table
 from pacbayes.report.view import ReportView
+from pacbayes.report.what_if import what_if
 from pacbayes.runtime.file_write import check_can_write, write_file
 
+# Rows of the table of weights.
+_MOST_WEIGHTS = 20
 # Control characters, halves of pairs, and what is no character.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
@@ -106,24 +110,34 @@ def report_html(
         raise TypeError(f"notes must be a sequence of strings, got the string {notes!r}")
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string or None, got {title!r}")
-    template = _template()
-    view = ReportView.checked(model, test, data)
+    check_can_render()
+    return render(ReportView.of(model, test, data), title or f"Certificate of a {type(model).__name__}", notes)
+
+
+def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
+    """Return the page: first all that is said, then the charts, then the whole of it put together."""
     script = _file("report.js")
     # The hash of a script is that of the characters between its tags.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    page: str = template.render(
-        title=title or f"Certificate of a {type(model).__name__}",
+    slider, bars = what_if(view), bars_of(view)
+    said = {
+        "guarantee": guarantee(view),
+        "what_if": slider,
+        "looked_up": slider.looked_up,
+        "levels": slider.table,
+        "weights": weight_table(view, most=_MOST_WEIGHTS),
+        "certificates": certificate_table(view, full=True).transposed,
+        "record": [data_table(view), parameter_table(view), version_table()],
+    }
+    charts = {chart.ident: chart for chart in (risks_chart(view), bounds_chart(view, bars), gibbs_chart(view))}
+    page: str = _template().render(
+        title=title,
         style=_file("report.css"),
         script=script,
         script_hash=f"sha256-{digest}",
         notes=list(notes),
-        guarantee=guarantee(view),
-        view=view,
-        figures={figure.ident: figure for figure in (risks_figure(view), bounds_figure(view), gibbs_figure(view))},
-        what_if=what_if(view),
-        heavy=heavy_table(view),
-        certificates=certificate_table(view),
-        facts=[data_table(view), parameter_table(view), version_table()],
+        charts=charts,
+        **said,
     )
     return page
 
@@ -152,7 +166,6 @@ def check_can_render() -> None:
 
 @cache
 def _template() -> Any:
-    check_can_render()
     import jinja2
 
     environment = jinja2.Environment(

@@ -1,4 +1,4 @@
-"""What a certificate says and what would break it, in words for who has to rely on it."""
+"""What a certificate says and what would break it, in words for those who have to rely on it."""
 
 from dataclasses import dataclass
 
@@ -6,26 +6,26 @@ from pacbayes.certificates.certificate import OF_NEW, Certificate, confidence, f
 from pacbayes.report.comparison import compared
 from pacbayes.report.view import ReportView
 
-# What the share of errors is, by what was counted.
+# What the share of errors means, by what was counted.
 _LONG_RUN = {
-    "example": "The share in the long run. Among a few new examples it may be more or less by chance.",
-    "distinct example": "The share in the long run among examples before any copying: equal rows were taken as copies "
-    "of one and counted once. Among a few new examples it may be more or less by chance.",
-    "group": "For every new group take the share of its rows that are answered wrong: the mean of these shares in the "
-    "long run. A group counts once, whatever its size, so that this is not the share of errors among all rows. In one "
-    "group it may be far more.",
+    "example": "This is the share in the long run. Among a few new examples it may be higher or lower by chance.",
+    "distinct example": "This is the share in the long run among examples before any copying: equal rows were taken as "
+    "copies of one another and counted once. Among a few new examples it may be higher or lower by chance.",
+    "group": "For every new group, take the share of its rows that are answered wrongly; this is the mean of those "
+    "shares in the long run. A group counts once, whatever its size, so this is not the share of errors among all "
+    "rows. In a single group it may be far higher.",
 }
-# How what was counted may be no independent draws.
+# How what was counted may fail to be independent draws.
 _NOT_DRAWN = {
     "example": (
         "The rows are not independent, or new examples are of another kind.",
-        "Measurements one after another in time, several rows of one person, copies of rows, rows picked by hand, "
-        "a world that has changed since: the guarantee is about examples drawn as these rows were.",
+        "Measurements that follow one another in time, several rows from one person, copies of rows, rows picked by "
+        "hand, a world that has changed since: the guarantee is only about examples drawn the way these rows were.",
     ),
     "group": (
         "The groups are not independent, or new groups are of another kind.",
-        "One person in two groups, groups of one family or hospital, copies of rows under another name, groups "
-        "picked by hand, a world that has changed since: the guarantee is about groups drawn as these were.",
+        "One person in two groups, groups from one family or hospital, copies of rows under another name, groups "
+        "picked by hand, a world that has changed since: the guarantee is only about groups drawn the way these were.",
     ),
 }
 
@@ -72,8 +72,8 @@ def _who(view: ReportView) -> str:
     classifiers = "the one classifier" if number == 1 else f"one of {number} classifiers"
     if view.voting == "best":
         return (
-            f"The best single classifier is number {view.model.best_index_} of {number}; it alone answers. It was "
-            "chosen on the validation rows, and the guarantee accounts for that choice."
+            f"The best single classifier is number {view.model.best_index_} of {number}; it alone gives the answers. "
+            "It was chosen on the validation rows, and the guarantee accounts for that choice."
         )
     if view.voting == "majority":
         return (
@@ -81,7 +81,7 @@ def _who(view: ReportView) -> str:
             "the most weight behind it wins."
         )
     return (
-        f"The stochastic classifier: for every new example {classifiers}, drawn at random with the weights shown "
+        f"The stochastic classifier: for every new example, {classifiers}, drawn at random with the weights shown "
         "below, gives the answer. The guarantee is for the average over these draws."
     )
 
@@ -90,18 +90,17 @@ def _meaning(view: ReportView) -> list[tuple[str, str]]:
     certificate = view.certificate
     sure = (
         f"With probability at least {confidence(certificate.delta)} over the sample",
-        "Repeat everything with other samples of the same kind: for at most "
-        f"{failure(certificate.delta)} of them would the statement come out false. Nobody can tell whether this sample "
-        "is one of those.",
+        "If everything were repeated with other samples of the same kind, the statement would be false for at most "
+        f"{failure(certificate.delta)} of them. Nobody can tell whether this sample is one of those.",
     )
     if _is_useless(certificate):
         return [
             sure,
             (
                 "No useful guarantee",
-                "The bound is 100 %, or less by so little that it rounds to it, which says nothing useful about this "
-                "classifier, neither good nor bad. More validation rows, or classifiers that err less on them, make it "
-                "smaller.",
+                "The bound is 100 %, or so close to it that it rounds to 100 %, which says nothing useful about this "
+                "classifier, neither good nor bad. More validation rows, or classifiers that make fewer errors on "
+                "them, would make it smaller.",
             ),
         ]
     share = (
@@ -112,18 +111,20 @@ def _meaning(view: ReportView) -> list[tuple[str, str]]:
         return [sure, share]
     least = (
         f"At least {percent_down(certificate.lower)}",
-        "The other side of the same statement, true at once with it: the share of errors is not below this.",
+        "The other side of the same statement: both limits hold together, and the share of errors is not below this "
+        "one.",
     )
     return [sure, share, least]
 
 
 def _observed(view: ReportView) -> str:
-    tested = view.tested
-    if tested is None:
+    observed = view.observed
+    if observed is None:
         return ""
+    errors = observed.errors[view.voting]
     return (
-        f"On {tested.rows} test rows it erred {tested.of_model} times ({percent_up(tested.of_model / tested.rows)}). "
-        "That is one observation and no part of the guarantee."
+        f"On {observed.rows} test rows it erred {errors} times ({percent_up(errors / observed.rows)}). "
+        "That is an observation, not part of the guarantee."
     )
 
 
@@ -133,26 +134,27 @@ def _breaks(view: ReportView) -> list[tuple[str, str]]:
         (*_NOT_DRAWN.get(view.certificate.unit, _NOT_DRAWN["example"]),),
         (
             "A classifier learned from validation rows.",
-            f"The guarantee counts on no classifier having seen {own}. Scaling, filling gaps, choosing columns or "
-            "balancing classes on all rows beforehand breaks it, and no number on this page would show it.",
+            f"The guarantee relies on no classifier having seen {own}. Scaling, filling in missing values, choosing "
+            "columns or balancing classes on all rows beforehand breaks it, and no number on this page would show "
+            "that.",
         ),
         (
             "Something was chosen after results were seen.",
-            "δ, distance, way of predicting, the list of classifiers, their prior weights and the random seed must be "
-            "fixed beforehand. Trying several and keeping the best result voids the guarantee.",
+            "δ, the distance, the way of predicting, the list of classifiers, their prior weights and the random seed "
+            "must be fixed beforehand. Trying several and keeping the best result voids the guarantee.",
         ),
         (
             "What is used is not what was certified.",
-            "Classifiers trained anew, on all rows say, a moved threshold or answers overruled by hand have no "
-            "certificate.",
+            "Classifiers trained anew (on all rows, say), a different threshold, or answers overruled by hand are not "
+            "covered by the certificate.",
         ),
         (
             "The labels mean something else.",
-            "An error is a difference from the label as it was recorded in the data, right or wrong.",
+            "An error is a disagreement with the label recorded in the data, whether that label is right or wrong.",
         ),
         (
             "Bad luck.",
-            f"Even with all of this in order, for at most {failure(view.certificate.delta)} of samples the "
-            "statement is false.",
+            f"Even if all of this is in order, the statement is false for up to {failure(view.certificate.delta)} of "
+            "samples.",
         ),
     ]

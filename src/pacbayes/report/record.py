@@ -1,0 +1,110 @@
+"""Everything needed to do it again: parameters, versions, and fingerprints of data and result."""
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import pacbayes
+from pacbayes.certificates.certificate import PLURAL
+from pacbayes.classifiers.params import cut, format_value
+from pacbayes.report.tables import TextTable
+from pacbayes.report.view import ReportView
+from pacbayes.runtime.fingerprint import fingerprint
+
+# Longer names, and names beyond these many, are cut.
+_LONGEST_NAME, _MOST_NAMES = 400, 200
+_COPIES = "validation rows that equal a training row in features and class"
+
+
+def parameter_table(view: ReportView) -> TextTable:
+    """Return the parameters of the estimator."""
+    rows = [(name, format_value(value)) for name, value in view.model.get_params(deep=False).items()]
+    return TextTable(f"Parameters of {type(view.model).__name__}, as they are set now", ("parameter", "value"), rows)
+
+
+def data_table(view: ReportView) -> TextTable:
+    """Return what is known about the rows, with their fingerprint if they were given."""
+    model, classifiers = view.model, view.classifiers
+    splits = classifiers.splits
+    assert splits is not None
+    counted = PLURAL[splits.unit]
+    for_each = "" if view.is_shared else " for each classifier, drawn for it alone"
+    rows = [
+        ("rows", str(splits.n_rows)),
+        (f"training {counted}", f"{splits.n_train}{for_each}"),
+        (f"validation {counted} m", f"{splits.m}{for_each}"),
+        (_COPIES, "not known" if classifiers.copies is None else str(classifiers.copies)),
+        ("classes", _classes(view)),
+    ]
+    if hasattr(model, "n_features_in_"):
+        rows.append(("columns", str(model.n_features_in_)))
+    if hasattr(model, "feature_names_in_"):
+        rows.append(("names of columns", format_names(model.feature_names_in_.tolist())))
+    rows.append(("classifiers", str(len(classifiers))))
+    if classifiers.dropped:
+        rows.append(("classifiers left out because they could not be trained", str(len(classifiers.dropped))))
+    if classifiers.converged is not None:
+        unfinished = int(np.count_nonzero(~classifiers.converged))
+        rows.append(("support vector machines that did not converge", str(unfinished)))
+    given = "not given; write_report(..., data=(X, y)) adds it"
+    X, y = (None, None) if view.data is None else view.data
+    rows.append(("SHA-256 of the rows", given if X is None else fingerprint(X)))
+    rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
+    rows.append(("SHA-256 of validation errors and weights", result_fingerprint(view)))
+    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes.runtime.fingerprint)."
+    return TextTable(caption, ("what", "value"), rows)
+
+
+def result_fingerprint(view: ReportView) -> str:
+    """Return the fingerprint of what a second run has to find again."""
+    return fingerprint([view.classifiers.counted, view.posterior.weights])
+
+
+def _classes(view: ReportView) -> str:
+    classes = view.model.classes_
+    if view.data is None:
+        return format_names(classes.tolist())
+    _, counts = np.unique(view.data[1], return_counts=True)
+    return format_names(classes.tolist(), [f" ({count} rows)" for count in counts.tolist()])
+
+
+def format_names(names: Sequence[Any], notes: Sequence[str] = ()) -> str:
+    """Return names from the data in a list of bearable length, each with its note.
+
+    Examples
+    --------
+    >>> format_names(["a", "b" * 500], [" (3 rows)", " (4 rows)"])[:20], format_names(range(1000))[-26:]
+    ('a (3 rows), bbbbbbbb', '198, 199, … and 800 others')
+    """
+    shown = [cut(str(name), _LONGEST_NAME) for name in names[:_MOST_NAMES]]
+    listed = [name + note for name, note in zip(shown, notes or [""] * len(shown), strict=False)]
+    return ", ".join(listed) + (f", … and {len(names) - len(shown)} others" if len(shown) < len(names) else "")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything that may change a result, and the kind of machine.
+
+    Examples
+    --------
+    >>> list(versions())
+    ['pacbayes', 'Python', 'numpy', 'scipy', 'scikit-learn', 'numba', 'machine']
+    """
+    return {
+        "pacbayes": pacbayes.__version__,
+        "Python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")},
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def version_table(now: datetime | None = None) -> TextTable:
+    """Return versions and date."""
+    rows = [
+        *versions().items(),
+        ("written", (now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")),
+    ]
+    return TextTable("Versions of the software that wrote this page", ("what", "version"), rows)
