@@ -96,7 +96,7 @@ ARGUMENTS = {
     "{data} --report /proc/report.html": "--report: cannot write",
     "{data} --save {data}": "--save: .* is a file of this command already",
     "{data} --report {data}": "--report: .* is a file of this command already",
-    "{data} --test {data}": "--test must hold other examples than the data",
+    "{data} --test {data}": "--test must hold examples other than the data",
     "{data} --save {folder}/out --report {folder}/out": "--report: .* is a file of this command already",
     "{data} --speed 9": "[Nn]o such option",
     "{data} more.csv": "unexpected extra argument",
