@@ -1,6 +1,7 @@
-"""No relative link in a Markdown file of the repository is dead, neither its file nor its heading."""
+"""No relative link in a Markdown file is dead, neither its file nor its heading; files and names it mentions exist."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -10,6 +11,9 @@ ROOT = Path(__file__).parents[1]
 PLACES = (ROOT, ROOT / "docs", ROOT / "docs" / "api", ROOT / "results", ROOT / "src" / "pacbayes" / "data" / "builtin")
 PAGES = sorted(page for place in PLACES for page in place.glob("*.md"))
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+# Files of the repository and names of the library, in backticks; what begins with a dot is made when something runs.
+FILE = re.compile(r"`((?:src|tests|docs|results|tools|benchmarks|examples|pacbayes)/(?!\.)[\w./-]+)`")
+NAME = re.compile(r"`(pacbayes(?:\.\w+)+)`")
 REFERENCE = re.compile(r"^\[[^\]]+\]:\s*(\S+)", flags=re.MULTILINE)
 
 
@@ -80,3 +84,35 @@ def test_a_planted_dead_link_is_found(text, expected):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_link_is_dead(page):
     assert dead(page, page.read_text()) == []
+
+
+def missing(text: str) -> list[str]:
+    """Return the files and names that a text mentions and that are not there."""
+    places = {name: ROOT / "src" / name if name.startswith("pacbayes/") else ROOT / name for name in FILE.findall(text)}
+    return [name for name, place in places.items() if not place.exists()] + [
+        name for name in NAME.findall(text) if resolve(name) is None
+    ]
+
+
+def resolve(name: str) -> object | None:
+    """Return what a dotted name stands for, None where that is nothing."""
+    home, _, last = name.rpartition(".")
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        return getattr(resolve(home), last, None) if home else None
+
+
+def test_planted_files_and_names_are_missed():
+    there = "`src/pacbayes/bounds`, `pacbayes/bounds/bound.py`, `pacbayes.bounds.Distance.ratio` and `results/.cache`"
+    assert missing(there) == []
+    gone = "`tests/none.py`, `pacbayes/none/`, `pacbayes.none.bound`, `pacbayes.bounds.Distance.beta`"
+    assert missing(gone) == re.findall("`(.*?)`", gone)
+
+
+# The changelog tells of what there was.
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.stem != "CHANGELOG"], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_files_and_names_mentioned_exist(page):
+    assert missing(page.read_text()) == []

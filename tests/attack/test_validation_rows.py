@@ -97,10 +97,10 @@ def test_hold_out_choice_and_prior_do_not_notice_validation_rows(scale, kernel, 
     choices = {"kernel": kernel, "scale": scale, "prepare": PREPARE[prepare], "prior": prior}
     clf = StochasticSVC(LAMBDAS, cv=3, random_state=seed, n_jobs=1, **choices)
     before = quiet(clf.fit, X, y)
-    note, weights = before._hold_out.note, before.prior_.tobytes()
+    note, weights = before.certificate_.baselines["hold-out"].note, before.prior_.tobytes()
     validation = before.classifiers_.splits(0)[1]
     after = quiet(clf.fit, *replaced(X, y, validation, kernel, np.random.default_rng(seed)))
-    assert after._hold_out.note == note
+    assert after.certificate_.baselines["hold-out"].note == note
     assert after.prior_.tobytes() == weights
 
 

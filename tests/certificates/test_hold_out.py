@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 from pacbayes import svm_set
 from pacbayes.certificates.hold_out import (
     CANDIDATES,
+    Choice,
     candidates_of,
     folds_of,
     hold_out,
@@ -61,6 +62,6 @@ def test_at_most_fifty_candidates():
 def test_the_bound_is_the_binomial_limit_of_the_chosen_one():
     X, y = load_breast_cancer(return_X_y=True)
     classifiers = svm_set(X, y, LAMBDAS, stratify=False, random_state=3)
-    baseline = hold_out(classifiers, 2, 0.05, 5)
+    baseline = hold_out(classifiers, Choice(np.array([2]), np.zeros((1, 5), int), np.full(5, 9)), 0.05)
     assert binom.cdf(classifiers.errors[2], classifiers.m, baseline.bound) == pytest.approx(0.05, rel=1e-6)
     assert "lambda = 1" in baseline.note

@@ -110,7 +110,7 @@ def test_validation_rows_used_in_training_are_caught(split, monkeypatch):
         train, validation = honest(self, i)
         return (train, validation) if self.shared is not None else (np.sort(self.rest), validation)
 
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.svm_set"], "plan_splits", leak)
+    monkeypatch.setattr(sys.modules["pacbayes.data.division"], "plan_splits", leak)
     monkeypatch.setattr(Splits, "__call__", leak_each)
     counts = failures(svc, split, 60)
     assert counts["stochastic"] > largest(60)

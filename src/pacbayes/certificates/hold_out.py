@@ -116,13 +116,17 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> Callable[[Rows, R
     return errors
 
 
-def hold_out(classifiers: ClassifierSet, chosen: int, delta: float, folds: int) -> Baseline:
-    """Return the baseline for the classifier chosen within the training rows."""
+def hold_out(classifiers: ClassifierSet, choice: Choice | None, delta: float) -> Baseline:
+    """Return the baseline for the classifier chosen within the training rows; None where none was."""
+    assert classifiers.splits is not None
+    if choice is None:
+        return Baseline(None, None, NOT_ASKED if classifiers.splits.kind == "shared" else NOT_SHARED)
+    chosen = choice.index
     bound = float(upper_limits(classifiers.counted[chosen : chosen + 1], classifiers.m, delta)[0])
     number = candidates_of(len(classifiers)).size
     among = f"all {number}" if number == len(classifiers) else f"{number} of {len(classifiers)}"
     note = (
-        f"classifier {chosen} ({format_params(classifiers.params[chosen])}), chosen among {among} by {folds}-fold "
-        "cross-validation within the training rows"
+        f"classifier {chosen} ({format_params(classifiers.params[chosen])}), chosen among {among} by "
+        f"{choice.sizes.size}-fold cross-validation within the training rows"
     )
     return Baseline(bound, float(classifiers.risks[chosen]), note)

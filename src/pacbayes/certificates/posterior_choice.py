@@ -75,6 +75,46 @@ def choose_posterior(
     return min((_exact(risks, m, name, level, prior, constant) for name in names), key=lambda found: found.bound)
 
 
+def restored_posterior(
+    weights: FloatArray,
+    risks: FloatArray,
+    m: int,
+    *,
+    distance: str,
+    delta: float,
+    prior: FloatArray | None,
+    constant: str,
+) -> Posterior:
+    """Return the posterior that has these weights, at its own level `delta`, with what a new search proves about it.
+
+    The weights may have been found by another version, whose last bits differ, or by somebody else: the bound is theirs
+    and holds for any weights, and no posterior has a bound below `lower_bound`.
+
+    Examples
+    --------
+    >>> risks = np.array([0.1, 0.2])
+    >>> found = restored_posterior(
+    ...     np.array([0.5, 0.5]), risks, 100, distance="kl", delta=0.05, prior=None, constant="exact"
+    ... )
+    >>> best = choose_posterior(risks, 100, distance="kl", delta=0.05, prior=None, constant="exact")
+    >>> bool(found.bound > best.bound), found.lower_bound == best.lower_bound, found.converged
+    (True, True, False)
+    """
+    found = _exact(risks, m, distance, delta, prior, constant)
+    if np.array_equal(found.weights, weights):
+        return found
+    with usual_float_errors():
+        problem = Problem.checked(risks, m, distance, delta, prior, constant)
+        return problem.posterior(
+            weights,
+            lower_bound=found.lower_bound,
+            method=found.method,
+            converged=problem.evaluate(weights).bound <= found.bound,
+            n_iter=found.n_iter,
+            message="the weights are those of a file",
+        )
+
+
 def divide_delta(delta: float, number: int) -> float:
     """Return delta / number, rounded down so that the shares never sum to more than delta.
 

@@ -135,10 +135,9 @@ class ClassifierSet:
         self.group_errors = group_errors
         self.copies = copies
         self.test_errors = test_errors
-        self.test_risks = None if test_errors is None else risks_of_errors(test_errors, m_test)
-        if test_group_errors is not None:
-            self.test_risks = test_group_errors.risks(m_test)
+        self.test_group_errors = test_group_errors
         self.m_test = m_test
+        self.test_risks = self._test_risks()
         self.splits = splits
         self.kkt_violation = kkt_violation
         self.converged = converged
@@ -299,6 +298,18 @@ class ClassifierSet:
     def members(self) -> Members | None:
         """The classifiers themselves, None for a set made from predictions or losses."""
         return self._members
+
+    def recounted(self) -> ClassifierSet:
+        """Return the same set with the risks that follow from its errors."""
+        again, counted = copy.copy(self), self.counted
+        again.risks = counted.risks(self.m) if isinstance(counted, GroupErrors) else risks_of_errors(counted, self.m)
+        again.test_risks = self._test_risks()
+        return again
+
+    def _test_risks(self) -> FloatArray | None:
+        if self.test_group_errors is not None:
+            return self.test_group_errors.risks(self.m_test)
+        return None if self.test_errors is None else risks_of_errors(self.test_errors, self.m_test)
 
     def without_data(self) -> ClassifierSet:
         """Return the same set without the rows that only training and validation needed."""

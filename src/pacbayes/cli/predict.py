@@ -42,7 +42,7 @@ def predict(
         bool,
         typer.Option(
             "--trust",
-            help="Load compiled parts of scikit-learn (trees) too: only for files whose origin you know.",
+            help="Load types of scikit-learn that were not reviewed too: only for files whose origin you know.",
         ),
     ] = False,
     sha256: Annotated[
@@ -72,8 +72,10 @@ def predict(
     try:
         loaded = load(model, sha256=sha256, trusted=["sklearn."] if trust else [])
     except UntrustedTypesError as error:
+        of_sklearn = all(name.startswith("sklearn.") for name in error.names)
+        way = "add --trust" if of_sklearn else "load it in Python, with trusted=[...] and their names"
         raise ValueError(
-            f"{str(error).partition('. If you')[0]}; if you know where the file comes from, add --trust"
+            f"{str(error).partition('. If you')[0]}; if you know where the file comes from, {way}"
         ) from None
     if voting is not None:
         loaded.set_params(voting=voting)

@@ -1,6 +1,7 @@
 """What all estimators share: from a trained set to posterior and certificates, and from these to predictions."""
 
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,9 +16,17 @@ from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.hold_out import Choice
+from pacbayes.certificates.hold_out import Choice, hold_out
 from pacbayes.certificates.limits import risks_of
-from pacbayes.certificates.posterior_choice import BITS, Counts, check_distances, choose_posterior, integer_weights
+from pacbayes.certificates.posterior_choice import (
+    BITS,
+    Counts,
+    check_distances,
+    choose_posterior,
+    divide_delta,
+    integer_weights,
+    restored_posterior,
+)
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.data.splits import GROUP, SPLITS
@@ -26,7 +35,7 @@ from pacbayes.estimators.cross_validation import cv_results
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.draws import KEY, draw_classifiers
 from pacbayes.estimators.prediction.voters import Voters, majority, number_of_rows
-from pacbayes.estimators.prior import check_prior_kind, describe_prior, resolve_prior
+from pacbayes.estimators.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
 from pacbayes.estimators.roles import roles
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.numeric.checks import check_choice, check_level
@@ -47,6 +56,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
     classifiers_: ClassifierSet
     certificates_: dict[str, Certificate]
     vote_errors_: int | GroupErrors | None
+    _constant: tuple[int, int | GroupErrors] | None
 
     # -- what subclasses provide -------------------------------------------------------------------------------------
 
@@ -98,7 +108,6 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         training_rows: Callable[[], tuple[Any, Any]] | None,
         validation_rows: Callable[[], tuple[Any, Codes]] | None,
         key: bytes,
-        hold_out: Baseline,
         codes: NDArray[np.int64],
     ) -> Self:
         """Turn a trained set into posterior and certificates.
@@ -107,11 +116,15 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
         `_validated` would, and their class numbers; None where there are no such rows.  `codes` are the class numbers
         of all rows.
+
+        Attributes whose names begin with an underscore are what was so when the model was fitted, whatever its
+        parameters are set to later.  They, the errors and the weights are what a file stores; see `_restore`.
         """
         prior = resolve_prior(self.prior, params, training_rows)
         self.classifiers_ = classifiers
         self.prior_ = np.full(len(classifiers), 1.0 / len(classifiers)) if prior is None else prior
-        self._uniform, self._key, self._hold_out = prior is None, key, hold_out
+        self._uniform, self._key = prior is None, key
+        self._prior_kind = prior_kind(self.prior, self.split == "shared")
         assert classifiers.splits is not None
         # With independent splits no part trains all classifiers; that of the first is as good as another.
         train, validation = classifiers.splits(0)
@@ -125,14 +138,37 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             prior=prior,
             constant=self.constant,
         )
-        self._assumptions = (*roles(classifiers), describe_prior(self.prior, self.split == "shared"))
         self._level, self._distances = check_level(self.delta), check_distances(self.distance)
-        self.best_index_ = best_single(classifiers.counted, classifiers.m, self._level, prior).index
         self.vote_errors_ = None if validation_rows is None else self._count_vote_errors(*validation_rows())
-        self.certificates_ = self._certificates()
+        self._conclude()
         if self.verbose:
             print(self.certificate_)
         return self
+
+    def _conclude(self) -> None:
+        """Set what follows from errors, prior and posterior."""
+        prior = None if self._uniform else self.prior_
+        self.best_index_ = best_single(self.classifiers_.counted, self.classifiers_.m, self._level, prior).index
+        self.certificates_ = self._certificates()
+
+    def _restore(self, weights: FloatArray, distance: str, constant: str) -> None:
+        """Compute anew all that follows from what a file stores; none of it is read from there."""
+        self.classifiers_ = self.classifiers_.recounted()
+        number = len(self.classifiers_)
+        if self._uniform:
+            self.prior_ = np.full(number, 1.0 / number)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
+            self.posterior_ = restored_posterior(
+                weights,
+                self.classifiers_.risks,
+                self.classifiers_.m,
+                distance=check_choice("distance", distance, self._distances),
+                delta=divide_delta(self._level, len(self._distances)),
+                prior=None if self._uniform else self.prior_,
+                constant=check_choice("constant", constant, CONSTANTS),
+            )
+        self._conclude()
 
     def _count_vote_errors(self, rows: Any, codes: Codes) -> int | GroupErrors:
         """Return the errors of the majority vote: only to be shown, for the posterior was chosen on the same rows."""
@@ -167,9 +203,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
             delta=self._level,
             prior=prior,
             n_distances=len(self._distances),
-            hold_out=self._hold_out,
+            hold_out=hold_out(self.classifiers_, self._cross_validated, self._level),
             constant=self._constant_baseline(),
-            assumptions=self._assumptions,
+            assumptions=(*roles(self.classifiers_), PRIORS[self._prior_kind]),
         )
 
     @property
@@ -182,6 +218,8 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     def _constant_baseline(self) -> Baseline:
         """Return what always answering the most frequent class errs on, from its stored errors."""
+        if self._constant is None:
+            return Baseline(None, None, "the model was saved by a version that did not count it")
         code, errors = self._constant
         splits = self.classifiers_.splits
         assert splits is not None
@@ -219,9 +257,12 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
 
     @property
     def constant_label_(self) -> Any:
-        """The class most frequent among the training rows, which every certificate is compared with."""
+        """The class most frequent among the training rows, which every certificate is compared with.
+
+        None in a model of an early version, which did not store it.
+        """
         check_is_fitted(self)
-        return self.classes_[self._constant[0]]
+        return None if self._constant is None else self.classes_[self._constant[0]]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted labels, shape (n,), in the way `voting` says now.
@@ -319,8 +360,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         """
         check_is_fitted(self)
         if self._cross_validated is None:
+            why = self.certificates_["best"].baselines["hold-out"].note
             raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute 'cv_results_': {self._hold_out.note}; fit it with "
+                f"{type(self).__name__!r} object has no attribute 'cv_results_': {why}; fit it with "
                 "split='shared' and a number of folds as cv"
             )
         return cv_results(self.classifiers_.params, self._cross_validated)

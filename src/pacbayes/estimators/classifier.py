@@ -13,8 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
-from pacbayes.certificates.certificate import Baseline
-from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, hold_out, select_by_cv
+from pacbayes.certificates.hold_out import Choice, select_by_cv
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
@@ -26,7 +25,7 @@ from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
 from pacbayes.numeric.arrays import Rows
-from pacbayes.numeric.checks import check_level, narrow_labels
+from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -198,31 +197,27 @@ class StochasticClassifier(CertifiedClassifier):
             )
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if self.split == "shared" else (None, None)
-        baseline = Baseline(None, None, NOT_SHARED)
         if train is not None:
             units = classifiers.splits.units_of(train)
             training = _safe_indexing(rows, train)
-            baseline = self._baseline(classifiers, training, labels[train], codes[train], units, seed)
+            self._cross_validated = self._choose(classifiers, training, labels[train], codes[train], units, seed)
         return self._certify_trained_set(
             classifiers,
             classifiers.params,
             None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
-            baseline,
             codes,
         )
 
-    def _baseline(
+    def _choose(
         self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, units: Rows | None, seed: int
-    ) -> Baseline:
+    ) -> Choice | None:
+        """Return what cross-validation within the training rows counted, for the hold-out baseline."""
         if self.cv is None:
-            return Baseline(None, None, NOT_ASKED)
+            return None
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
-        self._cross_validated = select_by_cv(
-            errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units
-        )
-        return hold_out(classifiers, self._cross_validated.index, check_level(self.delta), self.cv)
+        return select_by_cv(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units)
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)

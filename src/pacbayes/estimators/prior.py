@@ -8,6 +8,14 @@ from typing import Any
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_distribution
 
+# Where a prior came from, for a certificate's assumptions.
+PRIORS = {
+    "uniform": "The prior is uniform over the classifiers, whose list was fixed without looking at the data.",
+    "given": "The prior was given, and chosen without looking at the validation rows.",
+    "training rows": "The prior was computed from the classifiers' parameters and the training rows alone.",
+    "parameters": "The prior was computed from the classifiers' parameters, without looking at the validation rows.",
+}
+
 
 def asks_for_data(prior: Callable[..., Any], shared: bool) -> bool:
     """Return whether a callable prior is to be given the training rows, or raise if it asks and may not have them.
@@ -71,12 +79,16 @@ def resolve_prior(
     return weights / total
 
 
-def describe_prior(prior: Any, shared: bool) -> str:
-    """Return where the prior came from, for a certificate's assumptions."""
+def prior_kind(prior: Any, shared: bool) -> str:
+    """Return where the prior comes from: a key of `PRIORS`.
+
+    Examples
+    --------
+    >>> prior_kind("uniform", True), prior_kind([0.5, 0.5], True), prior_kind(lambda params: None, True)
+    ('uniform', 'given', 'parameters')
+    """
     if isinstance(prior, str):
-        return "The prior is uniform over the classifiers, whose list was fixed without looking at the data."
+        return "uniform"
     if not callable(prior):
-        return "The prior was given, and chosen without looking at the validation rows."
-    if asks_for_data(prior, shared):
-        return "The prior was computed from the classifiers' parameters and the training rows alone."
-    return "The prior was computed from the classifiers' parameters, without looking at the validation rows."
+        return "given"
+    return "training rows" if asks_for_data(prior, shared) else "parameters"

@@ -11,8 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes.certificates.certificate import Baseline
-from pacbayes.certificates.hold_out import NOT_ASKED, NOT_SHARED, hold_out, select_by_cv, svm_errors_in_fold
+from pacbayes.certificates.hold_out import Choice, select_by_cv, svm_errors_in_fold
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
@@ -24,7 +23,7 @@ from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipe
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
-from pacbayes.numeric.checks import check_level, narrow_labels
+from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -229,7 +228,7 @@ class StochasticSVC(CertifiedClassifier):
                 random_state=seed,
                 checkpoint=self.checkpoint,
             )
-        baseline = self._baseline(classifiers, codes, seed)
+        self._cross_validated = self._choose(classifiers, codes, seed)
         shared = self.split == "shared"
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if shared else (None, None)
@@ -241,25 +240,21 @@ class StochasticSVC(CertifiedClassifier):
             None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
             draw_key(seed),
-            baseline,
             codes,
         )
 
-    def _baseline(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Baseline:
+    def _choose(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Choice | None:
+        """Return what cross-validation within the training rows counted, for the hold-out baseline."""
         members = classifiers.members
-        if not isinstance(members, SharedMembers):
-            return Baseline(None, None, NOT_SHARED)
-        if self.cv is None:
-            return Baseline(None, None, NOT_ASKED)
+        if not isinstance(members, SharedMembers) or self.cv is None:
+            return None
         splits = members.task.splits
         train = splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            choice = select_by_cv(
+            return select_by_cv(
                 errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS), splits.units_of(train)
             )
-        self._cross_validated = choice
-        return hold_out(classifiers, choice.index, check_level(self.delta), self.cv)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""

@@ -34,17 +34,25 @@ def check_fits(needed: int, max_bytes: Any, what: str, alternatives: str) -> Non
     Traceback (most recent call last):
     MemoryError: a kernel matrix of 1000000 x 1000000 needs 8 TB, more than max_bytes = 1 GB. Train on fewer rows.
     """
+    limit, name = memory_limit(max_bytes)
+    if limit is not None and needed > limit:
+        raise MemoryError(f"{what} needs {readable(needed)}, more than {name} {readable(limit)}. {alternatives}")
+
+
+def memory_limit(max_bytes: Any) -> tuple[int | None, str]:
+    """Return how many bytes may be taken, None where that is not known, and what sets this limit.
+
+    Examples
+    --------
+    >>> memory_limit(10**9)
+    (1000000000, 'max_bytes =')
+    """
     if max_bytes is None:
         free = free_bytes()
-        if free is None:
-            return
-        limit, name = int(SHARE_OF_FREE * free), "half of the free memory,"
-    else:
-        if not max_bytes > 0:
-            raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
-        limit, name = int(max_bytes), "max_bytes ="
-    if needed > limit:
-        raise MemoryError(f"{what} needs {readable(needed)}, more than {name} {readable(limit)}. {alternatives}")
+        return None if free is None else int(SHARE_OF_FREE * free), "half of the free memory,"
+    if not max_bytes > 0:
+        raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
+    return int(max_bytes), "max_bytes ="
 
 
 def readable(size: int) -> str:

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from joblib import parallel_config, register_parallel_backend
-from joblib.parallel import ThreadingBackend
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import _safe_indexing
@@ -52,23 +50,6 @@ def test_same_bits_for_any_number_of_workers(name):
         np.testing.assert_array_equal(one.test_errors, other.test_errors)
         for i in range(len(one)):
             assert bits(one[i]) == bits(other[i])
-
-
-class Listing(ThreadingBackend):
-    """A backend that gives its results all at once, as multiprocessing does."""
-
-    supports_return_generator = False
-
-
-def test_same_bits_by_a_backend_without_generators(tmp_path):
-    grid, arguments = {"min_samples_leaf": list(range(1, 121))}, {"split": "independent", "random_state": 5}
-    one = grid_set(DecisionTreeClassifier(), grid, X, Y, **arguments)
-    register_parallel_backend("listing", Listing)
-    for checkpoint in (None, tmp_path, tmp_path):
-        with parallel_config(backend="listing", n_jobs=2):
-            two = grid_set(DecisionTreeClassifier(), grid, X, Y, checkpoint=checkpoint, **arguments)
-        np.testing.assert_array_equal(one.errors, two.errors)
-        assert bits(list(one)) == bits(list(two))
 
 
 def test_only_the_training_sample_is_seen():
@@ -118,15 +99,6 @@ def test_failures():
         grid_set(Fragile(), {"min_samples_leaf": [9]}, X, Y, error_score="drop", **arguments)
     with pytest.raises(ValueError, match="error_score='drop' needs split='shared'"):
         grid_set(Fragile(), grid, X, Y, error_score="drop", split="independent", **arguments)
-
-
-def test_classifiers_that_write_into_their_rows_do_not_disturb_the_others():
-    pipe = make_pipeline(StandardScaler(copy=False), GaussianNB())
-    grid = {"gaussiannb__var_smoothing": [1e-9, 1e-9, 1e-9]}
-    before = X.copy()
-    classifiers = grid_set(pipe, grid, X, Y, test=(X, Y), random_state=0)
-    np.testing.assert_array_equal(X, before)
-    assert len(set(classifiers.errors)) == len(set(classifiers.test_errors)) == 1
 
 
 def test_classes_missing_from_a_training_sample():

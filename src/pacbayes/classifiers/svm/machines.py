@@ -60,13 +60,15 @@ class Machines:
         if len(self.pairs) == 1:
             pair = self.pairs[0]
             return np.where(scores[0].positive(K), pair.second, pair.first)
-        votes = np.zeros((int(self.codes.max()) + 1, self.number, K.shape[1]), dtype=np.int16)
+        # One place for each class that occurs, not for each there is.
+        votes = np.zeros((self.codes.size, self.number, K.shape[1]), dtype=np.int16)
+        places = {code: place for place, code in enumerate(self.codes.tolist())}
         for pair, score in zip(self.pairs, scores, strict=True):
             positive = score.positive(K[pair.rows])
-            votes[pair.second] += positive
-            votes[pair.first] += ~positive
+            votes[places[pair.second]] += positive
+            votes[places[pair.first]] += ~positive
         # The first of several with most votes, as in LIBSVM.
-        winners: NDArray[np.intp] = votes.argmax(axis=0)
+        winners: NDArray[np.intp] = self.codes[votes.argmax(axis=0)]
         return winners
 
     def one(self, i: int) -> "OneMachine":
@@ -107,25 +109,30 @@ class OneMachine:
 
     def predict(self, decisions: FloatArray) -> NDArray[np.intp]:
         """Return class numbers: the class that wins most pairs, the first of several."""
-        votes = np.zeros((len(decisions), int(self.codes.max()) + 1), dtype=np.int64)
-        for column, (first, second) in zip(decisions.T, self.pairs, strict=True):
+        votes = np.zeros((len(decisions), self.codes.size), dtype=np.int64)
+        for column, (first, second) in zip(decisions.T, self._places, strict=True):
             positive = column >= 0.0
             votes[:, second] += positive
             votes[:, first] += ~positive
-        winners: NDArray[np.intp] = votes.argmax(axis=1)
+        winners: NDArray[np.intp] = self.codes[votes.argmax(axis=1)]
         return winners
 
     def votes(self, decisions: FloatArray) -> FloatArray:
         """Return per class its votes plus a share below one half from the sizes of the decisions, as `SVC` does."""
-        votes = np.zeros((len(decisions), int(self.codes.max()) + 1))
+        votes = np.zeros((len(decisions), self.codes.size))
         sizes = np.zeros_like(votes)
-        for column, (first, second) in zip(decisions.T, self.pairs, strict=True):
+        for column, (first, second) in zip(decisions.T, self._places, strict=True):
             votes[:, second] += column > 0.0
             votes[:, first] += column <= 0.0
             sizes[:, second] += column
             sizes[:, first] -= column
         total: FloatArray = votes + sizes / (3.0 * (np.abs(sizes) + 1.0))
-        return total[:, self.codes]
+        return total
+
+    @property
+    def _places(self) -> Rows:
+        """The pairs, by their places among the classes that occur."""
+        return np.searchsorted(self.codes, self.pairs)
 
 
 def train_machines(gram: Callable[[Rows], FloatArray], codes: Rows, lambdas: FloatArray, n_jobs: int = 1) -> Machines:

@@ -52,6 +52,7 @@ class PathScores:
         """
         changes, path = self.changes, self.path
         rows = np.require(K, np.float64, ["C", "A"])
+        _check_rows(path.dual_coef.shape[1], rows)
         positive = np.empty((len(self.ties), K.shape[1]), dtype=np.bool_)
         machines = (path.dual_coef, path.intercept, self.ties, rows, positive)
         if changes is None:
@@ -105,10 +106,17 @@ def decisions_of_one(coef: FloatArray, intercept: float, K: FloatArray, start: i
     >>> decisions_of_one(np.array([1.0, -1.0]), 0.5, np.array([[1.0, 0.25], [0.0, 0.5]]), 0, 2)
     array([1.5 , 0.25])
     """
+    _check_rows(coef.size, K)
     decisions = np.empty(stop - start)
     _compiled_sums().weighted_sums(coef, K, start, decisions)
     decisions += intercept
     return decisions
+
+
+def _check_rows(n: int, K: FloatArray) -> None:
+    """Raise unless K has a row for each of n coefficients: compiled code does not look."""
+    if len(K) != n:
+        raise ValueError(f"K must have a row for each of {n} coefficients, got {len(K)}")
 
 
 @cache

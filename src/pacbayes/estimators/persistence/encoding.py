@@ -1,6 +1,6 @@
 """Fitted models as plain values: dicts, lists, strings, numbers and arrays, and back."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,12 @@ _TYPES: tuple[type, ...] = (
 # The classes a file may name; nothing else is ever made from one.
 KNOWN: dict[str, type] = {known.__name__: known for known in _TYPES}
 _MARK = "pacbayes:type"
+_BYTES = "bytes"
+# Classes and fields that had another name in formats 1 and 2.
+_FORMER_CLASSES = {"Problem": "SvmTrainingTask"}
+_FORMER_FIELDS = {"SharedMembers": {"problem": "task"}, "IndependentMembers": {"problem": "task"}}
+# Fields without a default that came after format 1, and what they were before.
+_LATER: dict[str, dict[str, Any]] = {"Splits": {"stratified": False}}
 
 
 def encode(value: Any) -> Any:
@@ -56,6 +62,9 @@ def encode(value: Any) -> Any:
         return {_MARK: type(value).__name__} | {name: encode(inner) for name, inner in vars(value).items()}
     if isinstance(value, np.generic):
         return value.item()
+    if type(value) is bytes:
+        # skops would give them a new name each time.
+        return {_MARK: _BYTES, "hex": value.hex()}
     if isinstance(value, dict):
         return {name: encode(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -91,14 +100,30 @@ def check_names(kind: type, inner: dict[str, Any]) -> dict[str, Any]:
     return inner
 
 
+def _absent(kind: type) -> dict[str, Any]:
+    """Return the fields that a file of an earlier version lacks."""
+    values: dict[str, Any] = {}
+    for field in fields(kind):
+        if field.default is not MISSING:
+            values[field.name] = field.default
+        elif field.default_factory is not MISSING:
+            values[field.name] = field.default_factory()
+    return values | _LATER.get(kind.__name__, {})
+
+
 def _made(name: Any, inner: dict[str, Any]) -> Any:
+    if name == _BYTES:
+        return bytes.fromhex(inner["hex"])
+    name = _FORMER_CLASSES.get(name, name) if isinstance(name, str) else name
     if not isinstance(name, str) or name not in KNOWN:
         raise ValueError(f"the file names {name!r}, which is no part of a saved model")
     kind = KNOWN[name]
-    if is_dataclass(kind) and set(inner) != {field.name for field in fields(kind)}:
-        raise ValueError(
-            f"the file's {name} has the fields {', '.join(sorted(inner))}, which this version does not know"
-        )
+    if is_dataclass(kind):
+        former = _FORMER_FIELDS.get(name, {})
+        inner = _absent(kind) | {former.get(field, field): value for field, value in inner.items()}
+        if set(inner) != {field.name for field in fields(kind)}:
+            found = ", ".join(sorted(map(str, inner)))
+            raise ValueError(f"the file's {name} has the fields {found}, which this version does not know")
     check_names(kind, inner)
     # No constructor runs: a class is its fields, filled in as they were.
     made: Any = object.__new__(kind)

@@ -1,4 +1,4 @@
-"""Models in files that cannot run code when they are loaded."""
+"""Models in files that cannot run code when they are loaded, nor crash, stop or fill the process that loads them."""
 
 from __future__ import annotations
 
@@ -6,54 +6,65 @@ import hashlib
 import hmac
 import io
 import json
-import math
 import os
+import sys
+import warnings
 import zipfile
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import pacbayes
-from pacbayes.certificates.certificate import Certificate
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.classifier import StochasticClassifier
+from pacbayes.estimators.persistence.archive import DatelessZip, check_said, read_archive, write_archive
+from pacbayes.estimators.persistence.checking import check_model, check_weights
+from pacbayes.estimators.persistence.early_formats import LAST, check_agree, from_early
 from pacbayes.estimators.persistence.encoding import check_names, decode, encode
+from pacbayes.estimators.persistence.reviewed import PREDICTOR, TREE, check_trees, needs_trust, unreviewed
+from pacbayes.estimators.persistence.schema import Schema
 from pacbayes.estimators.svc import StochasticSVC
-from pacbayes.runtime.file_write import write_file
 
 # What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
-FORMAT = 2
-MANIFEST, MODEL = "manifest.json", "model.skops"
-_LARGEST_MANIFEST = 10_000
-_DATE = (1980, 1, 1, 0, 0, 0)
+FORMAT = 3
 # Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
-# and our own machines, which may stand at the end of a pipeline, are arrays.
+# our own machines, which may stand at the end of a pipeline, are arrays, and so are trees; the arrays are checked.
 HARMLESS = (
     "numpy.dtype",
     "pacbayes.classifiers.svm.kernels.kernel.Kernel",
     "pacbayes.classifiers.svm.kernels.kernel.Scaling",
     "pacbayes.classifiers.svm.machines.OneMachine",
     "pacbayes.classifiers.svm.svm_classifier.SVMClassifier",
+    PREDICTOR,
+    TREE,
 )
+# What follows from the rest, and is therefore not stored.
+DERIVED = ("best_index_", "certificates_", "posterior_")
 ESTIMATORS: dict[str, type[CertifiedClassifier]] = {
     kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)
 }
+# What objects made of wrong parts raise when they are put together and looked at.
+_WRONG = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
 class UntrustedTypesError(ValueError):
-    """A file holds types that may run code when they are made."""
+    """A file holds types, `names`, that may run code when they are made, or do not check what they hold."""
+
+    def __init__(self, message: str, names: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
 
 
 def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     """Save a fitted model; no code is stored, and none runs when it is loaded.
 
-    The file is a zip archive of a manifest (format, version, SHA-256) and the model in the format of skops: support
-    vector machines as arrays, other classifiers as skops writes them.  It holds support vectors, hence rows of
-    the training data.  A callable `prior` is replaced by its weights, a `random_state` that is no integer by
-    None; draws stay.
+    The file is a zip archive of a manifest (format, version, SHA-256, unpacked size) and the model in the format of
+    skops: support vector machines as arrays, other classifiers as skops writes them.  It holds support vectors, hence
+    rows of the training data.  A callable `prior` is replaced by its weights, a `random_state` that is no integer by
+    None; draws stay.  Certificates, bounds and words are not stored: `load` computes them from errors and weights.  A
+    warning says at once if `load` will need `trusted`.
 
     Parameters
     ----------
@@ -85,28 +96,36 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     if type(model).__name__ not in ESTIMATORS or type(model) is not ESTIMATORS[type(model).__name__]:
         raise TypeError(f"model must be one of {', '.join(ESTIMATORS)}, got {type(model).__name__}")
     check_is_fitted(model)
-    params = model.get_params(deep=False)
-    if callable(params["prior"]):
-        params["prior"] = model.prior_
-    params["checkpoint"] = None
-    if not isinstance(params["random_state"], int | np.integer):
-        params["random_state"] = None
-    fitted = {name: value for name, value in vars(model).items() if name not in params}
-    state = {"class": type(model).__name__, "params": encode(params), "fitted": encode(fitted)}
-    contents = _dumped(state)
+    contents = _dumped(_state(model))
+    schema = Schema(contents, sys.maxsize)
+    needed = sorted(_untrusted(contents, schema) | set(unreviewed(vars(model))))
+    if needed:
+        at_prompt = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
+        warnings.warn(
+            f"to load this model, load will need trusted={needed!r}{at_prompt}: these types may run code, or do not "
+            "check what a file says",
+            stacklevel=2,
+        )
     manifest = {"format": FORMAT, "version": pacbayes.__version__}
     digest = _digest(manifest, contents)
-    _write(Path(path), {MANIFEST: json.dumps(manifest | {"sha256": digest}).encode(), MODEL: contents})
+    write_archive(path, manifest | {"sha256": digest, "bytes": schema.bytes}, contents)
     return digest
 
 
 def load(
-    path: str | os.PathLike[str], *, sha256: str | None = None, trusted: Iterable[str] = ()
+    path: str | os.PathLike[str],
+    *,
+    sha256: str | None = None,
+    trusted: Iterable[str] = (),
+    max_bytes: int | None = None,
 ) -> CertifiedClassifier:
     """Load a model that `save` wrote.
 
-    Nothing in the file is run.  Refused are files of a later format, files whose contents do not match their own
-    SHA-256, files with types that skops does not trust, and certificates that do not follow from the stored errors.
+    Nothing in the file is run, and nothing in it is believed that can be computed: certificates, bounds, baselines and
+    words follow from the stored errors, weights and sizes.  Refused, with a `ValueError`, are files of a later format,
+    files whose contents do not match their own SHA-256, files that unpack to more than they say or than `max_bytes`,
+    models with an index, shape or number that cannot be, and types that are neither on the list of skops nor on that of
+    this library.
 
     Parameters
     ----------
@@ -115,8 +134,11 @@ def load(
         What `save` returned.  Without it a file is protected against damage, but not against somebody who changes the
         contents and their SHA-256 together.
     trusted : iterable of str
-        Names of further types to trust: these may run code.  A name that ends in a dot stands for everything under it:
-        ``["sklearn."]`` for classifiers with parts that skops does not trust, such as trees.
+        Names of further types to trust: these may run code, or crash on what a file says.  A name that ends in a dot
+        stands for everything under it: ``["sklearn."]`` for classifiers of scikit-learn that were not reviewed, such as
+        its `SVC` and nearest neighbours.  Trees, forests and boosting need no trust.
+    max_bytes : int, optional
+        Refuse a file that needs more memory than this; by default half of what is free.
 
     Returns
     -------
@@ -133,7 +155,7 @@ def load(
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
     """
-    manifest, contents = _read(path)
+    manifest, contents = _read(path, max_bytes)
     found = manifest.get("format")
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise ValueError(f"{path} is not a model saved by pacbayes: its manifest has the format {found!r}")
@@ -144,68 +166,122 @@ def load(
         )
     digest = _digest({"format": found, "version": manifest.get("version")}, contents)
     for expected in (manifest.get("sha256"), sha256):
-        if expected is not None and not hmac.compare_digest(digest, str(expected)):
+        if expected is not None and not hmac.compare_digest(digest.encode(), str(expected).encode()):
             raise ValueError(f"{path} was changed after it was saved: its SHA-256 is {digest}, not {expected}")
     if "sha256" not in manifest:
         raise ValueError(f"{path} is not a model saved by pacbayes: its manifest has no sha256")
-    return _model(path, _loaded(path, contents, list(trusted)))
-
-
-def _model(path: Any, state: Any) -> CertifiedClassifier:
-    """Make the estimator, and see whether its certificates follow from what it stores."""
+    if found > LAST and manifest.get("bytes") is None:
+        raise ValueError(f"{path} is not a model saved by pacbayes: its manifest does not say how long it is")
+    state = _loaded(path, contents, manifest, list(trusted), max_bytes)
     try:
-        kind = ESTIMATORS[state["class"]]
-        model = kind(**decode(state["params"]))
-        model.__dict__.update({"vote_errors_": None} | check_names(kind, decode(state["fitted"])))
-        stored, computed = model.certificates_, model._certificates()
-        follow = set(stored) == set(computed) and all(_agree(stored[name], computed[name]) for name in computed)
-    except (AttributeError, AssertionError, IndexError, KeyError, TypeError, ValueError) as error:
+        return _model(state, found)
+    except _WRONG as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {type(error).__name__}: {error}") from error
-    if not follow:
-        raise ValueError(f"{path} was changed after it was saved: its certificates do not follow from its errors")
+
+
+def _state(model: CertifiedClassifier) -> dict[str, Any]:
+    """Return what is stored of a model, as plain values and the classifiers of others."""
+    params = model.get_params(deep=False)
+    fitted = {name: value for name, value in vars(model).items() if name not in params and name not in DERIVED}
+    if callable(params["prior"]):
+        params["prior"] = model.prior_
+    params["checkpoint"] = None
+    if not isinstance(params["random_state"], int | np.integer):
+        params["random_state"] = None
+    posterior = {name: getattr(model.posterior_, name) for name in ("weights", "distance", "constant")}
+    return {
+        "class": type(model).__name__,
+        "params": encode(params),
+        "fitted": encode(fitted),
+        "posterior": encode(posterior),
+    }
+
+
+def _model(state: Any, found: int) -> CertifiedClassifier:
+    """Make the estimator from a state that was loaded: check its parts, then compute what follows from them."""
+    kind = ESTIMATORS[state["class"]]
+    model = kind(**decode(state["params"]))
+    fitted = decode(state["fitted"])
+    stored = None
+    if found <= LAST:
+        fitted, posterior, stored = from_early(fitted)
+    else:
+        posterior = decode(state["posterior"])
+    model.__dict__.update(check_names(kind, fitted))
+    for name in DERIVED:
+        model.__dict__.pop(name, None)
+    check_model(model)
+    check_weights(posterior["weights"], len(model.classifiers_))
+    model._restore(**posterior)
+    if stored is not None:
+        check_agree(stored, model.certificates_)
     return model
-
-
-def _agree(stored: Certificate, computed: Certificate) -> bool:
-    """Return whether two certificates are equally valid and have the same numbers, but for what SciPy may round."""
-    exact = ("not_valid", "unit", "copies")
-    return all(getattr(stored, name) == getattr(computed, name) for name in exact) and all(
-        left == right or (left is not None and right is not None and math.isclose(left, right, rel_tol=1e-9))
-        for name in ("bound", "lower", "delta", "m", "empirical_risk", "kl")
-        for left, right in [(getattr(stored, name), getattr(computed, name))]
-    )
 
 
 def _dumped(state: dict[str, Any]) -> bytes:
     # skops takes a while to import and is needed nowhere else.
-    from skops.io import dumps
+    import skops
+    import skops.io
+    from skops.io._utils import SaveContext, get_state
 
+    class Numbered(SaveContext):  # type: ignore[misc]  # skops has no types
+        """Objects by number, not by their address, which differs from process to process."""
+
+        def memoize(self, obj: Any) -> int:
+            number, _ = self.memo.setdefault(id(obj), (len(self.memo) + 1, obj))
+            return int(number)
+
+    # As `skops.io.dumps`, but for the dates of an archive's members: it takes them from the clock, which may be wrong.
+    buffer = io.BytesIO()
     try:
-        contents: bytes = dumps(state)
+        with DatelessZip(buffer, "w", zipfile.ZIP_STORED) as archive:
+            context = Numbered(archive)
+            schema = get_state(state, context) | {"protocol": context.protocol, "_skops_version": skops.__version__}
+            archive.writestr("schema.json", json.dumps(schema))
     except Exception as error:  # skops raises many kinds for what it does not know
         raise ValueError(f"model holds something that skops cannot save: {error}") from error
-    return contents
+    return buffer.getvalue()
 
 
-def _loaded(path: Any, contents: bytes, trusted: list[str]) -> Any:
-    from skops.io import get_untrusted_types, loads
+def _loaded(path: Any, contents: bytes, manifest: dict[str, Any], trusted: list[str], max_bytes: int | None) -> Any:
+    """Return the state in a skops file: looked at before it is made, and again before it is used."""
+    from skops.io import loads
+
+    prefixes = tuple(name for name in trusted if name.endswith("."))
+
+    def refuse(names: Iterable[str], reasons: dict[str, str]) -> None:
+        unknown = sorted(name for name in names if name not in trusted and not name.startswith(prefixes))
+        if unknown:
+            why = "".join(f" ({reasons[name]})" for name in unknown[:1] if name in reasons)
+            raise UntrustedTypesError(
+                f"{path} holds types that are not trusted: {', '.join(unknown)}{why}. If you know where the file comes "
+                "from, load it with trusted=[...] and their names; they may run code, or crash on what a file says.",
+                unknown,
+            )
 
     try:
-        found = sorted(get_untrusted_types(data=contents))
+        schema = Schema(contents, max_bytes)
+        check_said(schema.bytes, manifest)
+        check_trees(schema)
+        found = _untrusted(contents, schema)
     except Exception as error:  # any bytes may be in a file, and skops fails on them in many ways
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
-    prefixes = tuple(name for name in trusted if name.endswith("."))
-    known = [name for name in found if name in HARMLESS or name in trusted or name.startswith(prefixes)]
-    unknown = [name for name in found if name not in known]
-    if unknown:
-        raise UntrustedTypesError(
-            f"{path} holds types that are not trusted: {', '.join(unknown)}. If you know where the file comes from, "
-            "load it with trusted=[...] and their names; they may run code."
-        )
+    refuse(found, {})
     try:
-        return loads(contents, trusted=known)
+        state = loads(contents, trusted=sorted(found | set(HARMLESS)))
     except Exception as error:  # as above
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
+    reasons = unreviewed(state)
+    refuse(reasons, reasons)
+    return state
+
+
+def _untrusted(contents: bytes, schema: Schema) -> set[str]:
+    """Return the types in a file that neither skops nor this library trusts."""
+    from skops.io import get_untrusted_types
+
+    made = {f"{node['__module__']}.{node['__class__']}" for node in schema.nodes if node["__loader__"] == "ObjectNode"}
+    return (set(get_untrusted_types(data=contents)) - set(HARMLESS)) | {name for name in made if needs_trust(name)}
 
 
 def _digest(manifest: dict[str, Any], contents: bytes) -> str:
@@ -213,29 +289,10 @@ def _digest(manifest: dict[str, Any], contents: bytes) -> str:
     return hashlib.sha256(head + b"\0" + contents).hexdigest()
 
 
-def _write(path: Path, files: dict[str, bytes]) -> None:
-    """Write an archive; no reader ever sees half of it."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as out:
-        for name, contents in files.items():
-            # The date is the same whatever the clock says: an archive knows none before 1980.
-            member = zipfile.ZipInfo(name, date_time=_DATE)
-            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            out.writestr(member, contents)
-    write_file(path, archive.getvalue())
-
-
-def _read(path: Any) -> tuple[dict[str, Any], bytes]:
+def _read(path: Any, max_bytes: int | None) -> tuple[dict[str, Any], bytes]:
     # A file that cannot be opened is no damaged one; one that is open, and leads nowhere, is.
     with open(path, "rb") as file:
         try:
-            with zipfile.ZipFile(file) as archive:
-                if archive.getinfo(MANIFEST).file_size > _LARGEST_MANIFEST:
-                    raise ValueError("its manifest is too long")
-                manifest = json.loads(archive.read(MANIFEST))
-                contents = archive.read(MODEL)
+            return read_archive(file, max_bytes)
         except Exception as error:  # zipfile, zlib and json have many ways to say it
             raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
-    if not isinstance(manifest, dict):
-        raise ValueError(f"{path} is not a model saved by pacbayes: its manifest is {type(manifest).__name__}")
-    return manifest, contents

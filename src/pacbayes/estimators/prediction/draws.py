@@ -11,7 +11,7 @@ from pacbayes.runtime.seeds import generator
 
 # The purpose of the key's random numbers, see `seeds.generator`: far from those of splits and kernel widths.
 KEY = 1000
-_KEY_BYTES = 32
+KEY_BYTES = 32
 
 
 def draw_key(seed: int) -> bytes:
@@ -22,7 +22,7 @@ def draw_key(seed: int) -> bytes:
     >>> draw_key(0) == draw_key(0), draw_key(0) == draw_key(1), len(draw_key(0))
     (True, False, 32)
     """
-    return generator(seed, KEY).bytes(_KEY_BYTES)
+    return generator(seed, KEY).bytes(KEY_BYTES)
 
 
 def draw_classifiers(X: Any, parts: Counts, key: bytes) -> NDArray[np.intp]:

@@ -43,7 +43,7 @@ class SharedVoters:
             for block in blocks(which.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
                 mine = order[block]
                 K = self.members.kernel.between(rows, self.members.scaling(X[mine]))
-                codes[mine] = _decide(machines, sums, K, places[mine], self.n_classes)
+                codes[mine] = _decide(machines, sums, K, places[mine])
                 advance(mine.size)
         return codes
 
@@ -93,10 +93,12 @@ def _sizes(pair: Pair) -> FloatArray:
     return tie_widths(pair.path.intercept, sizes_of(pair.path.dual_coef), pair.kernel_size)
 
 
-def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: Codes, n_classes: int) -> Codes:
+def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: Codes) -> Codes:
     """Return class numbers for kernel values of training rows by new rows; rows of one machine are neighbours."""
     runs = runs_of(places)
-    votes = np.zeros((len(places), n_classes), dtype=np.int16)
+    # One place for each class that occurs, not for each there is.
+    votes = np.zeros((len(places), machines.codes.size), dtype=np.int16)
+    numbers = {code: number for number, code in enumerate(machines.codes.tolist())}
     everyone = np.arange(len(places))
     for pair, tie in zip(machines.pairs, ties, strict=True):
         part = K if pair.rows.size == len(K) else K[pair.rows]
@@ -106,6 +108,6 @@ def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: C
             coef, intercept = pair.path.dual_coef[h], float(pair.path.intercept[h])
             decisions[run] = decisions_of_one(coef, intercept, part, run.start, run.stop)
         # Ties go to the second class, as in scikit-learn's SVC.
-        votes[everyone, np.where(decisions >= -tie[places], pair.second, pair.first)] += 1
-    winners: Codes = votes.argmax(axis=1)
+        votes[everyone, np.where(decisions >= -tie[places], numbers[pair.second], numbers[pair.first])] += 1
+    winners: Codes = machines.codes[votes.argmax(axis=1)]
     return winners

@@ -170,6 +170,9 @@ def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | Non
     """Return values of rows of A (down) and B (across), of A with itself where B is None."""
     row_pairs, gaussian = _compiled_pairs(), _compiled_gaussian()
     down, across = np.ascontiguousarray(A), np.ascontiguousarray((A if B is None else B).T)
+    # Compiled code does not look: rows of a file may have any width.
+    if down.shape[1] != len(across):
+        raise ValueError(f"rows must have equally many columns, got {down.shape[1]} and {len(across)}")
     values: FloatArray = np.empty((len(down), across.shape[1]))
     arguments = (down, across, row_pairs.KINDS[kind], 0.0 if gamma is None else gamma, values)
     buffer, tile = gaussian.buffer(row_pairs.TILE), row_pairs.TILE

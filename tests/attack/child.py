@@ -1,0 +1,100 @@
+"""A process that loads model files and predicts with them, so that its crash is a result and not the end of the tests.
+
+It reads a path and a number of columns per line, and answers with one line: ``ok``, ``refused: ...`` for the
+`ValueError` of `load`, or ``raised ...`` for anything else.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Timer
+
+# What it may allocate beyond what it has after the first model: none of the files here is longer than a megabyte.
+ROOM = 1 << 30
+SECONDS = 120
+
+
+class Child:
+    """The process, started when first needed and again after it died."""
+
+    def __init__(self):
+        self._process = None
+
+    def answer(self, path, columns, trusted=()):
+        """Return what the process says of a file; it fails the test if it dies or does not answer."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-X", "faulthandler", __file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                # One thread: those of OpenMP wait for each other where cores are few.
+                env=os.environ | {"OMP_NUM_THREADS": "1"},
+            )
+        process = self._process
+        timer = Timer(SECONDS, process.kill)
+        timer.start()
+        try:
+            process.stdin.write(f"{path}\t{columns}\t{','.join(trusted)}\n")
+            process.stdin.flush()
+            line = process.stdout.readline().strip()
+        finally:
+            timer.cancel()
+        if not line:
+            code = process.wait(timeout=SECONDS)
+            self.close()
+            raise AssertionError(f"the process that loaded {path} ended with {code}")
+        return line
+
+    def close(self):
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process.stdin.close()
+            self._process.stdout.close()
+            self._process = None
+
+
+def _say(path, columns, trusted):
+    import numpy as np
+
+    from pacbayes import load
+
+    started = time.monotonic()
+    try:
+        model = load(path, trusted=trusted)
+    except ValueError as error:
+        return "refused: " + " ".join(str(error).split())[:300]
+    except Exception as error:
+        return f"raised by load: {type(error).__name__}: {error!s:.300}"
+    X = np.random.default_rng(0).normal(size=(7, columns))
+    try:
+        for voting in ("stochastic", "majority", "best"):
+            model.set_params(voting=voting).predict(X)
+            str(model.certificate_)
+        model.vote_share(X)
+        model.classifiers_.predict(X)
+    except Exception as error:
+        return f"raised by predict: {type(error).__name__}: {error!s:.300}"
+    return f"ok in {time.monotonic() - started:.1f}"
+
+
+def _main():
+    first = True
+    for line in sys.stdin:
+        path, columns, trusted = line.rstrip("\n").split("\t")
+        print(_say(path, int(columns), [name for name in trusted.split(",") if name]).replace("\n", " "), flush=True)
+        if first and sys.platform == "linux":
+            # Now everything is imported and compiled.
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            limit = pages * resource.getpagesize() + ROOM
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            first = False
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,83 @@
+"""Small models of every kind, and their files taken apart and put together again."""
+
+import io
+import zipfile
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import StochasticClassifier, StochasticSVC, save
+
+COLUMNS = 2
+
+
+def rows(classes):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, COLUMNS)).round(3)
+    return X, np.clip((X[:, 0] * classes / 2 + classes / 2).astype(int), 0, classes - 1)
+
+
+@cache
+def model(name):
+    """Return a small model; nobody changes it."""
+    X, y = rows(2 if name in ("two", "independent", "boosting") else 3)
+    if name in ("two", "three"):
+        return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0).fit(X, y)
+    if name == "groups":
+        return StochasticSVC([0.1, 1.0], random_state=0, cv=2).fit(X, y, groups=np.arange(60) // 2 % 23)
+    if name == "groups apart":
+        return StochasticSVC([0.1, 1.0], split="independent", random_state=0).fit(X, y, groups=np.arange(60) // 2 % 23)
+    if name == "copies":
+        twice = np.arange(60) // 2
+        return StochasticSVC([0.1, 1.0], duplicates="together", random_state=0, cv=2).fit(X[twice], y[twice])
+    if name == "independent":
+        return StochasticSVC([0.1, 1.0], split="independent", random_state=0).fit(X, y)
+    if name == "words":
+        encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=4, sparse_output=False)
+        return StochasticSVC([0.1, 1.0], prepare=encoder, random_state=0, cv=None).fit(X.round(0), y)
+    kinds = {
+        "trees": DecisionTreeClassifier(max_depth=3),
+        "forest": RandomForestClassifier(3, max_depth=3),
+        "boosting": GradientBoostingClassifier(n_estimators=3, max_depth=2),
+        "boosting of three": GradientBoostingClassifier(n_estimators=3, max_depth=2),
+        "histogram": HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=3, early_stopping=False),
+    }
+    return StochasticClassifier(kinds[name], {"random_state": [0, 1]}, cv=None, random_state=0).fit(X, y)
+
+
+@cache
+def file_of(name):
+    """Return the bytes of a model's file."""
+    with TemporaryDirectory() as folder:
+        save(model(name), folder + "/model")
+        return Path(folder, "model").read_bytes()
+
+
+MACHINES = ("two", "three", "independent", "groups", "groups apart", "copies")
+ENSEMBLES = ("trees", "forest", "boosting", "boosting of three", "histogram")
+
+
+def with_parts(contents, parts):
+    """Return an archive with other contents under some names."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(contents)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, parts.get(name, old.read(name)))
+    return out.getvalue()
+
+
+def nodes_of(tree):
+    left = [tree]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            if "__loader__" in value:
+                yield value
+            left += value.values()
+        elif isinstance(value, list):
+            left += value

@@ -1,0 +1,240 @@
+"""Hostile model files: lengths that are lies, bombs of several kinds, and nesting without end.
+
+A file that would unpack to more than it says, or than fits, is refused before it is unpacked: the memory it took to
+refuse it is measured.
+"""
+
+import io
+import json
+import struct
+import tracemalloc
+import zipfile
+
+import pytest
+from tests.attack.small_models import COLUMNS, ENSEMBLES, MACHINES, model, with_parts
+from tests.estimators.persistence.model_files import read, rewrite
+
+from pacbayes import load, save
+from pacbayes.estimators.persistence import saving
+from pacbayes.estimators.persistence.archive import MANIFEST, MODEL, write_archive
+from pacbayes.estimators.persistence.schema import Schema
+from pacbayes.runtime import memory
+
+LONG = 200 * 2**20
+
+
+def peak_of(path, match, **options):
+    """Return how much memory it took to refuse a file."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=match):
+            load(path, **options)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def packed(path, contents, manifest, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr(MANIFEST, json.dumps(manifest))
+        archive.writestr(MODEL, contents)
+
+
+@pytest.mark.parametrize("manifest", [{"format": 1}, {"format": 2}, {"format": saving.FORMAT, "bytes": 2 * LONG}])
+def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(manifest, tmp_path):
+    path = tmp_path / "model"
+    packed(path, bytes(LONG), manifest)
+    assert path.stat().st_size < LONG / 500
+    assert peak_of(path, r"needs 210 MB, more than max_bytes = 50 MB", max_bytes=50_000_000) < 10 * 2**20
+
+
+def test_a_file_that_unpacks_to_more_than_it_says_is_refused_before_it_is(tmp_path):
+    path = tmp_path / "model"
+    packed(path, bytes(LONG), {"format": saving.FORMAT, "bytes": 10_000})
+    assert peak_of(path, r"unpacks to 210 MB, more than the 10 kB its manifest says") < 10 * 2**20
+
+
+def test_the_limit_is_half_of_the_free_memory(tmp_path, monkeypatch):
+    packed(tmp_path / "model", bytes(10**6), {"format": 1})
+    monkeypatch.setattr(memory, "free_bytes", lambda: 10**6)
+    with pytest.raises(ValueError, match="more than half of the free memory, 500 kB"):
+        load(tmp_path / "model")
+
+
+def test_a_length_in_the_archive_that_is_a_lie_does_not_help(tmp_path):
+    path = tmp_path / "model"
+    packed(path, bytes(LONG), {"format": saving.FORMAT, "bytes": 10_000})
+    data = path.read_bytes()
+    long, short = struct.pack("<L", LONG), struct.pack("<L", 5000)
+    assert data.count(long) == 2
+    path.write_bytes(data.replace(long, short))
+    assert peak_of(path, "damaged") < 10 * 2**20
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_to_pack_are_refused(method, tmp_path):
+    """They are unpacked as a whole, however little is asked for."""
+    path = tmp_path / "model"
+    packed(path, bytes(LONG // 10), {"format": saving.FORMAT, "bytes": LONG}, method)
+    assert peak_of(path, "packed by a method that pacbayes does not use") < 10 * 2**20
+
+
+def test_a_model_packed_twice_is_refused(tmp_path):
+    path = tmp_path / "model"
+    save(model("two"), path)
+
+    def change(contents):
+        out = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(contents)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                new.writestr(name, old.read(name))
+        return out.getvalue()
+
+    rewrite(path, change=change)
+    with pytest.raises(ValueError, match="packed twice"):
+        load(path)
+
+
+def npy(shape, dtype="<f8", data=b""):
+    """Return an array that says one thing and holds another."""
+    head = repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
+    head += b" " * (-(len(head) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        npy((2**40,)),
+        npy((2**31, 2**31)),
+        npy((-1,)),
+        npy((10**12,), "|V0"),
+        npy((2,), "|O", b"x" * 16),
+        npy((3,)),
+        b"x",
+    ],
+    ids=["long", "overflow", "negative", "nothing", "objects", "short", "no array"],
+)
+def test_an_array_that_says_more_than_it_holds_is_refused(part, tmp_path):
+    path = tmp_path / "model"
+    save(model("two"), path)
+
+    def change(contents):
+        with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+            name = next(name for name in archive.namelist() if name.endswith(".npy"))
+        return with_parts(contents, {name: part})
+
+    rewrite(path, change=change)
+    assert peak_of(path, "not a model saved by pacbayes") < 20 * 2**20
+
+
+def schema_with(content, parts=()):
+    """Return a skops file whose schema is any text."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in parts:
+            archive.writestr(name, data)
+        archive.writestr("schema.json", content)
+    return out.getvalue()
+
+
+def write_contents(path, contents):
+    manifest = {"format": saving.FORMAT, "version": "0", "bytes": 10**12}
+    write_archive(path, manifest | {"sha256": saving._digest(manifest, contents)}, contents)
+
+
+def listed(parts):
+    inner = ", ".join(parts)
+    return (
+        '{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "protocol": 2, '
+        f'"content": [{inner}]}}'
+    )
+
+
+def test_one_array_named_many_times_counts_as_often(tmp_path):
+    node = (
+        '{"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode", "type": "numpy", '
+        '"file": "long.npy"}'
+    )
+    long = npy((10**6,), data=bytes(8 * 10**6))
+    path = tmp_path / "model"
+    write_contents(path, schema_with(listed([node] * 1000), [("long.npy", long)]))
+    assert peak_of(path, r"needs 24 GB, more than max_bytes = 10 GB", max_bytes=10**10) < 60 * 2**20
+
+
+def test_a_sparse_matrix_that_unpacks_to_more_is_refused(tmp_path):
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("data", "indices", "indptr"):
+            archive.writestr(f"{name}.npy", npy((LONG // 8,), data=bytes(LONG)))
+    node = (
+        '{"__class__": "csr_matrix", "__module__": "scipy.sparse._csr", "__loader__": "SparseMatrixNode", '
+        '"type": "scipy", "file": "long.npz"}'
+    )
+    path = tmp_path / "model"
+    write_contents(path, schema_with(listed([node]), [("long.npz", inner.getvalue())]))
+    assert peak_of(path, r"needs 1\.8\d GB, more than max_bytes = 500 MB", max_bytes=5 * 10**8) < 30 * 2**20
+
+
+def test_overlapping_parts_are_refused(tmp_path):
+    contents = schema_with("{}", [(f"{i}.npy", b"x" * 1000) for i in range(50)])
+    # The central directory has every part begin where the first does, and one of them be as long as all.
+    start = contents.index(b"PK\x01\x02")
+    head, tail = contents[:start], bytearray(contents[start:])
+    place = 0
+    while tail[place : place + 4] == b"PK\x01\x02":
+        struct.pack_into("<LL", tail, place + 20, 40_000, 40_000)
+        struct.pack_into("<L", tail, place + 42, 0)
+        place += 46 + struct.unpack_from("<H", tail, place + 28)[0]
+    path = tmp_path / "model"
+    write_contents(path, head + bytes(tail))
+    with pytest.raises(ValueError, match="overlap"):
+        load(path)
+
+
+@pytest.mark.parametrize("depth", [250, 5000, 200_000])
+def test_deep_nesting_is_refused(depth, child, tmp_path):
+    path = tmp_path / "model"
+    write_contents(path, schema_with("[" * depth + "]" * depth))
+    assert child.answer(path, COLUMNS).startswith("refused")
+    levels = min(depth, 20_000)
+    start = '{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": ['
+    write_contents(path, schema_with(start * levels + "]}" * levels))
+    assert child.answer(path, COLUMNS).startswith("refused")
+
+
+def test_parts_within_parts_by_number_are_refused(child, tmp_path):
+    """Forty lists, each of them twice the one before, by number: written out, 2^40 values."""
+    leaf = '{"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "1", "__id__": 1}'
+    text = leaf
+    for number in range(2, 40):
+        again = f'{{"__class__": "list", "__module__": "builtins", "__loader__": "CachedNode", "__id__": {number - 1}}}'
+        text = (
+            '{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "protocol": 2, '
+            f'"__id__": {number}, "content": [{text}, {again}]}}'
+        )
+    path = tmp_path / "model"
+    write_contents(path, schema_with(text))
+    assert "two different parts with one number" in child.answer(path, COLUMNS)
+
+
+def test_a_long_manifest_is_refused(tmp_path):
+    path = tmp_path / "model"
+    packed(path, b"", {"format": saving.FORMAT, "bytes": 1, "text": "x" * LONG})
+    assert peak_of(path, r"manifest\.json is too long") < 10 * 2**20
+
+
+@pytest.mark.parametrize("said", ["1", 1.5, None, True, [], -1])
+def test_sizes_that_are_none_are_refused(said, tmp_path):
+    path = tmp_path / "model"
+    save(model("two"), path)
+    rewrite(path, lambda manifest: manifest.update(bytes=said))
+    with pytest.raises(ValueError, match="not a model saved by pacbayes"):
+        load(path)
+
+
+def test_a_manifest_says_to_what_its_file_unpacks(tmp_path):
+    for name in (*MACHINES, *ENSEMBLES):
+        save(model(name), tmp_path / "model")
+        manifest, contents = read(tmp_path / "model")
+        assert manifest["bytes"] == Schema(contents).bytes >= len(contents)

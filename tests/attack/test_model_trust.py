@@ -1,0 +1,66 @@
+"""Whom a model file must be trusted for, and what it says of where and when it was written."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+from tests.attack.small_models import ENSEMBLES, model, rows
+from tests.cli.running import in_process
+
+from pacbayes import StochasticClassifier, load, save
+
+
+@pytest.mark.parametrize("name", [*ENSEMBLES, "words"])
+def test_trees_forests_and_boosting_need_no_trust(name, tmp_path, recwarn):
+    clf, X = model(name), rows(2)[0].round(0 if name == "words" else 3)
+    save(clf, tmp_path / "model")
+    assert len(recwarn) == 0
+    again = load(tmp_path / "model")
+    for voting in ("stochastic", "majority", "best"):
+        assert np.array_equal(again.set_params(voting=voting).predict(X), clf.set_params(voting=voting).predict(X))
+    clf.set_params(voting="stochastic")
+    assert again.certificates_ == clf.certificates_
+
+
+def test_what_was_not_reviewed_is_said_when_it_is_saved(tmp_path):
+    path = tmp_path / "model"
+    clf = StochasticClassifier(SVC(), {"C": [1.0, 2.0]}, cv=None, random_state=0).fit(*rows(2))
+    with pytest.warns(UserWarning, match=r"trusted=\['sklearn\.svm\._classes\.SVC'\] \(pacbayes predict: --trust"):
+        save(clf, path)
+    with pytest.raises(ValueError, match=r"types that are not trusted: sklearn\.svm\._classes\.SVC\."):
+        load(path)
+    assert load(path, trusted=["sklearn.svm._classes.SVC"]).certificates_ == clf.certificates_
+    clf = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=None, random_state=0).fit(*rows(2))
+    with pytest.warns(UserWarning, match=r"KNeighborsClassifier"):
+        save(clf, path)
+    assert load(path, trusted=["sklearn."]).certificates_ == clf.certificates_
+
+
+def test_a_clock_in_1970_does_not_stop_save(tmp_path, monkeypatch):
+    today = save(model("forest"), tmp_path / "today")
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    assert save(model("forest"), tmp_path / "then") == today
+    # Nor does the file say when it was written.
+    assert (tmp_path / "then").read_bytes() == (tmp_path / "today").read_bytes()
+
+
+def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
+    lines = [f"{a},{b},{'yes' if a > 0 else 'no'}" for a, b in np.random.default_rng(0).normal(size=(60, 2))]
+    data, saved = tmp_path / "data.csv", tmp_path / "model"
+    data.write_text("\n".join(["a,b,class", *lines]) + "\n")
+    certify = ["certify", data, "--save", saved, "--estimator"]
+    done = in_process([*certify, "sklearn.svm.SVC"], capsys)
+    assert done.code == 0
+    assert "warning: to load this model" in done.err
+    assert "--trust" in done.err
+    refused = in_process(["predict", saved, data], capsys)
+    assert refused.code == 2
+    assert refused.error.endswith("if you know where the file comes from, add --trust")
+    assert in_process(["predict", saved, data, "--trust"], capsys).code == 0
+    # Those that have a short name need no trust.
+    for name in ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.HistGradientBoostingClassifier"):
+        done = in_process([*certify, name], capsys)
+        assert "--trust" not in done.err
+        assert in_process(["predict", saved, data], capsys).code == 0

@@ -1,0 +1,40 @@
+"""Model files as somebody with bad intentions would write them: anything inside, and every digest and size right."""
+
+import copy
+import json
+import zipfile
+
+from pacbayes.estimators.persistence import saving
+from pacbayes.estimators.persistence.archive import MANIFEST, MODEL, write_archive
+from pacbayes.estimators.persistence.schema import Schema
+
+
+def read(path):
+    """Return the manifest and the skops file."""
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read(MANIFEST)), archive.read(MODEL)
+
+
+def rewrite(path, change_manifest=lambda manifest: None, change=lambda contents: contents):
+    """Change the contents of a file and make its digest right again, and the size where there is one."""
+    manifest, contents = read(path)
+    contents = change(contents)
+    try:
+        manifest["bytes"] = Schema(contents).bytes
+    except Exception:  # whatever else is in there
+        manifest["bytes"] = len(contents)
+    change_manifest(manifest)
+    manifest["sha256"] = saving._digest(manifest, contents)
+    write_archive(path, manifest, contents)
+
+
+def state_of(model):
+    """Return what is stored of a model, as a copy that can be changed."""
+    return copy.deepcopy(saving._state(model))
+
+
+def write_state(path, state):
+    """Write any state as a model file of this format."""
+    contents = saving._dumped(state)
+    manifest = {"format": saving.FORMAT, "version": "0", "bytes": Schema(contents).bytes}
+    write_archive(path, manifest | {"sha256": saving._digest(manifest, contents)}, contents)
