@@ -118,6 +118,7 @@ class StochasticClassifier(CertifiedClassifier):
         distance: str | list[str] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
+        hedge: float | str = "auto",
         voting: str = "stochastic",
         error_score: str = "raise",
         cv: int | None = 3,
@@ -136,6 +137,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.distance = distance
         self.delta = delta
         self.constant = constant
+        self.hedge = hedge
         self.voting = voting
         self.error_score = error_score
         self.cv = cv

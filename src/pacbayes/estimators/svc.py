@@ -161,6 +161,7 @@ class StochasticSVC(CertifiedClassifier):
         distance: str | list[str] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
+        hedge: float | str = "auto",
         voting: str = "stochastic",
         cv: int | None = 5,
         n_jobs: int | None = None,
@@ -180,6 +181,7 @@ class StochasticSVC(CertifiedClassifier):
         self.distance = distance
         self.delta = delta
         self.constant = constant
+        self.hedge = hedge
         self.voting = voting
         self.cv = cv
         self.n_jobs = n_jobs
@@ -255,7 +257,9 @@ class StochasticSVC(CertifiedClassifier):
         train = splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            candidates, rng = candidates_of(len(classifiers)), generator(seed, FOLDS)
+            # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
+            number, rng = len(classifiers), generator(seed, FOLDS)
+            candidates = np.arange(number) if self.hedge_ < 1.0 else candidates_of(number)
             return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, splits.units_of(train))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.certificate import CONSTANT, percent_up
+from pacbayes.certificates.certificate import CONSTANT
+from pacbayes.certificates.percentages import percent_up
 from pacbayes.report.view import ReportView
 
 

@@ -2,15 +2,8 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.certificate import (
-    OF_NEW,
-    Certificate,
-    confidence,
-    failure,
-    format_share,
-    percent_down,
-    percent_up,
-)
+from pacbayes.certificates.certificate import OF_NEW, Certificate
+from pacbayes.certificates.percentages import confidence, failure, format_share, percent_down, percent_up
 from pacbayes.report.comparison import compared
 from pacbayes.report.view import ReportView
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.certificates.certificate import confidence
+from pacbayes.certificates.percentages import confidence
 from pacbayes.certificates.posterior_choice import divide_delta
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.numeric.rounding import format_up

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline, confidence, format_share, percent_up
+from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline
 from pacbayes.certificates.constant import format_label
+from pacbayes.certificates.percentages import confidence, format_share, percent_up
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.splits import GROUP
 from pacbayes.posteriors.posterior import Posterior

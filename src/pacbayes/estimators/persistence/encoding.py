@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.rules import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
@@ -32,6 +33,7 @@ _TYPES: tuple[type, ...] = (
     OneMachine,
     Pair,
     Posterior,
+    Rule,
     SvmTrainingTask,
     SVMPath,
     Scaling,
