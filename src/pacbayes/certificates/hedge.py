@@ -1,4 +1,4 @@
-"""How delta is divided between what the training rows propose and what the validation rows may show."""
+"""How delta is divided between what the training rows propose and what the validation rows show: equation (hedge)."""
 
 from numbers import Real
 from typing import Any

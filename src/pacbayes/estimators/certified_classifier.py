@@ -314,7 +314,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
             label which is none of them.
         """
         check_is_fitted(self)
-        parts = self._parts("stochastic" if self.voting == "stochastic" else "majority")
+        parts = self._shared_parts()
         chosen = np.flatnonzero(parts)
         with naming_remedy(X, self._remedy()):
             votes = self._voters().votes(self._validated(X), chosen, parts[chosen])

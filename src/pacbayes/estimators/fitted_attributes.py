@@ -86,6 +86,15 @@ class FittedAttributes:
         return weights_of(self._parts(self.voting))
 
     @property
+    def draw_or_vote_weights_(self) -> FloatArray:
+        """The weights behind `vote_share`: of the draws for ``voting="stochastic"``, else of the vote."""
+        check_is_fitted(self)
+        return weights_of(self._shared_parts())
+
+    def _shared_parts(self) -> Counts:
+        return self._parts("stochastic" if self.voting == "stochastic" else "majority")
+
+    @property
     def vote_errors_(self) -> int | GroupErrors | None:
         """The majority vote's own errors on the validation rows; None where no row validates all classifiers."""
         check_is_fitted(self)

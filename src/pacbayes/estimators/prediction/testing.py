@@ -51,7 +51,7 @@ def _predicted(
 ) -> list[Codes]:
     """Return what each rule says of the rows, from the answers of the chosen classifiers."""
     voting = [place for place, rule in enumerate(rules) if rule.voting == "majority"]
-    votes = _votes(answers, np.array([rules[place].parts[chosen] for place in voting]), voters.labels, n_classes)
+    votes = _votes(answers, np.array([rules[place].parts[chosen] for place in voting]), voters, n_classes)
     by_place = dict(zip(voting, votes, strict=True))
     everyone = np.arange(answers.shape[1])
     found = []
@@ -66,12 +66,12 @@ def _predicted(
     return found
 
 
-def _votes(answers: Codes, parts: Counts, labels: NDArray[Any], n_classes: int) -> Codes:
+def _votes(answers: Codes, parts: Counts, voters: Voters, n_classes: int) -> Codes:
     """Return the winners of several votes, shape (votes, n): whole numbers below 2^53, exact in any order."""
     if len(parts) == 0:
         return np.empty((0, answers.shape[1]), dtype=np.intp)
     weights = parts.astype(np.float64)
-    sums = np.zeros((len(parts), answers.shape[1], labels.size))
+    sums = np.zeros((len(parts), answers.shape[1], voters.labels.size))
     for code in np.unique(answers).tolist():
         sums[:, :, code] = weights @ (answers == code)
-    return winners_of(sums, labels, n_classes)
+    return winners_of(sums, voters, n_classes)

@@ -122,17 +122,17 @@ def majority(voters: Voters, X: Any, parts: Counts, n_classes: int) -> Codes:
         undecided = undecided[first_two[:, 1] - first_two[:, 0] <= left]
         if undecided.size == 0:
             break
-    return winners_of(votes, voters.labels, n_classes)
+    return winners_of(votes, voters, n_classes)
 
 
-def winners_of(votes: FloatArray, labels: NDArray[Any], n_classes: int) -> Codes:
+def winners_of(votes: FloatArray, voters: Voters, n_classes: int) -> Codes:
     """Return the number of the label with most votes in each row, shape (..., labels): of several the first class.
 
     Labels that are no class come after the classes, in their own order, not in that in which they were met.
     """
     order = np.arange(votes.shape[-1])
     if order.size > n_classes:
-        order[n_classes:] = n_classes + np.argsort(labels[n_classes:], kind="stable")
+        order[n_classes:] = n_classes + np.argsort(voters.labels[n_classes:], kind="stable")
     winners: Codes = order[votes[..., order].argmax(axis=-1)]
     return winners
 
