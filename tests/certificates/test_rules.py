@@ -149,7 +149,7 @@ def test_proposals_are_whole_weights_that_follow_the_errors():
     by_name = {(rule.voting, rule.name): rule for rule in found}
     assert by_name["best", PROPOSAL].index == by_name["majority", "single"].index == 3
     draws = by_name["stochastic", PROPOSAL].parts[[0, 2, 3, 4, 6, 7]] / 2**52
-    assert draws == pytest.approx(np.exp(10 - k) / np.exp(10 - k).sum(), abs=1e-15)
+    assert draws == pytest.approx(np.exp(20 - 2 * k) / np.exp(20 - 2 * k).sum(), abs=1e-15)
     for s in (0, 0.5, 1, 2, 4):
         weights = np.exp(-s * (k - 10) / np.sqrt(11))
         assert by_name["majority", f"vote s={s:g}"].parts[[0, 2, 3, 4, 6, 7]] / 2**52 == pytest.approx(

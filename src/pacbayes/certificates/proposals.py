@@ -13,8 +13,8 @@ from pacbayes.classifiers.cross_validation import middle_of_fewest
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.rounding import usual_float_errors
 
-#: How strongly the proposed vote prefers classifiers with few errors.
-VOTE_STRENGTH = 0.25
+#: How strongly the proposed vote, and the proposed draws, prefer classifiers with few errors.
+VOTE_STRENGTH, DRAW_STRENGTH = 0.25, 2.0
 #: The votes tested beside it: from all alike to nearly one alone.
 LADDER = (0.0, 0.5, 1.0, 2.0, 4.0)
 #: The name, on the ladder, of the vote of one.
@@ -37,7 +37,7 @@ def vote_weights(errors: ArrayLike, strength: float) -> FloatArray:
 
 
 def draw_weights(errors: ArrayLike) -> FloatArray:
-    r"""Return the weights of draws, not normalised: :math:`e^{-(k_i - k_{\min})}`.
+    r"""Return the weights of draws, not normalised: :math:`e^{-2 (k_i - k_{\min})}`.
 
     A draw errs as often as the classifier drawn does, where a vote errs less than its members: draws want their weight
     on few.
@@ -45,11 +45,11 @@ def draw_weights(errors: ArrayLike) -> FloatArray:
     Examples
     --------
     >>> draw_weights([8, 9, 20]).round(4)
-    array([1.    , 0.3679, 0.    ])
+    array([1.    , 0.1353, 0.    ])
     """
     k = np.asarray(errors, dtype=np.float64)
     with usual_float_errors():
-        return np.asarray(np.exp(-(k - k.min())))
+        return np.asarray(np.exp(-DRAW_STRENGTH * (k - k.min())))
 
 
 def propose(candidates: Rows, errors: ArrayLike, number: int) -> tuple[Rule, ...]:
@@ -61,7 +61,7 @@ def propose(candidates: Rows, errors: ArrayLike, number: int) -> tuple[Rule, ...
     --------
     >>> for rule in propose(np.arange(3), [4, 4, 9], 3):
     ...     print(rule.voting, rule.name, np.ldexp(rule.parts.astype(float), -52).round(3))
-    stochastic proposal [0.498 0.498 0.003]
+    stochastic proposal [0.5 0.5 0. ]
     majority proposal [0.389 0.389 0.222]
     majority vote s=0 [0.333 0.333 0.333]
     majority vote s=0.5 [0.43 0.43 0.14]
