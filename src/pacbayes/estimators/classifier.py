@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.certificates.hold_out import Choice, select_by_cv
 from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
 from pacbayes.classifiers.grid.grid_set import grid_set
@@ -119,7 +120,7 @@ class StochasticClassifier(CertifiedClassifier):
         validation_size: float | int = 0.5,
         duplicates: str = "keep",
         prior: Any = "uniform",
-        distance: str | list[str] = "kl",
+        distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
         voting: str = "stochastic",

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.certificates.hold_out import Choice, select_by_cv, svm_errors_in_fold
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.svm.shared import SharedMembers
@@ -157,7 +158,7 @@ class StochasticSVC(CertifiedClassifier):
         validation_size: float | int = 0.5,
         duplicates: str = "keep",
         prior: Any = "uniform",
-        distance: str | list[str] = "kl",
+        distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
         voting: str = "stochastic",

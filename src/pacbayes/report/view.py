@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes.bounds.distances.registry import DISTANCES
+from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distances.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.posterior_choice import choose_posterior
@@ -99,6 +100,8 @@ class ReportView:
     delta: float
     #: The distances among which the model chose, at a share of delta each.
     chosen_among: tuple[str, ...]
+    #: The same themselves, by name: they need not be known by it elsewhere.
+    own_distances: dict[str, Distance]
     #: Whether all classifiers have the same training and validation rows.
     is_shared: bool
     #: Whether the classifiers differ in a regularisation parameter lambda.
@@ -126,6 +129,7 @@ class ReportView:
             prior=None if model.has_uniform_prior_ else model.prior_,
             delta=model.delta_,
             chosen_among=model.distances_,
+            own_distances={one.name: one for one in model._distances},
             is_shared=classifiers.splits.kind == "shared",
             is_path=is_path,
             places=np.array([one["lambda"] for one in classifiers.params]) if is_path else _ranks(classifiers.risks),
@@ -146,13 +150,17 @@ class ReportView:
         """The five distances, and others the model uses."""
         return (*DISTANCES, *(name for name in self.chosen_among if name not in DISTANCES))
 
+    def distance(self, name: str) -> Distance:
+        """Return a distance of this page by its name."""
+        return self.own_distances.get(name) or get_distance(name)
+
     def best_posterior(self, distance: str, delta: float) -> Posterior:
         """Return the posterior of the smallest bound for another distance and level, computed as the model does."""
         if (distance, delta) not in self._found:
             self._found[distance, delta] = choose_posterior(
                 self.classifiers.risks,
                 self.classifiers.m,
-                distance=distance,
+                distance=self.distance(distance),
                 delta=delta,
                 prior=self.prior,
                 constant=self.posterior.constant,
