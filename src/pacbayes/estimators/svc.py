@@ -63,11 +63,14 @@ class StochasticSVC(CertifiedClassifier):
         Rows equal in features and class.  "keep": each is a draw of its own, which is right where rows meet by chance.
         "together": they are one example that was copied after sampling, stay on one side of the division, and are
         validated once; the certificate is then about new originals.
-    prior : "uniform", array_like of shape (H,), or callable
-        ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
+    prior : "uniform", "cross-validation", array_like of shape (H,), or callable
+        "cross-validation", for a shared split: Gibbs weights of the errors in cross-validation within the training
+        rows.  ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
         ``callable(params, X_train, y_train)`` also the training rows.  Both return weights that sum to one.
-    distance : str or list of str
-        One of `DISTANCES`.  Of several, `delta` is divided among them and the smallest bound is used.
+    distance : str, Distance, or list of these
+        One of `DISTANCES`, "catoni" (`pacbayes.bounds.Catoni` with a parameter from cross-validation within the
+        training rows, for a shared split), or a distance itself, such as ``Catoni(0.4)``.  Of several, `delta` is
+        divided among them and the smallest bound is used.
     delta : float
         The certificate fails with at most this probability.
     constant : {"exact", "paper"}
