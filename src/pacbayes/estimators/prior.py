@@ -5,8 +5,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.data.splits import Splits
-from pacbayes.estimators.training_choices import CROSS_VALIDATION, CrossValidated, cross_validation_prior
+from pacbayes.estimators.training_choices import CROSS_VALIDATION, cross_validation_prior
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_distribution
 
@@ -69,7 +70,7 @@ def resolve_prior(
     prior: Any,
     params: list[dict[str, Any]],
     training_rows: Callable[[], tuple[Any, Any]] | None,
-    cross_validated: CrossValidated | None,
+    cross_validated: CrossValidation | None,
     splits: Splits | None,
 ) -> FloatArray | None:
     """Return the prior's weights, normalised; None for the uniform one.

@@ -1,6 +1,6 @@
 """What cross-validation within the training rows decides before validation rows are counted: a prior, Catoni's C."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -8,25 +8,9 @@ from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.catoni import Catoni
 from pacbayes.bounds.distances.registry import CATONI
 from pacbayes.certificates.posterior_choice import check_distances
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.classifiers.cross_validation import CrossValidation
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.rounding import usual_float_errors
-
-
-class CrossValidated(Protocol):
-    """What cross-validation counted."""
-
-    @property
-    def candidates(self) -> Rows:
-        """Which classifiers took part, shape (c,)."""
-
-    @property
-    def errors(self) -> Rows:
-        """The errors of each in each fold, shape (c, folds)."""
-
-    @property
-    def sizes(self) -> Rows:
-        """The rows of each fold."""
-
 
 #: The prior that cross-validation makes.
 CROSS_VALIDATION = "cross-validation"
@@ -62,7 +46,7 @@ some classifier: fix C beforehand with distance=Catoni(C), from pacbayes.bounds
         )
 
 
-def resolve_distances(distance: Any, found: CrossValidated | None, m: int, level: float) -> tuple[Distance, ...]:
+def resolve_distances(distance: Any, found: CrossValidation | None, m: int, level: float) -> tuple[Distance, ...]:
     """Return the distances of an estimator, with Catoni's parameter from cross-validation where only its name is given.
 
     The parameter is the best for the cross-validation risk of the classifier with the fewest errors, for `m` validation
@@ -71,21 +55,20 @@ def resolve_distances(distance: Any, found: CrossValidated | None, m: int, level
 
     Examples
     --------
-    >>> from pacbayes.certificates.hold_out import Choice
-    >>> found = Choice(np.array([0, 1]), np.array([[3, 5], [4, 6]]), np.array([100, 100]))
+    >>> found = CrossValidation(np.array([0, 1]), np.array([[3, 5], [4, 6]]), np.array([100, 100]))
     >>> resolve_distances("catoni", found, 200, 0.05), resolve_distances(["kl", "catoni"], found, 50, 0.05)
     ((Catoni(C=0.762),), (KL(), Catoni(C=1.5)))
     """
     if found is None:
         return check_distances(distance)
     number = 1 if isinstance(distance, str | Distance) else len(distance)
-    errors, n = int(found.errors.sum(axis=1).min()), int(found.sizes.sum())
+    errors, n = int(found.totals.min()), int(found.sizes.sum())
     catoni = Catoni.expecting((errors + 0.5) / (n + 1.0), m, level / number)
     # The parameter may turn out to be one that was also given.
     return tuple(dict.fromkeys(check_distances(distance, catoni=catoni)))
 
 
-def cross_validation_prior(found: CrossValidated, number: int, scale: float = 1.0) -> FloatArray:
+def cross_validation_prior(found: CrossValidation, number: int, scale: float = 1.0) -> FloatArray:
     r"""Return the Gibbs weights :math:`p_i \propto e^{-s (k_i - k_{min})}` of the errors `k` in cross-validation.
 
     The scale `s` is one, and less where several training rows count as one.  Of so many classifiers, those that were
@@ -94,12 +77,11 @@ def cross_validation_prior(found: CrossValidated, number: int, scale: float = 1.
 
     Examples
     --------
-    >>> from pacbayes.certificates.hold_out import Choice
-    >>> found = Choice(np.array([0, 2]), np.array([[1, 2], [4, 0]]), np.array([9, 9]))
+    >>> found = CrossValidation(np.array([0, 2]), np.array([[1, 2], [4, 0]]), np.array([9, 9]))
     >>> cross_validation_prior(found, 4).round(4)
     array([0.658, 0.05 , 0.242, 0.05 ])
     """
-    candidates, errors = found.candidates, found.errors.sum(axis=1)
+    candidates, errors = found.candidates, found.totals
     with usual_float_errors():
         weights = np.exp(-scale * (errors - errors.min()))
         weights /= weights.sum()
