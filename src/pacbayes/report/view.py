@@ -100,14 +100,14 @@ class ReportView:
     delta: float
     #: The distances among which the model chose, at a share of delta each.
     chosen_among: tuple[str, ...]
-    #: The same themselves, by name: they need not be known by it elsewhere.
-    own_distances: dict[str, Distance]
     #: Whether all classifiers have the same training and validation rows.
     is_shared: bool
     #: Whether the classifiers differ in a regularisation parameter lambda.
     is_path: bool
     #: Where each classifier stands on the axis: at its lambda, or at its rank by risk, from 1.
     places: FloatArray
+    #: The distances themselves, by name: they need not be known by it elsewhere.
+    own_distances: dict[str, Distance] = field(default_factory=dict, repr=False)
     _found: dict[tuple[str, float], Posterior] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -129,10 +129,10 @@ class ReportView:
             prior=None if model.has_uniform_prior_ else model.prior_,
             delta=model.delta_,
             chosen_among=model.distances_,
-            own_distances={one.name: one for one in model._distances},
             is_shared=classifiers.splits.kind == "shared",
             is_path=is_path,
             places=np.array([one["lambda"] for one in classifiers.params]) if is_path else _ranks(classifiers.risks),
+            own_distances={one.name: one for one in model._distances},
         )
 
     @cached_property
