@@ -69,11 +69,11 @@ def resolve_distances(distance: Any, found: CrossValidation | None, m: int, leve
 
 
 def cross_validation_prior(found: CrossValidation, number: int, scale: float = 1.0) -> FloatArray:
-    r"""Return the Gibbs weights :math:`p_i \propto e^{-s (k_i - k_{min})}` of the errors `k` in cross-validation.
+    r"""Return the prior of equation (cross-validation-prior), :math:`p_i \propto e^{-s (k_i - k_{min})}`.
 
-    The scale `s` is one, and less where several training rows count as one.  Of so many classifiers, those that were
-    not cross-validated share a tenth of the mass equally: nothing is known of them, and without mass no posterior could
-    use them.
+    `k` are errors in cross-validation.  The scale `s` is one, and less where several training rows count as one.  Of so
+    many classifiers, those that were not cross-validated share a tenth of the mass equally: nothing is known of them,
+    and without mass no posterior could use them.
 
     Examples
     --------
