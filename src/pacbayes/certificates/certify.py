@@ -214,7 +214,8 @@ def _at_level(posterior: Posterior, errors: Errors | GroupErrors, level: float, 
     """Return the same weights with their bound at a level, which holds for all posteriors at once, wherever found."""
     with usual_float_errors(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
-        m, distance, constant = posterior.m, posterior.distance, posterior.constant
+        m, constant = posterior.m, posterior.constant
+        distance = posterior.used_distance or posterior.distance
         problem = Problem.checked(risks_of(errors, m), m, distance, level, prior, constant)
         bound, risk, kl = problem.evaluate(posterior.weights)
     return replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
@@ -239,7 +240,7 @@ def _posterior_claim(posterior: Posterior, n_distances: int) -> Claim:
 
 def _lower(posterior: Posterior) -> float | None:
     """Return the lower root, which holds at once with the upper: both follow from one bound on the distance."""
-    distance = get_distance(posterior.distance)
+    distance = get_distance(posterior.used_distance or posterior.distance)
     if not distance.two_sided:
         return None
     function = distance.bound_function(posterior.m, posterior.delta, posterior.constant)

@@ -11,8 +11,8 @@ import typer
 from pacbayes.cli.interrupted import keeps
 
 if TYPE_CHECKING:
-    from pacbayes.cli.data import Choices, Data
-    from pacbayes.cli.model import CertifyOptions
+    from pacbayes.cli.inputs.data import Choices, Data
+    from pacbayes.cli.inputs.model import CertifyOptions
     from pacbayes.cli.show import Note
     from pacbayes.report.view import ReportView
 
@@ -96,8 +96,8 @@ def certify(
     distance: Annotated[
         list[str] | None,
         typer.Option(
-            help="kl, pinsker, ch, linear or squared; if repeated, delta is divided and the smallest bound used.  "
-            "[default: kl]"
+            help="kl, pinsker, ch, linear, squared, catoni (its C from the training part) or catoni(0.4); if repeated, "
+            "delta is divided and the smallest bound used.  [default: kl]"
         ),
     ] = None,
     hedge: Annotated[
@@ -108,6 +108,9 @@ def certify(
             "alone; auto is 0.1, or 1 with --split independent.",
         ),
     ] = "auto",
+    prior: Annotated[
+        str, typer.Option(help="uniform, or cross-validation: weights by errors in it within the training part.")
+    ] = "uniform",
     split: Annotated[
         str,
         typer.Option(
@@ -141,8 +144,8 @@ def certify(
     proof; whichever has the smaller bound predicts (see --hedge). Nothing that is learnt, encoding and imputation
     included, sees the examples that count errors.
     """
-    from pacbayes.cli.data import Choices, read_data, read_test
-    from pacbayes.cli.model import CertifyOptions, check_outputs, make_model
+    from pacbayes.cli.inputs.data import Choices, read_data, read_test
+    from pacbayes.cli.inputs.model import CertifyOptions, check_outputs, make_model
     from pacbayes.cli.show import Note, warnings_as_notes
 
     note = Note(quiet)
@@ -170,6 +173,7 @@ def certify(
         checkpoint,
         duplicates,
         group is not None,
+        prior,
         hedge,
     )
     options.check()

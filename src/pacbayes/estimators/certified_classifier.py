@@ -42,6 +42,7 @@ from pacbayes.estimators.prediction.voters import Voters, majority, number_of_ro
 from pacbayes.estimators.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
 from pacbayes.estimators.roles import roles
 from pacbayes.estimators.shown import Shown
+from pacbayes.estimators.training_choices import check_training_choices, resolve_distances
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.numeric.checks import check_choice, check_level
 from pacbayes.runtime.checkpoint import begun_seed
@@ -75,7 +76,6 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         check_choice("split", self.split, SPLITS)
         check_choice("voting", self.voting, VOTINGS)
         check_choice("constant", self.constant, CONSTANTS)
-        check_distances(self.distance)
         check_level(self.delta)
         check_prior_kind(self.prior, self.split)
         resolve_hedge(self.hedge, self._no_proposal())
@@ -83,6 +83,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
             raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
         if self.cv is not None and self.cv < 2:
             raise ValueError(f"cv must be at least 2 folds, or None, got {self.cv}")
+        check_training_choices(self.prior, self.distance, self.split, self.cv)
 
     def _no_proposal(self) -> str | None:
         """Say why the training rows propose nothing, None where they do."""
@@ -124,8 +125,8 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         Attributes whose names begin with an underscore are what was so when the model was fitted, whatever its
         parameters are set to later.  They, the errors and the weights are what a file stores; see `_restore`.
         """
-        prior = resolve_prior(self.prior, params, training_rows)
         self.classifiers_ = classifiers
+        prior = resolve_prior(self.prior, params, training_rows, self._cross_validated, classifiers.splits)
         self.prior_ = np.full(len(classifiers), 1.0 / len(classifiers)) if prior is None else prior
         self._uniform, self._key = prior is None, key
         self._prior_kind = prior_kind(self.prior, self.split == "shared")
@@ -134,15 +135,17 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         train, validation = classifiers.splits(0)
         constant, _ = most_frequent(codes[train], codes[validation])
         self._constant = constant, self._counted(codes[validation] != constant)
-        self._level, self._distances = check_level(self.delta), check_distances(self.distance)
+        self._level = check_level(self.delta)
+        share = hedged_level(self._level, self.hedge_, 1)
+        self._distances = resolve_distances(self.distance, self._cross_validated, classifiers.m, share or self._level)
         # What the training rows propose is fixed here, before anything that was counted on validation rows is used.
         rules = list(self._proposed())
         if self.hedge_ > 0.0:
             self.posterior_ = choose_posterior(
                 classifiers.risks,
                 classifiers.m,
-                distance=self.distance,
-                delta=hedged_level(self._level, self.hedge_, 1),
+                distance=self._distances,
+                delta=share,
                 prior=prior,
                 constant=self.constant,
             )
@@ -170,18 +173,20 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         number = len(self.classifiers_)
         if self._uniform:
             self.prior_ = np.full(number, 1.0 / number)
+        self._distances = check_distances(self._distances)
         if posterior is not None:
             self._restore_posterior(**posterior)
         self._conclude()
 
     def _restore_posterior(self, weights: FloatArray, distance: str, constant: str) -> None:
+        among = {one.name: one for one in self._distances}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
             self.posterior_ = restored_posterior(
                 weights,
                 self.classifiers_.risks,
                 self.classifiers_.m,
-                distance=check_choice("distance", distance, self._distances),
+                distance=among[check_choice("distance", distance, among)],
                 delta=divide_delta(hedged_level(self._level, self.hedge_, 1), len(self._distances)),
                 prior=None if self._uniform else self.prior_,
                 constant=check_choice("constant", constant, CONSTANTS),

@@ -4,6 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import OCCAM, POSTERIOR
 from pacbayes.certificates.limits import risk_of_one
@@ -31,7 +32,7 @@ class FittedAttributes:
     _cross_validated: CrossValidation | None
     _constant: tuple[int, int | GroupErrors] | None
     _level: float
-    _distances: tuple[str, ...]
+    _distances: tuple[Distance, ...]
     _uniform: bool
 
     def _parts(self, voting: str) -> Counts:
@@ -56,7 +57,7 @@ class FittedAttributes:
     def distances_(self) -> tuple[str, ...]:
         """The distances among which the posterior was chosen, at an equal share of ``hedge_ * delta_`` each."""
         check_is_fitted(self)
-        return tuple(self._distances)
+        return tuple(one.name for one in self._distances)
 
     @property
     def has_uniform_prior_(self) -> bool:

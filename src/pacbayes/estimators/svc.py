@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
 from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
@@ -24,6 +25,7 @@ from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipe
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
+from pacbayes.estimators.training_choices import CROSS_VALIDATION
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
@@ -63,11 +65,14 @@ class StochasticSVC(CertifiedClassifier):
         Rows equal in features and class.  "keep": each is a draw of its own, which is right where rows meet by chance.
         "together": they are one example that was copied after sampling, stay on one side of the division, and are
         validated once; the certificate is then about new originals.
-    prior : "uniform", array_like of shape (H,), or callable
-        ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
+    prior : "uniform", "cross-validation", array_like of shape (H,), or callable
+        "cross-validation", for a shared split: Gibbs weights of the errors in cross-validation within the training
+        rows.  ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
         ``callable(params, X_train, y_train)`` also the training rows.  Both return weights that sum to one.
-    distance : str or list of str
-        One of `DISTANCES`.  Of several, `delta` is divided among them and the smallest bound is used.
+    distance : str, Distance, or list of these
+        One of `DISTANCES`, "catoni" (`pacbayes.bounds.Catoni` with a parameter from cross-validation within the
+        training rows, for a shared split), or a distance itself, such as ``Catoni(0.4)``.  Of several, `delta` is
+        divided among them and the smallest bound is used.
     delta : float
         The certificate fails with at most this probability.
     constant : {"exact", "paper"}
@@ -158,7 +163,7 @@ class StochasticSVC(CertifiedClassifier):
         validation_size: float | int = 0.5,
         duplicates: str = "keep",
         prior: Any = "uniform",
-        distance: str | list[str] = "kl",
+        distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
         hedge: float | str = "auto",
@@ -259,7 +264,8 @@ class StochasticSVC(CertifiedClassifier):
             errors_in_fold = svm_errors_in_fold(members, codes[train])
             # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
             number, rng = len(classifiers), generator(seed, FOLDS)
-            candidates = np.arange(number) if self.hedge_ < 1.0 else candidates_of(number)
+            every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
+            candidates = np.arange(number) if every else candidates_of(number)
             return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, splits.units_of(train))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:

@@ -202,7 +202,7 @@ def gibbs_chart(view: ReportView) -> Chart:
     betas = np.array([float(f"{beta:.4g}") for beta in grid])
     values = {}
     for name in view.chosen_among:
-        problem = Problem.checked(view.classifiers.risks, m, name, best.delta, view.prior, best.constant)
+        problem = Problem.checked(view.classifiers.risks, m, view.distance(name), best.delta, view.prior, best.constant)
         points = [problem.weights(problem.curve.at(float(beta))) for beta in betas]
         values[name] = [problem.evaluate(weights) for weights in points]
 
