@@ -268,15 +268,6 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
 
     # -- predicting --------------------------------------------------------------------------------------------------
 
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate of the chosen way of predicting."""
-        check_is_fitted(self)
-        if self.voting not in VOTINGS:
-            # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
-            raise AttributeError(f"there is no certificate_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
-        return self.certificates_[self.voting]
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted labels, shape (n,), in the way `voting` says now.
 
