@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from pacbayes.certificates.hold_out import Choice
 from pacbayes.certificates.posterior_choice import check_distances, integer_weights, weights_of
-from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernels.kernel import KERNELS, Kernel, Scaling, check_gamma, check_scale

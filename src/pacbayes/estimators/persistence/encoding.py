@@ -7,7 +7,8 @@ import numpy as np
 
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.hold_out import Choice
-from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
