@@ -183,7 +183,11 @@ GOOD = {"weights": [0.5, 0.5], "risks": [0.1, 0.2], "m": 100}
         ({"m": [10, 0]}, ValueError, r"m must lie between 1 and 2\*\*53, got 0"),
         ({"m": [10.0, 20.0]}, TypeError, "m must hold integers"),
         ({"m": [True, True]}, TypeError, "m must hold integers"),
-        ({"m": [10, 20, 30]}, ValueError, r"m must be one integer, or one entry per risk, shape \(2,\), got shape \(3,\)"),
+        (
+            {"m": [10, 20, 30]},
+            ValueError,
+            r"m must be one integer, or one entry per risk, shape \(2,\), got shape \(3,\)",
+        ),
         ({"m": []}, TypeError, "m must hold integers"),
         ({"delta": 0}, ValueError, "delta must be strictly between 0 and 1, got 0"),
         ({"delta": 1.0}, ValueError, "delta must be strictly"),

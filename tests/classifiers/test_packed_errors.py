@@ -1,5 +1,7 @@
 """Errors kept row by row: the bits against the plain matrix, sets of every origin against their own predictions."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -40,7 +42,7 @@ def test_bits_are_the_matrix(number, n_rows, seed, own_rows):
                 assert found[i, j] <= np.nextafter(both / size, 2.0)
     blocks = PackedErrors.none(number, n_rows)
     cuts = sorted({0, n_rows, *rng.integers(0, n_rows + 1, 3).tolist()})
-    for start, stop in zip(cuts, cuts[1:], strict=False):
+    for start, stop in itertools.pairwise(cuts):
         blocks.put(slice(start, stop), wrong[:, start:stop])
     np.testing.assert_array_equal(blocks.packed, kept.packed)
 

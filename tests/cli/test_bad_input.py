@@ -156,7 +156,7 @@ OTHERS = {
     "predict {data}": "[Mm]issing argument",
     "posterior {data}": "[Mm]issing option '--m'",
     "posterior {data} --m 0": "m must be at least 1",
-    "posterior {data} --m z": "--m must be an integer or name a column of .*, got 'z'; its columns are 'a', 'b', 'kind'",
+    "posterior {data} --m z": "--m must be an integer or name a column of .*, got 'z'; its columns are 'a'",
     "posterior {data} --m kind": "must hold numbers",
     "posterior {data} --m a": "--m: column 'a' must hold whole numbers of at least 1",
     "bound --m rows --risk 0.1 --kl 1": "--m must be an integer where there is no file, got 'rows'",
@@ -221,14 +221,14 @@ def test_more_rows_than_fit_into_memory(data, capsys, monkeypatch):
 
 
 def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
+    monkeypatch.setattr("pacbayes.cli.inputs.data.read_data", lambda *args: {}["key"])
     done = in_process(["certify"], capsys)
     assert done.code == 1
     assert "this should not happen: KeyError: 'key'. Please report it" in done.error
 
 
 def test_what_nobody_foresaw_has_a_traceback_on_request(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
+    monkeypatch.setattr("pacbayes.cli.inputs.data.read_data", lambda *args: {}["key"])
     monkeypatch.setenv("PACBAYES_DEBUG", "1")
     from pacbayes.cli.app import main
 

@@ -14,6 +14,7 @@ from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.members import EstimatorMembers, Members
 from pacbayes.classifiers.packed_errors import PackedErrors, check_error_rows_fit
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
+from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.labels import check_same_kind
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.data.sparse_rows import csr_rows
@@ -381,28 +382,6 @@ def _kept_errors(keep: bool, number: int, n_rows: int) -> PackedErrors | None:
 
 def _from_to(risks: FloatArray) -> str:
     return f"from {risks.min():.4g} to {risks.max():.4g}"
-
-
-def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
-    """Return how many rows a fitted classifier gets wrong; labels of another kind are refused.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> errors_of(DummyClassifier().fit([[0]], ["a"]), [[0], [0]], np.array(["a", "b"]), "predict")
-    1
-    """
-    return int(np.count_nonzero(wrong_rows(estimator, X, labels, name)))
-
-
-def wrong_rows(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[np.bool_]:
-    """Return which rows a fitted classifier gets wrong; labels of another kind are refused."""
-    predictions = np.asarray(estimator.predict(X))
-    if predictions.shape != labels.shape:
-        raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
-    check_same_kind(name, predictions, labels)
-    wrong: NDArray[np.bool_] = predictions != labels
-    return wrong
 
 
 def _check_labels(y_val: ArrayLike) -> NDArray[Any]:

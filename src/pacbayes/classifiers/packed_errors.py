@@ -1,4 +1,4 @@
-"""Which classifier errs on which validation row, a bit each: what bounds on a vote need beyond the numbers of errors."""
+"""Which classifier errs on which validation row, a bit each: what bounds on a vote need beyond numbers of errors."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def bound(
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
     from pacbayes.bounds.distances.registry import DISTANCES, get_distance
     from pacbayes.certificates.certificate import confidence
-    from pacbayes.cli.show import Note, print_json, print_tables
     from pacbayes.cli.posterior import number_said
+    from pacbayes.cli.show import Note, print_json, print_tables
     from pacbayes.numeric.checks import check_level
     from pacbayes.numeric.rounding import format_up
     from pacbayes.report.tables import TextTable

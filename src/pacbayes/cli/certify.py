@@ -11,8 +11,8 @@ import typer
 from pacbayes.cli.interrupted import keeps
 
 if TYPE_CHECKING:
-    from pacbayes.cli.data import Choices, Data
-    from pacbayes.cli.model import CertifyOptions
+    from pacbayes.cli.inputs.data import Choices, Data
+    from pacbayes.cli.inputs.model import CertifyOptions
     from pacbayes.cli.show import Note
     from pacbayes.report.view import ReportView
 
@@ -132,8 +132,8 @@ def certify(
     posterior with the smallest PAC-Bayesian bound is found, with proof, and its certificate printed. Nothing that is
     learnt, encoding and imputation included, sees the examples that count errors.
     """
-    from pacbayes.cli.data import Choices, read_data, read_test
-    from pacbayes.cli.model import CertifyOptions, check_outputs, make_model
+    from pacbayes.cli.inputs.data import Choices, read_data, read_test
+    from pacbayes.cli.inputs.model import CertifyOptions, check_outputs, make_model
     from pacbayes.cli.show import Note, warnings_as_notes
 
     note = Note(quiet)

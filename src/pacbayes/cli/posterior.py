@@ -120,7 +120,9 @@ def sample_sizes(frame: "pd.DataFrame", path: Path, name: str) -> Any:
         from pacbayes.data.files.reading import listed
 
         known = listed(list(frame.columns))
-        raise ValueError(f"--m must be an integer or name a column of {str(path)!r}, got {name!r}; its columns are {known}")
+        raise ValueError(
+            f"--m must be an integer or name a column of {str(path)!r}, got {name!r}; its columns are {known}"
+        )
     values = read_column(frame, name, path, "--m")
     wrong = ~(np.isfinite(values) & (values >= 1.0) & (values <= 2.0**53) & (values == np.floor(values)))
     if wrong.any():

@@ -47,9 +47,7 @@ def check_sample_sizes(m: Any, number: int) -> Rows:
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"m must hold integers (numbers of validation examples), got dtype {sizes.dtype}")
     if sizes.shape != (number,):
-        raise ValueError(
-            f"m must be one integer, or one entry per risk, shape ({number},), got shape {sizes.shape}"
-        )
+        raise ValueError(f"m must be one integer, or one entry per risk, shape ({number},), got shape {sizes.shape}")
     if not (sizes.min() >= 1 and sizes.max() <= LARGEST_M):
         bad = sizes[(sizes < 1) | (sizes > LARGEST_M)][0]
         raise ValueError(f"m must lie between 1 and 2**53, got {bad}")

@@ -230,7 +230,7 @@ def test_whatever_numpy_is_told_about_floating_point_errors(name):
 def test_half_of_a_level_is_never_more():
     smallest = math.ulp(0.0)
     for delta in (0.05, 1e-300, 2 * smallest, 3 * smallest, 5 * smallest, 7 * smallest):
-        assert 0.0 < half_level(delta)
+        assert half_level(delta) > 0.0
         assert 2 * half_level(delta) <= delta
     with pytest.raises(ValueError, match="delta must be strictly between 0 and 1"):
         vote_bound([1.0], [[1, 0]], 2, bound="cantelli", delta=smallest)

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import _safe_indexing
 
-from pacbayes.classifiers.classifier_set import wrong_rows
 from pacbayes.classifiers.forest.bags import Grown, packed_bag, packed_wrong, rows_outside
 from pacbayes.classifiers.grid.candidates import Candidates
 from pacbayes.classifiers.packed_errors import Bits
+from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.numeric.arrays import Labels
 from pacbayes.runtime.seeds import generator

@@ -38,8 +38,8 @@ def check_bagged(forest: Any) -> None:
     # Subclasses may draw as they like: imbalanced-learn's forests look at the labels.
     if type(forest) not in (*FORESTS, BaggingClassifier):
         raise TypeError(
-            "forest must be a RandomForestClassifier, an ExtraTreesClassifier or a BaggingClassifier itself, no subclass "
-            f"and no pipeline around it, got {type(forest).__name__}; what prepares rows belongs inside: "
+            "forest must be a RandomForestClassifier, an ExtraTreesClassifier or a BaggingClassifier itself, no "
+            f"subclass and no pipeline around it, got {type(forest).__name__}; what prepares rows belongs inside: "
             "BaggingClassifier(make_pipeline(...))"
         )
     if forest.warm_start:

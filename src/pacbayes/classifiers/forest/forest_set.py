@@ -100,8 +100,8 @@ def _as_set(grown: Grown, rows: Any, codes: np.ndarray[Any, np.dtype[np.int64]],
     if kept.sizes.min() == 0:
         i = int(kept.sizes.argmin())
         raise ValueError(
-            f"every classifier needs an out-of-bag row, but the bag of classifier {i} holds all {codes.size} rows: give "
-            "more rows, or fewer draws (max_samples)"
+            f"every classifier needs an out-of-bag row, but the bag of classifier {i} holds all {codes.size} rows: "
+            "give more rows, or fewer draws (max_samples)"
         )
     splits = out_of_bag_splits(grown.bags, codes.size, grown.draws, seed)
     number = len(grown.estimators)

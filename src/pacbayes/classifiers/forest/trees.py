@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from pacbayes.classifiers.classifier_set import wrong_rows
 from pacbayes.classifiers.forest.bags import Grown, packed_bag, packed_wrong, rows_outside
+from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.numeric.arrays import Labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.classifier_set import wrong_rows
 from pacbayes.classifiers.grid.candidates import Candidates
 from pacbayes.classifiers.grid.fit_weights import fit_arguments
 from pacbayes.classifiers.group_errors import count_errors_by_kind
+from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.samples import Samples, copy_rows
 from pacbayes.runtime.checkpoint import Codec
 from pacbayes.runtime.threads import one_thread

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.grid.candidates import Candidates, plan_candidates
 from pacbayes.classifiers.grid.fit_weights import check_takes_weights
 from pacbayes.classifiers.grid.grid_fit import GRID_CHUNKS, Failed, Fitted, Task, fit_one
+from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.packed_errors import check_kept_rows, kept_errors
 from pacbayes.data.division import DivisionChoices, divide_rows
 from pacbayes.data.rows_alone import warn_of_batches

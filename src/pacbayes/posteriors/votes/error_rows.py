@@ -165,7 +165,9 @@ class TandemFactor:
         above, below = values > 0.0, values < 0.0
         log_mass = np.log(groups.mass) - math.log(groups.total)
         return cls(
-            np.ascontiguousarray(vectors[:, above] * np.sqrt(values[above])) if above.any() else np.zeros((kept.size, 1)),
+            np.ascontiguousarray(vectors[:, above] * np.sqrt(values[above]))
+            if above.any()
+            else np.zeros((kept.size, 1)),
             0.0,
             log_mass,
             risks[kept],

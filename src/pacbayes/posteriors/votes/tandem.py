@@ -11,8 +11,8 @@ although it is not a convex function of the weights:
   :math:`(T, x, r)` with :math:`kl(T, r) \le x` is convex, and the largest r over each (T, x) is a concave function.
 
 A concave function that is non-decreasing in both arguments takes its minimum over P at a vertex, equation (polygon) of
-docs/mathematics.md: the least f at the vertices is a lower bound of the bound of every vote.  The next line is drawn where the lowest vertex is.  The error is
-quadratic in the distance of the lines next to the optimum.
+docs/mathematics.md: the least f at the vertices is a lower bound of the bound of every vote.  The next line is drawn
+where the lowest vertex is.  The error is quadratic in the distance of the lines next to the optimum.
 """
 
 import math

@@ -8,7 +8,8 @@ Where the vote errs, ties included, the weight `W` that errs is at least 1/2.  M
 
 and PAC-Bayes-kl bounds the two means: :math:`E W` with the empirical Gibbs risk G and the divergence K, :math:`E W^2`,
 the probability that two classifiers drawn independently both err, with the empirical tandem risk T and the divergence
-2K of the pair: equations (vote) and (tandem) of docs/mathematics.md.  For given `m` and `delta` each bound is a function of T, K and G.
+2K of the pair: equations (vote) and (tandem) of docs/mathematics.md.  For given `m` and `delta` each bound is a
+function of T, K and G.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ class VoteProblem:
         own = None if validated is None else OwnRows.of(errors, check_validated(validated, errors))
         if own is not None and own.least_pair == 0 and name != "first-order":
             raise ValueError(
-                f"validated must leave every two classifiers a common row for bound={name!r}; bound='first-order' needs none"
+                f"validated must leave every two classifiers a common row for bound={name!r}; 'first-order' needs none"
             )
         least, least_pair = (m, m) if own is None else (own.least, max(own.least_pair, 1))
         part = half_level(level) if name == "cantelli" else level

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.cli.lambdas import parse_lambdas
+from pacbayes.cli.inputs.lambdas import parse_lambdas
 from pacbayes.data.files.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level
 
