@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_distribution, check_risks, least_sample_size
@@ -70,7 +71,7 @@ def bound(
     risks: ArrayLike,
     m: int | ArrayLike,
     *,
-    distance: str = "kl",
+    distance: str | Distance = "kl",
     delta: float = 0.05,
     prior: ArrayLike | None = None,
     constant: str = "exact",
@@ -104,8 +105,9 @@ def bound(
     m : int or array_like of int, shape (H,)
         Number of validation examples behind each risk, one for all or one for each.  Of unequal ones the least counts:
         the bound with it holds whatever more there are (equation (least-m) of docs/mathematics.md).
-    distance : str
-        One of `DISTANCES`.
+    distance : str or Distance
+        One of `DISTANCES`, the name of a distance that was registered, or a distance itself, such as
+        `pacbayes.bounds.Catoni`.
     delta : float
         The bound fails with at most this probability.
     prior : array_like of shape (H,), optional
@@ -118,7 +120,7 @@ def bound(
     float
         Rounded up: never below the bound of the normalised inputs in real arithmetic.  Not clipped: all but
         kl can exceed 1.
-        Where a weight is positive and the prior zero, 1 for kl and infinity for the others.
+        Where a weight is positive and the prior zero, 1 for kl and infinity for the other four.
 
     See Also
     --------

@@ -96,10 +96,13 @@ def certify(
     distance: Annotated[
         list[str] | None,
         typer.Option(
-            help="kl, pinsker, ch, linear or squared; if repeated, delta is divided and the smallest bound used.  "
-            "[default: kl]"
+            help="kl, pinsker, ch, linear, squared, catoni (its C from the training part) or catoni(0.4); if repeated, "
+            "delta is divided and the smallest bound used.  [default: kl]"
         ),
     ] = None,
+    prior: Annotated[
+        str, typer.Option(help="uniform, or cross-validation: weights by errors in it within the training part.")
+    ] = "uniform",
     split: Annotated[
         str,
         typer.Option(
@@ -161,6 +164,7 @@ def certify(
         checkpoint,
         duplicates,
         group is not None,
+        prior,
     )
     options.check()
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.bound import average_risk, divergence
-from pacbayes.bounds.distances.base import BoundFunction
+from pacbayes.bounds.distances.base import BoundFunction, Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_risks, least_sample_size
@@ -40,7 +40,7 @@ class Problem:
         cls,
         risks: ArrayLike,
         m: int | ArrayLike,
-        distance: str,
+        distance: str | Distance,
         delta: float,
         prior: ArrayLike | None,
         constant: str,
@@ -83,6 +83,7 @@ class Problem:
             m=function.m,
             delta=function.delta,
             distance=function.distance.name,
+            used_distance=function.distance,
             constant=function.constant,
             **({"lower_bound": -math.inf, "beta": None, "details": {}} | fields),
         )

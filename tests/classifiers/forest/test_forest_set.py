@@ -98,7 +98,7 @@ def test_the_bound_of_the_hard_vote_is_for_the_vote_of_all_trees():
     trees = forest_set(RandomForestClassifier(40), X, Y == "yes", random_state=0)
     uniform = np.full(40, 1 / 40)
     for name in ("tandem", "first-order", "cantelli"):
-        assert 0 < vote_bound(uniform, trees.error_rows, 90, bound=name, validated=trees.validated_rows)
+        assert vote_bound(uniform, trees.error_rows, 90, bound=name, validated=trees.validated_rows) > 0
 
 
 @pytest.mark.parametrize(
