@@ -98,9 +98,7 @@ class Splits:
     @property
     def sizes_each(self) -> Rows | None:
         """The number of validation rows of each classifier out of bag; None where all have `m`."""
-        if self.bags is None:
-            return None
-        return self.rest.size - np.bitwise_count(self.bags).sum(axis=1, dtype=np.int64)
+        return None if self.bags is None else _rows_left_out(self.bags, self.rest.size)
 
     @property
     def sizes(self) -> Rows:
@@ -190,8 +188,13 @@ def out_of_bag_splits(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: in
     (array([1, 3]), array([3]), 1, array([2, 1]))
     """
     everything, none = np.arange(n_rows), np.arange(0)
-    sizes = n_rows - np.bitwise_count(bags).sum(axis=1, dtype=np.int64)
-    return Splits(OUT_OF_BAG, draws, int(sizes.min()), none, everything, seed, None, False, bags=bags)
+    least = int(_rows_left_out(bags, n_rows).min())
+    return Splits(OUT_OF_BAG, draws, least, none, everything, seed, None, False, bags=bags)
+
+
+def _rows_left_out(bags: NDArray[np.uint8], n_rows: int) -> Rows:
+    inside: Rows = np.bitwise_count(bags).sum(axis=1, dtype=np.int64)
+    return n_rows - inside
 
 
 def _all_rows(units: Rows, numbers: Rows) -> Rows:

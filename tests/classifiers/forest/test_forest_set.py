@@ -1,4 +1,4 @@
-"""Forests validated out of bag: what is counted against plain loops, every kind of forest and of rows, what is refused."""
+"""Forests validated out of bag: what is counted against plain loops, forests and rows of all kinds, what is refused."""
 
 import numpy as np
 import pandas as pd
