@@ -19,6 +19,7 @@ from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.cli import app
 from pacbayes.cli import bound as bound_command
 from pacbayes.cli import certify as certify_command
+from pacbayes.cli import compare as compare_command
 from pacbayes.cli import posterior as posterior_command
 from pacbayes.cli import predict as predict_command
 
@@ -170,6 +171,7 @@ def example_files(tmp_path, monkeypatch, model):
     frame = good(120).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
     frame[:20].to_csv("new.csv", index=False)
+    frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)
     (tmp_path / "depths.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
     (tmp_path / "risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
     (tmp_path / "errors.csv").write_text("errors\n10\n20\n", encoding="utf-8")
@@ -180,7 +182,7 @@ def example_files(tmp_path, monkeypatch, model):
 
 EXAMPLES = [
     (module, example)
-    for module in (app, certify_command, predict_command, posterior_command, bound_command)
+    for module in (app, certify_command, predict_command, compare_command, posterior_command, bound_command)
     for example in module.EXAMPLES
 ]
 
