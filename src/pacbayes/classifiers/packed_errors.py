@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.classifiers.risks import quotient_up
 from pacbayes.data.splits import GROUP, Splits
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.memory import check_fits
@@ -81,14 +82,14 @@ class PackedErrors:
     @property
     def errors(self) -> Rows:
         """The number of errors of each classifier."""
-        return np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
+        return _set_bits(self.packed)
 
     @property
     def sizes(self) -> Rows:
         """The number of rows that validate each classifier."""
         if self.validated is None:
             return np.full(len(self), self.n_rows, dtype=np.int64)
-        return np.bitwise_count(self.validated).sum(axis=1, dtype=np.int64)
+        return _set_bits(self.validated)
 
     def tandem_risks(self) -> FloatArray:
         """Return the share of the rows that validate both on which two classifiers both err, rounded up, for each pair.
@@ -97,10 +98,11 @@ class PackedErrors:
         """
         counts = self._pairs(self.packed)
         sizes = np.full_like(counts, self.n_rows) if self.validated is None else self._pairs(self.validated)
-        some = np.maximum(sizes, 1)
-        risks: FloatArray = np.where(sizes > 0, counts / some, 1.0)
-        # A correctly rounded quotient may be half a unit below the exact one; zero and one are exact.
-        return np.where(counts % some == 0, risks, np.nextafter(risks, 1.0))
+        # Pairs with equal counts have equal risks: few quotients are computed, each the least double not below it.
+        kinds, places = np.unique(counts * (self.n_rows + 1) + sizes, return_inverse=True)
+        pairs = (divmod(kind, self.n_rows + 1) for kind in kinds.tolist())
+        risks = np.array([quotient_up(count, size) if size else 1.0 for count, size in pairs])
+        return risks[places.reshape(counts.shape)]
 
     def _unpacked(self, bits: Bits) -> BoolArray:
         return np.unpackbits(bits, axis=1, count=self.n_rows).view(np.bool_)
@@ -115,6 +117,11 @@ class PackedErrors:
             block = np.unpackbits(bits[:, start : start + step], axis=1).astype(np.float32)
             found += (block @ block.T).astype(np.int64)
         return found
+
+
+def _set_bits(bits: Bits) -> Rows:
+    found: Rows = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
+    return found
 
 
 def check_error_rows_fit(number: int, n_rows: int, max_bytes: int | None = None, tables: int = 1) -> None:

@@ -8,7 +8,7 @@ Where the vote errs, ties included, the weight `W` that errs is at least 1/2.  M
 
 and PAC-Bayes-kl bounds the two means: :math:`E W` with the empirical Gibbs risk G and the divergence K, :math:`E W^2`,
 the probability that two classifiers drawn independently both err, with the empirical tandem risk T and the divergence
-2K of the pair: equations (vote) and (tandem) of docs/mathematics.md.  For given `m` and `delta` each bound is a
+2K of the pair: equation (vote) and equation (tandem) of docs/mathematics.md.  For given `m` and `delta` each bound is a
 function of T, K and G.
 """
 
