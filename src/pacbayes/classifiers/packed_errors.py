@@ -102,7 +102,7 @@ class PackedErrors:
         kinds, places = np.unique(counts * (self.n_rows + 1) + sizes, return_inverse=True)
         pairs = (divmod(kind, self.n_rows + 1) for kind in kinds.tolist())
         risks = np.array([quotient_up(count, size) if size else 1.0 for count, size in pairs])
-        return risks[places.reshape(counts.shape)]
+        return np.asarray(risks[places.reshape(counts.shape)])
 
     def _unpacked(self, bits: Bits) -> BoolArray:
         return np.unpackbits(bits, axis=1, count=self.n_rows).view(np.bool_)
