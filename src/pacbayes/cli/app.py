@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _set_encodings() -> None:
-    """Print UTF-8 into files and pipes, to terminals and stderr whatever they can show, and nothing where they are shut.
+    """Print UTF-8 into files and pipes, to terminals and stderr what they can show, and nothing where they are shut.
 
     Python has no stream for a descriptor that was closed before it began (`>&-`, some services).
     """
