@@ -59,6 +59,10 @@ ARGUMENTS = {
     "{data} --delta little": "--delta",
     "{data} --distance chi2": "chi2.*known are kl, pinsker",
     "{data} --distance kl --distance kl": "must not name one twice",
+    "{data} --distance catoni(0)": "C must be positive",
+    "{data} --distance catoni --split independent": r"fix it beforehand, as in --distance 'catoni\(0.4\)'",
+    "{data} --prior cross-validation --split independent": "--prior cross-validation comes from the training part",
+    "{data} --prior flat": "unknown --prior 'flat'",
     "{data} --lambdas 1:2": "START:STOP:STEP",
     "{data} --lambdas 2:1:0.1": "STOP above START",
     "{data} --lambdas -1,2": "positive",
@@ -156,6 +160,10 @@ OTHERS = {
     "predict {data}": "[Mm]issing argument",
     "posterior {data}": "[Mm]issing option '--m'",
     "posterior {data} --m 0": "m must be at least 1",
+    "posterior {data} --m z": "--m must be an integer or name a column of .*, got 'z'; its columns are 'a'",
+    "posterior {data} --m kind": "must hold numbers",
+    "posterior {data} --m a": "--m: column 'a' must hold whole numbers of at least 1",
+    "bound --m rows --risk 0.1 --kl 1": "--m must be an integer where there is no file, got 'rows'",
     "posterior {data} --m 10": "--column must name a column of .*, got 'risk'; its columns are 'a', 'b', 'kind'",
     "posterior {data} --m 10 --column kind": "must hold numbers",
     "posterior {data} --m 10 --column b": "if these are numbers of errors, add --counts",
@@ -217,14 +225,14 @@ def test_more_rows_than_fit_into_memory(data, capsys, monkeypatch):
 
 
 def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
+    monkeypatch.setattr("pacbayes.cli.inputs.data.read_data", lambda *args: {}["key"])
     done = in_process(["certify"], capsys)
     assert done.code == 1
     assert "this should not happen: KeyError: 'key'. Please report it" in done.error
 
 
 def test_what_nobody_foresaw_has_a_traceback_on_request(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
+    monkeypatch.setattr("pacbayes.cli.inputs.data.read_data", lambda *args: {}["key"])
     monkeypatch.setenv("PACBAYES_DEBUG", "1")
     from pacbayes.cli.app import main
 

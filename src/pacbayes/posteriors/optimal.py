@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.numeric.checks import check_choice
 from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.certified import CertifiedSearch
@@ -60,9 +61,9 @@ METHODS: dict[str, Callable[..., Posterior]] = {
 
 def optimal_posterior(
     risks: ArrayLike,
-    m: int,
+    m: int | ArrayLike,
     *,
-    distance: str = "kl",
+    distance: str | Distance = "kl",
     delta: float = 0.05,
     prior: ArrayLike | None = None,
     constant: str = "exact",
@@ -78,8 +79,9 @@ def optimal_posterior(
     ----------
     risks : array_like of shape (H,)
         Empirical risks in [0, 1], each measured on `m` examples that the classifier was not trained on.
-    m : int
-        Number of validation examples behind each risk.
+    m : int or array_like of int, shape (H,)
+        Number of validation examples behind each risk, one for all or one for each; of unequal ones the least counts,
+        as for `bound`.
     distance, delta, prior, constant
         As for `bound`.
     method : {"certified", "fixed-point", "ordered-subsets", "ipopt", "ccp"}

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.hold_out import Choice
 from pacbayes.certificates.posterior_choice import check_distances, integer_weights, weights_of
-from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernels.kernel import KERNELS, Kernel, Scaling, check_gamma, check_scale
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair, pairs_of
@@ -25,7 +26,8 @@ from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, SPLITS, Splits
 from pacbayes.estimators.prediction.draws import KEY_BYTES
-from pacbayes.estimators.prior import PRIORS
+from pacbayes.estimators.prior import PRIORS, resolve_prior
+from pacbayes.estimators.training_choices import CROSS_VALIDATION
 from pacbayes.numeric.checks import check_distribution, check_level
 
 # Votes take room for every row and class.
@@ -63,6 +65,13 @@ def check_model(model: Any) -> None:
     _need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
     _check_choice(model._cross_validated, classifiers)
     assert classifiers.splits is not None
+    if model._prior_kind == CROSS_VALIDATION:
+        _need(
+            model._cross_validated is not None, "_prior_kind", "must not be from a cross-validation that is not there"
+        )
+        expected = resolve_prior(CROSS_VALIDATION, classifiers.params, None, model._cross_validated, classifiers.splits)
+        assert expected is not None
+        _need(np.allclose(model.prior_, expected, rtol=1e-9, atol=0.0), "prior_", "must follow from cross-validation")
     if model.vote_errors_ is not None:
         _check_counted(model.vote_errors_, "vote_errors_", classifiers.splits)
     if model._constant is not None:
@@ -82,15 +91,15 @@ def _check_choice(choice: Any, classifiers: ClassifierSet) -> None:
     """Raise unless cross-validation counted the errors of some of the classifiers in each of its folds."""
     if choice is None:
         return
-    _need(isinstance(choice, Choice), "_cross_validated", "must be a Choice")
+    _need(isinstance(choice, CrossValidation), "_cross_validated", "must be a CrossValidation")
     assert classifiers.splits is not None
     _need(classifiers.splits.kind == "shared", "_cross_validated", "must be None without a shared split")
-    _rows(choice.candidates, "Choice.candidates", len(classifiers))
-    _array(choice.sizes, "Choice.sizes", "i", (None,))
-    _array(choice.errors, "Choice.errors", "i", (choice.candidates.size, choice.sizes.size))
-    _need(choice.errors.size > 0, "Choice.errors", "must not be empty")
+    _rows(choice.candidates, "CrossValidation.candidates", len(classifiers))
+    _array(choice.sizes, "CrossValidation.sizes", "i", (None,))
+    _array(choice.errors, "CrossValidation.errors", "i", (choice.candidates.size, choice.sizes.size))
+    _need(choice.errors.size > 0, "CrossValidation.errors", "must not be empty")
     counted = (choice.errors >= 0).all() and (choice.errors <= choice.sizes).all()
-    _need(bool(counted), "Choice.errors", "must be at most the rows of a fold")
+    _need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
 
 
 def _check_counted(errors: Any, name: str, splits: Splits) -> None:
@@ -235,6 +244,7 @@ def check_task(task: SvmTrainingTask, number: int) -> None:
     _whole(task.jobs, "SvmTrainingTask.jobs", 1, _MOST_JOBS)
     prepares = task.prepare is None or callable(getattr(task.prepare, "transform", None))
     _need(prepares, "SvmTrainingTask.prepare", "must be a transformer or None")
+    _need(type(task.keep_error_rows) is bool, "SvmTrainingTask.keep_error_rows", "must be true or false")
 
 
 def check_shared_members(members: SharedMembers, number: int) -> None:
@@ -269,6 +279,7 @@ def check_trained(one: Trained, rows: int, width: int, task: SvmTrainingTask) ->
     for errors in (one.errors, one.test_errors):
         _counts(errors, "Trained.errors", task.splits.sizes.size, task.splits.n_rows)
     _need(type(one.kkt_violation) is float and type(one.converged) is bool, "Trained", "must say if it converged")
+    _need(type(one.wrong) is np.ndarray and one.wrong.size == 0, "Trained.wrong", "must be empty in a saved model")
 
 
 def check_svm_classifier(machine: SVMClassifier) -> None:
