@@ -16,7 +16,7 @@ def compiled(**options: Any) -> Any:
     """Return numba's decorator with a cache; without one where no folder can be written, rather than not at all."""
     from numba import config, njit
 
-    if config.DISABLE_JIT:
+    if getattr(config, "DISABLE_JIT", 0):  # numba sets it from the environment, where no type checker sees it
         raise ImportError(
             "support vector machines need numba's compiler, which NUMBA_DISABLE_JIT turns off: remove it from the "
             "environment"
