@@ -362,7 +362,8 @@ def check_machines(machines: Any, n_train: int, task: SvmTrainingTask) -> None:
     _need(type(machines.pairs) is tuple, "Machines.pairs", "must be a tuple")
     _need(all(isinstance(pair, Pair) for pair in machines.pairs), "Machines.pairs", "must be of Pair")
     found = [(pair.first, pair.second) for pair in machines.pairs]
-    _need(found == pairs_of(machines.codes), "Machines.pairs", "must be all pairs of the classes, in order")
+    whole = all(type(code) is int for pair in found for code in pair)  # 0.0 and False are equal to 0, and no index
+    _need(whole and found == pairs_of(machines.codes), "Machines.pairs", "must be all pairs of the classes, in order")
     for pair in machines.pairs:
         _rows(pair.rows, "Pair.rows", n_train)
         # The kernel of a single pair is that of all training rows.
