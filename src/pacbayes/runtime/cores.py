@@ -102,7 +102,7 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
 @cache
 def _cores_of_process() -> int:
     limits = [int(value) for name in _LIMITS if (value := os.environ.get(name, "")).isdigit() and int(value) > 0]
-    return min([cpu_count(), *limits])
+    return min([int(cpu_count()), *limits])
 
 
 @cache

@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.svm.solver.free_inverse import FreeInverse, Unusable
+from pacbayes.classifiers.svm.solver.free_inverse import FreeInverse, UnusableError
 from pacbayes.classifiers.svm.solver.row_sums import add_rows
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.rounding import EPS
 
 # Steps until the sets must have settled; three is usual.
 _STEPS = 20
+# Changes that a later step may make more than the one before; sets that grow apart will not meet again.
+_MORE = 10
 # Part of the tolerance that a variable's condition may be violated by: two of them make the KKT violation.
 _SHARE = 0.25
 # The ridge that makes the equations solvable, as a part of the kernel's size.  It is the weight of the distance from
@@ -50,6 +52,7 @@ class ActiveSet:
         self._bound = np.zeros(y.size, dtype=np.bool_)
         #: The sum of y_i K_i over U: how g moves with C where the free variables do not.
         self._pull = np.zeros(y.size)
+        self._pull_doubt = 0.0
         self.steps = self.changes = 0
         self.doubt = 0.0
 
@@ -61,7 +64,7 @@ class ActiveSet:
         self.steps = self.changes = 0
         try:
             beta, values = self._iterate(cost, s, g, before, min(limit, _STEPS))
-        except Unusable:
+        except UnusableError:
             self.forget()
             return False
         if beta is None:
@@ -74,7 +77,7 @@ class ActiveSet:
         """Begin anew with the next `solve`."""
         self._inverse = FreeInverse(self._kernel, _RIDGE * self.size)
         self._bound[:] = False
-        self._pull[:] = 0.0
+        self._pull[:], self._pull_doubt = 0.0, 0.0
 
     def _iterate(
         self, cost: float, s: FloatArray, g: FloatArray, before: float, limit: int
@@ -83,6 +86,8 @@ class ActiveSet:
         self._set(np.abs(s) >= 1.0, (s != 0.0) & (np.abs(s) < 1.0))
         beta = np.where(self._bound, cost * y, before * s)
         values = g + (cost - before) * self._pull
+        self.doubt += (cost - before) * self._pull_doubt
+        last = 0
         while self.steps < limit and self._inverse.members.size > 0:
             self.steps += 1
             excess = self._step(beta, values)
@@ -96,7 +101,10 @@ class ActiveSet:
                 if float(np.abs(excess[free]).max()) <= self._margin:
                     return beta, values
                 continue  # the next step takes care of what this one left
-            self.changes += changed.size
+            if self.steps > 2 and changed.size > last + _MORE:
+                break
+            last = changed.size
+            self.changes += last
             target = np.where(low, 0.0, np.where(high, cost * y, beta))
             moved = np.flatnonzero(target != beta)
             self._add(moved, (target - beta)[moved], values)
@@ -113,7 +121,7 @@ class ActiveSet:
         # The step ends where the coefficients sum to zero.
         intercept = (float(solved.sum()) + math.fsum(beta)) / total if total > 0.0 else math.nan
         if not math.isfinite(intercept):
-            raise Unusable
+            raise UnusableError
         step = solved - intercept * ones
         beta[free] += step
         self._add(free, step, values)
@@ -129,6 +137,7 @@ class ActiveSet:
         """Change the sets, with the inverse of the one and the sum of the other."""
         changed = np.flatnonzero(bound != self._bound)
         add_rows(self._kernel, changed, np.where(bound[changed], 1.0, -1.0) * self._y[changed], self._pull)
+        self._pull_doubt += EPS * changed.size * (float(np.abs(self._pull).max()) + self.size * changed.size)
         self._bound = bound
         members = self._inverse.members
         join = free.copy()

@@ -22,7 +22,7 @@ _AT_ONCE = 256
 _BLOCK = 128
 
 
-class Unusable(Exception):
+class UnusableError(Exception):
     """The inverse cannot be had: no memory for it, or the kernel matrix of the free variables is singular."""
 
 
@@ -51,7 +51,7 @@ class FreeInverse:
         return product
 
     def change(self, leave: NDArray[np.bool_], join: Rows) -> None:
-        """Let the members marked leave, then others join; raise `Unusable` if that cannot be done."""
+        """Let the members marked leave, then others join; raise `UnusableError` if that cannot be done."""
         if 2 * np.count_nonzero(leave) > leave.size:
             # To begin again costs less.
             join, leave = np.concatenate([self._members[~leave], join]), np.zeros(0, dtype=np.bool_)
@@ -111,7 +111,7 @@ class FreeInverse:
         size = min(len(self._kernel), size + size // 4 + _AT_ONCE)
         limit, _ = memory_limit(None)
         if limit is not None and 8 * size * size > limit:
-            raise Unusable
+            raise UnusableError
         n = self._members.size
         room = np.empty((size, size))
         room[:n, :n] = self.values()
@@ -119,11 +119,11 @@ class FreeInverse:
 
 
 def _solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve with a positive definite matrix; raise `Unusable` if it is not."""
+    """Solve with a positive definite matrix; raise `UnusableError` if it is not."""
     try:
         solution: FloatArray = cho_solve(cho_factor(matrix, lower=True), right)
     except (LinAlgError, ValueError):  # not positive, or not finite
-        raise Unusable from None
+        raise UnusableError from None
     return solution
 
 

@@ -218,7 +218,9 @@ def _patience(s, ratio, patience):
 
 
 @_compiled
-def run_stages(K, y, costs, rows, s, g, state, tol, max_iter, patience, budget, dual_coef, intercept, n_iter, violation):
+def run_stages(
+    K, y, costs, rows, s, g, state, tol, max_iter, patience, budget, dual_coef, intercept, n_iter, violation
+):
     """Solve for increasing `costs` and store those with a row of the result; -1 marks a stepping stone.
 
     Return how many were done when the budget was spent, or a stage was found hard (`is_hard`), after at least
