@@ -13,10 +13,12 @@ from tests.cli.running import in_process
 
 import pacbayes
 from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC, bound, optimal_posterior, save
+from pacbayes.bounds import Catoni
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.cli import app
 from pacbayes.cli import bound as bound_command
 from pacbayes.cli import certify as certify_command
+from pacbayes.cli import compare as compare_command
 from pacbayes.cli import posterior as posterior_command
 from pacbayes.cli import predict as predict_command
 
@@ -133,6 +135,11 @@ def test_bound(tmp_path, capsys):
     words = ["bound", path, "--m", 250, "--distance", "linear", "--delta", 0.01, "--json"]
     found = json.loads(in_process(words, capsys).out)
     assert found["bounds"] == {"linear": bound([0.75, 0.25], [0.05, 0.1], 250, distance="linear", delta=0.01)}
+    found = json.loads(in_process([*words[:5], "catoni(0.4)", "--json"], capsys).out)
+    assert found["bounds"] == {"catoni(0.4)": bound([0.75, 0.25], [0.05, 0.1], 250, distance=Catoni(0.4))}
+    done = in_process([*words[:5], "catoni"], capsys)
+    assert done.code == 2
+    assert "needs its parameter" in done.error
 
 
 def test_without_a_command_there_is_help(capsys):
@@ -152,6 +159,7 @@ def example_files(tmp_path, monkeypatch, model):
     frame = good(120).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
     frame[:20].to_csv("new.csv", index=False)
+    frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)
     (tmp_path / "depths.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
     (tmp_path / "risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
     (tmp_path / "errors.csv").write_text("errors\n10\n20\n", encoding="utf-8")
@@ -161,7 +169,7 @@ def example_files(tmp_path, monkeypatch, model):
 
 EXAMPLES = [
     (module, example)
-    for module in (app, certify_command, predict_command, posterior_command, bound_command)
+    for module in (app, certify_command, predict_command, compare_command, posterior_command, bound_command)
     for example in module.EXAMPLES
 ]
 

@@ -8,8 +8,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pacbayes.cli import bound, certify, posterior, predict
+from pacbayes.cli import bound, certify, compare, posterior, predict
 from pacbayes.cli.datasets import datasets
+from pacbayes.cli.help import show_help
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.reproduce import reproduce
 
@@ -20,7 +21,6 @@ _WRONG, _OTHER = 2, 1
 
 app = typer.Typer(
     help="Choose among many trained classifiers with a guarantee.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -31,16 +31,18 @@ def _examples(lines: Sequence[str]) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _add(command: Callable[..., None], summary: str, examples: Sequence[str]) -> None:
-    app.command(short_help=summary, epilog=_examples(examples))(command)
+def _add(command: Callable[..., None], summary: str, examples: Sequence[str], name: str | None = None) -> None:
+    app.command(name, short_help=summary, epilog=_examples(examples))(command)
 
 
 _add(certify.certify, "Train classifiers and certify the best mixture of them.", certify.EXAMPLES)
 _add(predict.predict, "Predict with a saved model.", predict.EXAMPLES)
+_add(compare.compare, "Bound how much more often one model errs than another.", compare.EXAMPLES)
 _add(posterior.posterior, "Find the best posterior for risks in a file.", posterior.EXAMPLES)
 _add(bound.bound, "Compute the bounds of one posterior.", bound.EXAMPLES)
 _add(datasets, "List the data sets that come with pacbayes.", ("pacbayes datasets",))
 _add(reproduce, "Compute the paper's tables and figures.", ("pacbayes reproduce --list",))
+_add(show_help, "Explain a command or a topic.", ("pacbayes help", "pacbayes help certificate"), "help")
 
 
 def _print_version(wanted: bool) -> None:

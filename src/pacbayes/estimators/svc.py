@@ -11,8 +11,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes.certificates.hold_out import Choice, select_by_cv, svm_errors_in_fold
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
+from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.belonging import check_duplicates
@@ -62,11 +64,14 @@ class StochasticSVC(CertifiedClassifier):
         Rows equal in features and class.  "keep": each is a draw of its own, which is right where rows meet by chance.
         "together": they are one example that was copied after sampling, stay on one side of the division, and are
         validated once; the certificate is then about new originals.
-    prior : "uniform", array_like of shape (H,), or callable
-        ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
+    prior : "uniform", "cross-validation", array_like of shape (H,), or callable
+        "cross-validation", for a shared split: Gibbs weights of the errors in cross-validation within the training
+        rows.  ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
         ``callable(params, X_train, y_train)`` also the training rows.  Both return weights that sum to one.
-    distance : str or list of str
-        One of `DISTANCES`.  Of several, `delta` is divided among them and the smallest bound is used.
+    distance : str, Distance, or list of these
+        One of `DISTANCES`, "catoni" (`pacbayes.bounds.Catoni` with a parameter from cross-validation within the
+        training rows, for a shared split), or a distance itself, such as ``Catoni(0.4)``.  Of several, `delta` is
+        divided among them and the smallest bound is used.
     delta : float
         The certificate fails with at most this probability.
     constant : {"exact", "paper"}
@@ -157,7 +162,7 @@ class StochasticSVC(CertifiedClassifier):
         validation_size: float | int = 0.5,
         duplicates: str = "keep",
         prior: Any = "uniform",
-        distance: str | list[str] = "kl",
+        distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
         voting: str = "stochastic",
@@ -228,7 +233,7 @@ class StochasticSVC(CertifiedClassifier):
                 random_state=seed,
                 checkpoint=self.checkpoint,
             )
-        self._cross_validated = self._choose(classifiers, codes, seed)
+        self._cross_validated = self._cross_validate(classifiers, codes, seed)
         shared = self.split == "shared"
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if shared else (None, None)
@@ -243,8 +248,10 @@ class StochasticSVC(CertifiedClassifier):
             codes,
         )
 
-    def _choose(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Choice | None:
-        """Return what cross-validation within the training rows counted, for the hold-out baseline."""
+    def _cross_validate(
+        self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int
+    ) -> CrossValidation | None:
+        """Return what cross-validation within the training rows counted."""
         members = classifiers.members
         if not isinstance(members, SharedMembers) or self.cv is None:
             return None
@@ -252,9 +259,8 @@ class StochasticSVC(CertifiedClassifier):
         train = splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            return select_by_cv(
-                errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS), splits.units_of(train)
-            )
+            candidates, rng = candidates_of(len(classifiers)), generator(seed, FOLDS)
+            return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, splits.units_of(train))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""

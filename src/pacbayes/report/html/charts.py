@@ -193,7 +193,7 @@ def gibbs_chart(view: ReportView) -> Chart:
     level = divide_delta(view.delta, len(view.chosen_among))
     values = {}
     for name in view.chosen_among:
-        problem = Problem.checked(view.classifiers.risks, m, name, level, view.prior, best.constant)
+        problem = Problem.checked(view.classifiers.risks, m, view.distance(name), level, view.prior, best.constant)
         points = [problem.weights(problem.curve.at(float(beta))) for beta in betas]
         values[name] = [problem.evaluate(weights) for weights in points]
 
