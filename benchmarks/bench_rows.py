@@ -2,8 +2,8 @@
 
 Made data (make_classification, 20 features, a tenth of the labels flipped), scaled, kernel width by sigest.  `svm_set`
 trains on n rows for each of the 201 default lambdas, from 0.01 to 100, and counts the errors of all machines on n
-others.  SVC gets the same rows, scaled, and the same width, and predicts the same others; it is timed on 11 lambdas evenly
-spread over the grid (the ends included) and scaled up to 201, on one core, which is what it can use.
+others.  SVC gets the same rows, scaled, and the same width, and predicts the same others; it is timed on 11 lambdas
+evenly spread over the grid (the ends included) and scaled up to 201, on one core, which is what it can use.
 
   ratio        time of the loop over time of svm_set, by the clock on the wall
   cores        processor time of svm_set over its time: how many cores it kept busy

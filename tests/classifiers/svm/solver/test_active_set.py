@@ -219,7 +219,7 @@ from pacbayes import svm_set
 X, y = make_classification(2400, n_features=20, flip_y=.1, random_state=0)
 made = svm_set(X, y, np.geomspace(.01, 1, 8), random_state=0)
 path = made.members.machines.paths[0]
-print(path.n_iter.tolist(), hashlib.sha256(path.dual_coef.tobytes() + path.intercept.tobytes()).hexdigest(), made.errors)
+print(hashlib.sha256(path.dual_coef.tobytes() + path.intercept.tobytes()).hexdigest(), path.n_iter, made.errors)
 """
 
 

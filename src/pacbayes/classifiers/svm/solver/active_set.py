@@ -42,7 +42,7 @@ class ActiveSet:
     size : float
         The largest diagonal entry of the kernel matrix.
     doubt : float
-        A bound on the rounding errors that `solve` added to `g`, since last set to zero.
+        A bound on the rounding errors that the last `solve` added to `g`.
     """
 
     def __init__(self, kernel: NDArray[Any], y: FloatArray, tol: float) -> None:
@@ -61,7 +61,7 @@ class ActiveSet:
 
         It takes at most `limit` steps.
         """
-        self.steps = self.changes = 0
+        self.steps, self.changes, self.doubt = 0, 0, 0.0
         try:
             beta, values = self._iterate(cost, s, g, before, min(limit, _STEPS))
         except UnusableError:
@@ -136,8 +136,9 @@ class ActiveSet:
     def _set(self, bound: NDArray[np.bool_], free: NDArray[np.bool_]) -> None:
         """Change the sets, with the inverse of the one and the sum of the other."""
         changed = np.flatnonzero(bound != self._bound)
-        add_rows(self._kernel, changed, np.where(bound[changed], 1.0, -1.0) * self._y[changed], self._pull)
-        self._pull_doubt += EPS * changed.size * (float(np.abs(self._pull).max()) + self.size * changed.size)
+        if changed.size > 0:
+            add_rows(self._kernel, changed, np.where(bound[changed], 1.0, -1.0) * self._y[changed], self._pull)
+            self._pull_doubt += EPS * changed.size * (float(np.abs(self._pull).max()) + self.size * changed.size)
         self._bound = bound
         members = self._inverse.members
         join = free.copy()

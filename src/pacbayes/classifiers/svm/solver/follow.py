@@ -97,7 +97,6 @@ class Follower:
             error = EPS * cost * active.size * len(self._signs)
             smo.go_on(self._state, cost, active.steps, active.doubt / error if error > 0.0 else 0.0)
             self._linear = active.changes > _FEW
-            active.doubt = 0.0
             return
         self._linear, self._failures = False, self._failures + 1
         self._rests_until = start + 2**self._failures
