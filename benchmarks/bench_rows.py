@@ -61,7 +61,7 @@ def main():
     parser.add_argument("--paths", action="store_true", help="svm_set alone")
     arguments = parser.parse_args()
     # Compile, or load what was compiled.
-    train(*make_classification(2400, n_features=20, flip_y=0.1, random_state=1))
+    train(*make_classification(5200, n_features=20, flip_y=0.1, random_state=1))
     times = {}
     for n in arguments.rows:
         X, y = make_classification(2 * n, n_features=20, flip_y=0.1, random_state=0)

@@ -13,6 +13,7 @@ from tests.classifiers.data import rbf
 from tests.classifiers.svm.solver.test_path import DEGENERATE, violation
 
 from pacbayes import svm_path
+from pacbayes.classifiers.svm.kernels.kernel import Kernel
 from pacbayes.classifiers.svm.solver import active_set, follow
 from pacbayes.runtime import cores as cores_module
 
@@ -197,9 +198,9 @@ def test_the_limit_on_iterations_holds(solves):
 
 @pytest.mark.parametrize("number", [2, 5])
 def test_the_same_bits_on_any_number_of_cores(number, monkeypatch):
-    X, y = noisy(1300, features=20)
-    K = rbf(X, X, 0.03)
-    lambdas, paths = np.geomspace(0.01, 1.0, 12), []
+    X, y = noisy(2450, features=20)
+    K = Kernel("rbf", 0.03).gram(X)
+    lambdas, paths = np.geomspace(0.01, 0.3, 6), []
     for there_are in (1, number):
         monkeypatch.setattr(cores_module, "_cores_of_process", lambda there_are=there_are: there_are)
         cores_module._pool.cache_clear()
@@ -216,7 +217,7 @@ PROGRAM = """
 import hashlib, numpy as np
 from sklearn.datasets import make_classification
 from pacbayes import svm_set
-X, y = make_classification(2400, n_features=20, flip_y=.1, random_state=0)
+X, y = make_classification(5000, n_features=20, flip_y=.1, random_state=0)
 made = svm_set(X, y, np.geomspace(.01, 1, 8), random_state=0)
 path = made.members.machines.paths[0]
 print(hashlib.sha256(path.dual_coef.tobytes() + path.intercept.tobytes()).hexdigest(), path.n_iter, made.errors)

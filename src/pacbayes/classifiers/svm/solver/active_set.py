@@ -29,7 +29,7 @@ _MORE = 10
 _SHARE = 0.25
 # The ridge that makes the equations solvable, as a part of the kernel's size.  It is the weight of the distance from
 # the last iterate, so it slows the steps down and does not move the solution.
-_RIDGE = 1e-9
+_RIDGE = 1e-6
 
 
 class ActiveSet:

@@ -163,7 +163,7 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
     of every smaller :math:`\lambda`, and is returned for all of them: all its optimality conditions but
     :math:`\alpha_i \le C` do not mention `C`, and that one only becomes easier.
 
-    Pairs of variables are changed until the solution is optimal [1]_; from 1000 rows on, where a neighbouring
+    Pairs of variables are changed until the solution is optimal [1]_; from 2400 rows on, where a neighbouring
     :math:`\lambda` would take many of these steps, the free variables are solved for all at once, on all cores, and the
     sets of variables at their bounds corrected until they fit [3]_.  Every solution is measured by the same optimality
     gap, and has the same bits on any number of cores.
