@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from pacbayes.runtime import cores as module
@@ -61,6 +62,13 @@ def test_an_error_ends_the_work_and_arrives(number):
     with pytest.raises(ZeroDivisionError, match="the fourth"):
         on_cores(work, range(1000))
     assert 4 <= len(done) < 100
+
+
+def test_float_errors_are_those_of_the_caller(number):
+    with np.errstate(over="ignore"):
+        on_cores(lambda part: np.float64(1e308) * (10.0 + part), range(20))
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        on_cores(lambda part: np.float64(1e308) * (10.0 + part), range(20))
 
 
 @pytest.mark.parametrize("where", ["caller", "helper"])

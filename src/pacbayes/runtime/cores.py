@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
+import numpy as np
 from joblib import cpu_count
 
 from pacbayes.runtime.progress import sign_of_life
@@ -82,8 +83,11 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
             over.set()
             raise
 
+    # What NumPy does about an overflow is a matter of each thread; here it is the caller's.
+    float_errors = np.geterr()
+
     def help_out() -> None:
-        with one_core():
+        with one_core(), np.errstate(**float_errors):
             take_parts(lambda: None)
 
     pool = _pool(os.getpid())

@@ -71,7 +71,7 @@ class PathScores:
         def work(start: int) -> None:
             some = slice(start, start + _MACHINES_PER_PART)
             coefs = self.path.dual_coef[some]
-            with np.errstate(over="ignore", invalid="ignore"):  # what is no number is decided otherwise
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what is no number is decided otherwise
                 products = coefs @ rows
             compare(products, self.sizes[some], coefs, self.path.intercept[some], self.ties[some], rows, positive[some])
 

@@ -63,13 +63,16 @@ class ActiveSet:
         """
         self.steps, self.changes, self.doubt = 0, 0, 0.0
         try:
-            beta, values = self._iterate(cost, s, g, before, min(limit, _STEPS))
+            # What is no number is no solution either.
+            with np.errstate(all="ignore"):
+                beta, values = self._iterate(cost, s, g, before, min(limit, _STEPS))
         except UnusableError:
             self.forget()
             return False
         if beta is None:
             return False
-        s[:] = np.where(self._bound, self._y, beta / cost)
+        with np.errstate(under="ignore"):
+            s[:] = np.where(self._bound, self._y, beta / cost)
         g[:] = values
         return True
 

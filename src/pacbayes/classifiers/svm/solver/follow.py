@@ -100,7 +100,8 @@ class Follower:
             return
         self._linear, self._failures = False, self._failures + 1
         self._rests_until = start + 2**self._failures
-        self._g *= cost / before
+        with np.errstate(under="ignore"):
+            self._g *= cost / before
         smo.go_on(self._state, cost, active.steps, 1.0)
 
 
