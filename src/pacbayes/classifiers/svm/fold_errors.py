@@ -8,12 +8,14 @@ from pacbayes.classifiers.cross_validation import ErrorsInFold
 from pacbayes.classifiers.svm.machines import train_machines
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.runtime.cores import on_cores
+from pacbayes.runtime.cores import cores, on_cores
 from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.progress import progress
 
 # Kernel values of some training rows (down) and others (across), by their places among all training rows.
 _KernelOf = Callable[[Rows, Rows], FloatArray]
+# Threads are not worth their start for fewer rows.
+_FEW = 500
 # Rows copied in one part of the work.
 _ROWS_PER_PART = 128
 
@@ -21,14 +23,14 @@ _ROWS_PER_PART = 128
 def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
     """Return the errors of support vector machines in a fold; scaling and width are those of all training rows.
 
-    All folds take their kernel values from one matrix, computed when the first of them asks.
+    All folds take their kernel values from one matrix, computed here.
     """
     kernel_of = _kernel_of(members)
 
     def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
         lambdas = members.task.lambdas[candidates]
         machines = train_machines(
-            lambda part: kernel_of(train[part], train[part]), codes[train], lambdas, members.task.jobs
+            lambda part: kernel_of(train[part], train[part]), codes[train], lambdas, min(cores(), members.task.jobs)
         )
         counts = np.zeros(candidates.size, dtype=np.int64)
         with progress("counting errors", test.size) as advance:
@@ -47,18 +49,26 @@ def _kernel_of(members: SharedMembers) -> _KernelOf:
     Either way they have the same bits, since a value depends on its two rows alone.
     """
     n = len(members.rows)
-    limit, _ = memory_limit(None)
-    # The matrix, and beside it a part for each fold.
-    if limit is not None and 8 * 2 * n * n > limit:
+    if _matrices_that_fit(n) < 2:
         return lambda down, across: _anew(members, down, across)
-    everything: list[FloatArray] = []
+    everything = members.kernel.gram(members.rows)
+    return lambda down, across: pick(everything, down, across)
 
-    def kernel_of(down: Rows, across: Rows) -> FloatArray:
-        if not everything:
-            everything.append(members.kernel.gram(members.rows))
-        return pick(everything[0], down, across)
 
-    return kernel_of
+def folds_at_once(n: int) -> int:
+    """Return how many folds to train side by side on n training rows: one for each core, if memory allows.
+
+    A fold alone would use all cores as well, but not all of the time.
+    """
+    if n < _FEW:
+        return 1
+    # Each needs a part of the kernel matrix and something to work with, beside the whole.
+    return max(1, min(cores(), _matrices_that_fit(n) - 1))
+
+
+def _matrices_that_fit(n: int) -> int:
+    limit, _ = memory_limit(None)
+    return n if limit is None else limit // (8 * n * n)
 
 
 def _anew(members: SharedMembers, down: Rows, across: Rows) -> FloatArray:

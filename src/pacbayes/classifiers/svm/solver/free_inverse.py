@@ -132,7 +132,7 @@ def _multiply(left: FloatArray, inverse: FloatArray) -> FloatArray:
 
 
 def _subtract_product(inverse: FloatArray, left: FloatArray, right: FloatArray) -> None:
-    """Set inverse -= left.T @ right, which is symmetric: one triangle, in blocks that stay in the cache, then the other."""
+    """Set inverse -= left.T @ right, which is symmetric: one triangle, in blocks that fit the cache, and its copy."""
 
     def work(start: int) -> None:
         rows = slice(start, start + _BLOCK)
