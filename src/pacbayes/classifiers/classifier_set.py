@@ -19,6 +19,7 @@ from pacbayes.data.splits import EXAMPLE, GROUP, Splits
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_between
 from pacbayes.runtime.html_card import card
+from pacbayes.runtime.threads import one_thread
 
 Errors = NDArray[np.int64]
 
@@ -49,7 +50,8 @@ class EstimatorMembers:
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels every classifier gives the rows of X, shape (H, n)."""
         rows = csr_rows(X)
-        return np.stack([np.asarray(estimator.predict(rows)) for estimator in self._estimators])
+        with one_thread():
+            return np.stack([np.asarray(estimator.predict(rows)) for estimator in self._estimators])
 
 
 class ClassifierSet:
@@ -341,7 +343,8 @@ def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
 
 def wrong_rows(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[np.bool_]:
     """Return which rows a fitted classifier gets wrong; labels of another kind are refused."""
-    predictions = np.asarray(estimator.predict(X))
+    with one_thread():
+        predictions = np.asarray(estimator.predict(X))
     if predictions.shape != labels.shape:
         raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
     check_same_kind(name, predictions, labels)
