@@ -194,8 +194,7 @@ def gibbs_chart(view: ReportView) -> Chart:
     values = {}
     for name in view.chosen_among:
         problem = Problem.checked(view.classifiers.risks, m, name, level, view.prior, best.constant)
-        points = [problem.weights(problem.curve.at(float(beta))) for beta in betas]
-        values[name] = [problem.evaluate(weights) for weights in points]
+        values[name] = [problem.at(problem.curve.at(float(beta)))[1] for beta in betas]
 
     def draw(canvas: Canvas, width: int) -> None:
         x = scale_over(betas.tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=True)
