@@ -10,11 +10,11 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from tests.classifiers.test_group_errors import exact_risk, is_rounded_up, sample
 
-import pacbayes.certificates.hold_out as hold_out_module
+import pacbayes.classifiers.cross_validation as cross_validation_module
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.certificates.certificate import percent_up
-from pacbayes.certificates.hold_out import folds_of
 from pacbayes.certificates.limits import chernoff_upper
+from pacbayes.classifiers.cross_validation import folds_of
 from pacbayes.report import report_html
 
 LAMBDAS = np.geomspace(0.01, 10.0, 5).tolist()
@@ -75,7 +75,7 @@ def test_the_hold_out_baseline_keeps_groups_in_one_fold(make, monkeypatch):
         seen.append((found, units))
         return found
 
-    monkeypatch.setattr(hold_out_module, "folds_of", folds)
+    monkeypatch.setattr(cross_validation_module, "folds_of", folds)
     clf = make(cv=4).fit(X, y, groups=groups)
     (found, units), train = seen[0], clf.classifiers_.splits(0)[0]
     assert pd.factorize(groups[train])[0].tolist() == pd.factorize(units)[0].tolist()

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
-from pacbayes.certificates.hold_out import candidates_of, folds_of
+from pacbayes.classifiers.cross_validation import candidates_of, folds_of
 from pacbayes.estimators.certified_classifier import FOLDS
 from pacbayes.runtime.seeds import generator
 

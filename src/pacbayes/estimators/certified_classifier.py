@@ -16,7 +16,7 @@ from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, best_single, certify
 from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.hold_out import Choice, hold_out
+from pacbayes.certificates.hold_out import hold_out
 from pacbayes.certificates.limits import risks_of
 from pacbayes.certificates.posterior_choice import (
     BITS,
@@ -28,10 +28,11 @@ from pacbayes.certificates.posterior_choice import (
     restored_posterior,
 )
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.data.splits import GROUP, SPLITS
 from pacbayes.estimators.available import available
-from pacbayes.estimators.cross_validation import cv_results
+from pacbayes.estimators.cv_results import cv_results
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.draws import KEY, draw_classifiers
 from pacbayes.estimators.prediction.voters import Voters, majority, number_of_rows
@@ -91,7 +92,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         """Drop what an earlier fit left: if this one fails, no old certificate must stand beside new labels."""
         for name in ("certificates_", "classifiers_", "posterior_", "classes_", "_cross_validated"):
             self.__dict__.pop(name, None)
-        self._cross_validated: Choice | None = None
+        self._cross_validated: CrossValidation | None = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "certificates_")

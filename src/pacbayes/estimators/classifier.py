@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
-from pacbayes.certificates.hold_out import Choice, select_by_cv
-from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
+from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.row_values import check_values
@@ -28,8 +26,6 @@ from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
-from pacbayes.runtime.threads import one_thread
-from pacbayes.runtime.units import run_units
 
 
 class StochasticClassifier(CertifiedClassifier):
@@ -200,7 +196,9 @@ class StochasticClassifier(CertifiedClassifier):
         if train is not None:
             units = classifiers.splits.units_of(train)
             training = _safe_indexing(rows, train)
-            self._cross_validated = self._choose(classifiers, training, labels[train], codes[train], units, seed)
+            self._cross_validated = self._cross_validate(
+                classifiers, training, labels[train], codes[train], units, seed
+            )
         return self._certify_trained_set(
             classifiers,
             classifiers.params,
@@ -210,14 +208,15 @@ class StochasticClassifier(CertifiedClassifier):
             codes,
         )
 
-    def _choose(
+    def _cross_validate(
         self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, units: Rows | None, seed: int
-    ) -> Choice | None:
-        """Return what cross-validation within the training rows counted, for the hold-out baseline."""
+    ) -> CrossValidation | None:
+        """Return what cross-validation within the training rows counted."""
         if self.cv is None:
             return None
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
-        return select_by_cv(errors_in_fold, codes, len(classifiers), self.cv, generator(seed, FOLDS), units)
+        candidates, rng = candidates_of(len(classifiers)), generator(seed, FOLDS)
+        return cross_validate(errors_in_fold, candidates, codes, self.cv, rng, units)
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)
@@ -246,38 +245,3 @@ def _as_rows(X: Any) -> Any:
     rows = csr_rows(X)
     lone = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
     return np.asarray(rows) if lone else rows
-
-
-def grid_errors_in_fold(
-    classifiers: ClassifierSet, X: Any, y: NDArray[Any], n_jobs: int | None
-) -> Callable[[Rows, Rows, Rows], Rows]:
-    """Return the errors of a grid's classifiers, trained anew, in a fold of their training rows."""
-
-    def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
-        fold = _Fold([clone(classifiers[int(i)]) for i in candidates], X, y, train, test)
-        return np.array(run_units(_count_in_fold, fold, candidates.size, "classifiers", n_jobs), dtype=np.int64)
-
-    return errors
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """Unfitted classifiers, and which rows train and test them in a fold."""
-
-    estimators: list[Any]
-    X: Any
-    y: NDArray[Any]
-    train: Rows
-    test: Rows
-
-
-def _count_in_fold(fold: _Fold, i: int) -> int:
-    """Train the i-th classifier on a fold as the grid's own were trained, in one thread, and count its errors."""
-    # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
-    one = clone(fold.estimators[i])
-    with one_thread():
-        try:
-            one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
-        except Exception:  # a setting that needs more rows than a fold has is no candidate
-            return int(fold.test.size)
-        return errors_of(one, _safe_indexing(fold.X, fold.test), fold.y[fold.test], "predict")

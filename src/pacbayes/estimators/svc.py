@@ -11,8 +11,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes.certificates.hold_out import Choice, select_by_cv, svm_errors_in_fold
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
+from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.belonging import check_duplicates
@@ -228,7 +229,7 @@ class StochasticSVC(CertifiedClassifier):
                 random_state=seed,
                 checkpoint=self.checkpoint,
             )
-        self._cross_validated = self._choose(classifiers, codes, seed)
+        self._cross_validated = self._cross_validate(classifiers, codes, seed)
         shared = self.split == "shared"
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if shared else (None, None)
@@ -243,8 +244,10 @@ class StochasticSVC(CertifiedClassifier):
             codes,
         )
 
-    def _choose(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> Choice | None:
-        """Return what cross-validation within the training rows counted, for the hold-out baseline."""
+    def _cross_validate(
+        self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int
+    ) -> CrossValidation | None:
+        """Return what cross-validation within the training rows counted."""
         members = classifiers.members
         if not isinstance(members, SharedMembers) or self.cv is None:
             return None
@@ -252,9 +255,8 @@ class StochasticSVC(CertifiedClassifier):
         train = splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            return select_by_cv(
-                errors_in_fold, codes[train], len(classifiers), self.cv, generator(seed, FOLDS), splits.units_of(train)
-            )
+            candidates, rng = candidates_of(len(classifiers)), generator(seed, FOLDS)
+            return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, splits.units_of(train))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""

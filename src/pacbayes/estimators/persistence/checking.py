@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.hold_out import Choice
 from pacbayes.certificates.posterior_choice import check_distances, integer_weights, weights_of
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernels.kernel import KERNELS, Kernel, Scaling, check_gamma, check_scale
@@ -82,15 +82,15 @@ def _check_choice(choice: Any, classifiers: ClassifierSet) -> None:
     """Raise unless cross-validation counted the errors of some of the classifiers in each of its folds."""
     if choice is None:
         return
-    _need(isinstance(choice, Choice), "_cross_validated", "must be a Choice")
+    _need(isinstance(choice, CrossValidation), "_cross_validated", "must be a CrossValidation")
     assert classifiers.splits is not None
     _need(classifiers.splits.kind == "shared", "_cross_validated", "must be None without a shared split")
-    _rows(choice.candidates, "Choice.candidates", len(classifiers))
-    _array(choice.sizes, "Choice.sizes", "i", (None,))
-    _array(choice.errors, "Choice.errors", "i", (choice.candidates.size, choice.sizes.size))
-    _need(choice.errors.size > 0, "Choice.errors", "must not be empty")
+    _rows(choice.candidates, "CrossValidation.candidates", len(classifiers))
+    _array(choice.sizes, "CrossValidation.sizes", "i", (None,))
+    _array(choice.errors, "CrossValidation.errors", "i", (choice.candidates.size, choice.sizes.size))
+    _need(choice.errors.size > 0, "CrossValidation.errors", "must not be empty")
     counted = (choice.errors >= 0).all() and (choice.errors <= choice.sizes).all()
-    _need(bool(counted), "Choice.errors", "must be at most the rows of a fold")
+    _need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
 
 
 def _check_counted(errors: Any, name: str, splits: Splits) -> None:

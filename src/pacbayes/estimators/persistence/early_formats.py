@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pacbayes.certificates.certificate import Baseline, Certificate
-from pacbayes.certificates.hold_out import Choice
+from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.estimators.prior import PRIORS
@@ -43,20 +43,20 @@ def _by_kind(one: Trained) -> Trained:
     return replace(one, errors=errors, test_errors=test_errors)
 
 
-def _choice(baseline: Baseline) -> Choice | None:
+def _choice(baseline: Baseline) -> CrossValidation | None:
     """Return which classifier the hold-out baseline is for: it was stored in words only, and the counts were not.
 
     Examples
     --------
     >>> found = _choice(Baseline(0.1, 0.05, "classifier 7 (lambda = 2), chosen among all 40 by 3-fold validation"))
-    >>> found.index, found.sizes
+    >>> found.first, found.sizes
     (7, array([0, 0, 0]))
     """
     found = _CHOSEN.match(baseline.note) if baseline.bound is not None else None
     if found is None:
         return None
     sizes = np.zeros(int(found[2]), dtype=np.int64)
-    return Choice(np.array([int(found[1])]), sizes[None, :], sizes)
+    return CrossValidation(np.array([int(found[1])]), sizes[None, :], sizes)
 
 
 def check_agree(stored: dict[str, Certificate], computed: dict[str, Certificate]) -> None:

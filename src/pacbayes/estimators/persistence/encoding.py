@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from pacbayes.certificates.certificate import Baseline, Certificate
-from pacbayes.certificates.hold_out import Choice
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
@@ -22,8 +22,8 @@ from pacbayes.posteriors.posterior import Posterior
 _TYPES: tuple[type, ...] = (
     Baseline,
     Certificate,
-    Choice,
     ClassifierSet,
+    CrossValidation,
     EstimatorMembers,
     GroupErrors,
     IndependentMembers,
@@ -43,8 +43,8 @@ _TYPES: tuple[type, ...] = (
 KNOWN: dict[str, type] = {known.__name__: known for known in _TYPES}
 _MARK = "pacbayes:type"
 _BYTES = "bytes"
-# Classes and fields that had another name in formats 1 and 2.
-_FORMER_CLASSES = {"Problem": "SvmTrainingTask"}
+# Classes and fields that had another name in formats 1 to 3.
+_FORMER_CLASSES = {"Problem": "SvmTrainingTask", "Choice": "CrossValidation"}
 _FORMER_FIELDS = {"SharedMembers": {"problem": "task"}, "IndependentMembers": {"problem": "task"}}
 # Fields without a default that came after format 1, and what they were before.
 _LATER: dict[str, dict[str, Any]] = {"Splits": {"stratified": False}}

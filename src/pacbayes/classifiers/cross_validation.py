@@ -1,0 +1,124 @@
+"""Cross-validation within the training rows: the errors of every candidate in every fold, counted once for all uses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.numeric.arrays import Rows
+from pacbayes.runtime.progress import progress
+
+# Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
+CANDIDATES = 50
+
+#: ``errors_in_fold(candidates, train, test)`` trains candidates on some training rows and counts errors on others.
+ErrorsInFold = Callable[[Rows, Rows, Rows], Rows]
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """What the cross-validation counted.
+
+    Examples
+    --------
+    >>> found = CrossValidation(np.arange(5), np.array([[2, 3], [2, 1], [1, 2], [0, 3], [4, 4]]), np.array([9, 9]))
+    >>> found.totals, found.first, found.middle
+    (array([5, 3, 3, 3, 8]), 1, 2)
+    """
+
+    #: Which classifiers took part, shape (c,).
+    candidates: Rows
+    #: The errors of each in each fold, shape (c, folds).
+    errors: Rows
+    #: The rows of each fold, 0 where nothing could be trained for it.
+    sizes: Rows
+
+    @property
+    def totals(self) -> Rows:
+        """The errors of each candidate in all folds, shape (c,)."""
+        totals: Rows = self.errors.sum(axis=1)
+        return totals
+
+    @property
+    def first(self) -> int:
+        """The classifier with the fewest errors, the first of several."""
+        return int(self.candidates[np.argmin(self.totals)])
+
+    @property
+    def middle(self) -> int:
+        """The classifier with the fewest errors; of several the middle one of their longest run."""
+        return int(self.candidates[middle_of_fewest(self.totals)])
+
+
+def middle_of_fewest(errors: NDArray[Any]) -> int:
+    """Return the place of the fewest errors; of several places the middle one of their longest run.
+
+    Neighbours of a grid err on nearly the same rows.  Where many have equally few errors, those at the ends of the run
+    owe it to luck more often than those in between.
+
+    Examples
+    --------
+    >>> middle_of_fewest(np.array([2, 5, 2, 2, 2])), middle_of_fewest(np.array([7, 3, 3]))
+    (3, 1)
+    """
+    least = np.concatenate([[False], errors == errors.min(), [False]])
+    starts, ends = np.flatnonzero(np.diff(least.astype(np.int8))).reshape(-1, 2).T
+    longest = int(np.argmax(ends - starts))
+    return int(starts[longest] + ends[longest] - 1) // 2
+
+
+def candidates_of(number: int) -> Rows:
+    """Return which of so many classifiers are cross-validated where each costs a fit of its own.
+
+    Examples
+    --------
+    >>> candidates_of(3), candidates_of(1990)[[0, 1, -1]]
+    (array([0, 1, 2]), array([   0,   41, 1989]))
+    """
+    return np.unique(np.linspace(0, number - 1, min(number, CANDIDATES)).round().astype(np.int64))
+
+
+def folds_of(codes: Rows, number: int, rng: np.random.Generator, units: Rows | None = None) -> Rows:
+    """Return a fold number for every training row, every class spread evenly over the folds.
+
+    Rows of one unit (a group, or copies) are in one fold; units are dealt out at random, without a look at classes.
+
+    Examples
+    --------
+    >>> folds = folds_of(np.array([0, 0, 0, 1, 1, 1]), 3, np.random.default_rng(0))
+    >>> [sorted(folds[:3].tolist()), sorted(folds[3:].tolist())]
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    if units is not None:
+        numbers, places = np.unique(units, return_inverse=True)
+        return (rng.permutation(numbers.size) % number)[places]
+    order = np.lexsort((rng.random(codes.size), codes))
+    folds = np.empty(codes.size, dtype=np.int64)
+    folds[order] = np.arange(codes.size) % number
+    return folds
+
+
+def cross_validate(
+    errors_in_fold: ErrorsInFold,
+    candidates: Rows,
+    codes: Rows,
+    folds: int,
+    rng: np.random.Generator,
+    units: Rows | None = None,
+) -> CrossValidation:
+    """Count the errors of some classifiers of a set in cross-validation over its training rows.
+
+    `codes` are the class numbers of the training rows, `units` the numbers of what they belong to.
+    """
+    fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
+    sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
+    errors = np.zeros((candidates.size, sizes.size), dtype=np.int64)
+    for k in range(sizes.size):
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        # With a single class there is nothing to train, and nothing to tell the candidates apart.
+        if np.unique(codes[train]).size > 1:
+            with progress(f"cross-validation, fold {k + 1} of {sizes.size}", candidates.size):
+                errors[:, k], sizes[k] = errors_in_fold(candidates, train, test), test.size
+    return CrossValidation(candidates, errors, sizes)

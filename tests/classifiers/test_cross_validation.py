@@ -1,0 +1,54 @@
+"""Cross-validation within the training rows: folds, candidates, and which of several with equally few errors."""
+
+import numpy as np
+import pytest
+
+from pacbayes.classifiers.cross_validation import (
+    CANDIDATES,
+    CrossValidation,
+    candidates_of,
+    cross_validate,
+    folds_of,
+)
+
+
+def test_errors_are_kept_by_candidate_and_fold():
+    table = {0: [3, 1, 1], 1: [0, 1, 1]}
+    calls = iter(table.values())
+    codes = np.array([0, 1] * 10)
+    found = cross_validate(
+        lambda candidates, train, test: np.array(next(calls)), np.arange(3), codes, 2, np.random.default_rng(0)
+    )
+    assert found.first == 1
+    assert found.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
+    assert found.sizes.tolist() == [10, 10]
+
+
+@pytest.mark.parametrize(
+    ("totals", "first", "middle"),
+    [
+        ([4], 0, 0),
+        ([2, 2], 0, 0),
+        ([2, 2, 2], 0, 1),
+        ([1, 3, 1, 1, 1, 3, 1, 1], 0, 3),
+        ([9, 1, 1, 5, 1, 1, 5], 1, 1),
+        ([3, 2, 1], 2, 2),
+    ],
+)
+def test_of_several_with_equally_few_errors_the_middle_of_the_longest_run(totals, first, middle):
+    candidates = 10 * np.arange(len(totals))
+    found = CrossValidation(candidates, np.array(totals)[:, None], np.array([20]))
+    assert (found.first, found.middle) == (10 * first, 10 * middle)
+
+
+def test_folds_divide_the_training_rows():
+    codes = np.repeat([0, 1, 2], [50, 7, 1])
+    folds = folds_of(codes, 5, np.random.default_rng(0))
+    counts = np.array([np.bincount(codes[folds == k], minlength=3) for k in range(5)])
+    assert counts.sum() == 58
+    assert (np.ptp(counts, axis=0) <= 1).all()
+
+
+def test_at_most_fifty_candidates():
+    assert candidates_of(1990).size == CANDIDATES
+    assert candidates_of(7).tolist() == list(range(7))
