@@ -33,6 +33,12 @@ def kl_upper(p, x):
     return r
 
 
+def catoni_upper(C, L, x):
+    """The largest risk within x of L in Catoni's distance."""
+    C = mp.mpf(C)
+    return (1 - mp.exp(-C * mp.mpf(L) - mp.mpf(x))) / (1 - mp.exp(-C))
+
+
 def ch_polynomial(d):
     return d**2 + mp.mpf(2) / 9 * d**4 + mp.mpf(16) / 135 * d**6
 

@@ -250,7 +250,7 @@ def test_a_posterior_is_checked_once(monkeypatch):
     checked = Problem.checked
     monkeypatch.setattr(Problem, "checked", lambda *arguments: made.append(arguments) or checked(*arguments))
     choose_posterior(RISKS, M, distance=["kl", "ch"], delta=0.05, prior=None, constant="exact")
-    assert [arguments[2] for arguments in made] == ["kl", "ch"]
+    assert [arguments[2].name for arguments in made] == ["kl", "ch"]
 
 
 def test_a_classifier_without_prior_weight_is_never_the_best():

@@ -59,6 +59,10 @@ ARGUMENTS = {
     "{data} --delta little": "--delta",
     "{data} --distance chi2": "chi2.*known are kl, pinsker",
     "{data} --distance kl --distance kl": "must not name one twice",
+    "{data} --distance catoni(0)": "C must be positive",
+    "{data} --distance catoni --split independent": r"fix it beforehand, as in --distance 'catoni\(0.4\)'",
+    "{data} --prior cross-validation --split independent": "--prior cross-validation comes from the training part",
+    "{data} --prior flat": "unknown --prior 'flat'",
     "{data} --lambdas 1:2": "START:STOP:STEP",
     "{data} --lambdas 2:1:0.1": "STOP above START",
     "{data} --lambdas -1,2": "positive",
@@ -217,14 +221,14 @@ def test_more_rows_than_fit_into_memory(data, capsys, monkeypatch):
 
 
 def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
+    monkeypatch.setattr("pacbayes.cli.inputs.data.read_data", lambda *args: {}["key"])
     done = in_process(["certify"], capsys)
     assert done.code == 1
     assert "this should not happen: KeyError: 'key'. Please report it" in done.error
 
 
 def test_what_nobody_foresaw_has_a_traceback_on_request(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
+    monkeypatch.setattr("pacbayes.cli.inputs.data.read_data", lambda *args: {}["key"])
     monkeypatch.setenv("PACBAYES_DEBUG", "1")
     from pacbayes.cli.app import main
 

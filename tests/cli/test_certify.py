@@ -17,7 +17,7 @@ from tests.report.html.browser_page import Page
 
 from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
 from pacbayes.certificates.certificate import percent_up
-from pacbayes.cli.lambdas import parse_lambdas
+from pacbayes.cli.inputs.lambdas import parse_lambdas
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
 WORDED = ["--categorical", "code", "--lambdas", "0.1,1", "--quiet"]
@@ -122,6 +122,17 @@ def test_every_option_reaches_the_estimator(files, capsys):
     one = as_json(["certify", files / "data.csv", *QUICK], capsys)
     assert two["certificates"]["stochastic"]["bound"] > one["certificates"]["stochastic"]["bound"]
     assert "smallest of 2" in two["certificates"]["stochastic"]["theorem"]
+
+
+def test_catoni_and_a_prior_from_the_training_part(files, capsys):
+    choice = ["--distance", "catoni", "--prior", "cross-validation"]
+    found = as_json(["certify", files / "data.csv", *QUICK, *choice], capsys)
+    clf = StochasticSVC(parse_lambdas(QUICK[1]), distance="catoni", prior="cross-validation", random_state=0)
+    clf.fit(good(200)[["a", "b"]], good(200)["kind"])
+    assert found["settings"]["distance"] == list(clf.distances_) == [found["posterior"]["distance"]]
+    assert found["posterior"]["bound"] == clf.posterior_.bound
+    again = as_json(["certify", files / "data.csv", *QUICK, "--distance", clf.distances_[0], *choice[2:]], capsys)
+    assert again["posterior"]["bound"] == clf.posterior_.bound
 
 
 def test_mixed_columns_are_learnt_on_the_training_part(mixed_file, capsys):

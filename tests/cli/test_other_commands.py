@@ -13,6 +13,7 @@ from tests.cli.running import in_process
 
 import pacbayes
 from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC, bound, optimal_posterior, save
+from pacbayes.bounds import Catoni
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.cli import app
 from pacbayes.cli import bound as bound_command
@@ -133,6 +134,11 @@ def test_bound(tmp_path, capsys):
     words = ["bound", path, "--m", 250, "--distance", "linear", "--delta", 0.01, "--json"]
     found = json.loads(in_process(words, capsys).out)
     assert found["bounds"] == {"linear": bound([0.75, 0.25], [0.05, 0.1], 250, distance="linear", delta=0.01)}
+    found = json.loads(in_process([*words[:5], "catoni(0.4)", "--json"], capsys).out)
+    assert found["bounds"] == {"catoni(0.4)": bound([0.75, 0.25], [0.05, 0.1], 250, distance=Catoni(0.4))}
+    done = in_process([*words[:5], "catoni"], capsys)
+    assert done.code == 2
+    assert "needs its parameter" in done.error
 
 
 def test_without_a_command_there_is_help(capsys):

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from pacbayes import DISTANCES, optimal_posterior
+from pacbayes.bounds import Catoni
 
 SAMPLES, H, M, DELTA = 2_000, 20, 40, 0.1
 TRUE_RISKS = np.linspace(0.1, 0.5, H)
@@ -19,12 +20,14 @@ def simulated_risks(rng):
     return (np.where(shared, common, own) < TRUE_RISKS).mean(axis=0)
 
 
-def failures(distance, constant, draw):
+def failures(distance, constant, draw, prior=lambda risks: None):
     rng = np.random.default_rng(12)
     count = 0
     for _ in range(SAMPLES):
         risks, true = draw(rng)
-        found = optimal_posterior(risks, M, distance=distance, constant=constant, delta=DELTA, tol=1e-6)
+        found = optimal_posterior(
+            risks, M, distance=distance, constant=constant, delta=DELTA, tol=1e-6, prior=prior(risks)
+        )
         count += float(found.weights @ true) > found.bound
     return count
 
@@ -39,6 +42,25 @@ def test_failures_are_compatible_with_delta(distance, constant):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert failures(distance, constant, lambda rng: (simulated_risks(rng), TRUE_RISKS)) <= LARGEST
+
+
+@pytest.mark.parametrize("C", [0.1, 0.5, 2.0])
+def test_failures_of_catoni_are_compatible_with_delta(C):
+    assert failures(Catoni(C), "exact", lambda rng: (simulated_risks(rng), TRUE_RISKS)) <= LARGEST
+
+
+def test_a_prior_and_a_parameter_from_the_validation_errors_are_caught():
+    """What ``prior="cross-validation"`` would be if it were computed from the wrong rows."""
+
+    def alike(rng):
+        return rng.binomial(M, 0.4, 200) / M, np.full(200, 0.4)
+
+    def from_validation(risks):
+        weights = np.exp(-M * (risks - risks.min()))
+        return weights / weights.sum()
+
+    assert failures(Catoni.expecting(0.25, M, DELTA), "exact", alike, from_validation) > LARGEST
+    assert failures(Catoni.expecting(0.25, M, DELTA), "exact", alike) <= LARGEST
 
 
 def test_risks_measured_on_the_data_that_chose_them_are_caught():

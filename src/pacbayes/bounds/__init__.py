@@ -3,11 +3,13 @@
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import bound
 from pacbayes.bounds.distances.base import BoundFunction, Distance
+from pacbayes.bounds.distances.catoni import Catoni
 from pacbayes.bounds.distances.registry import DISTANCES, get_distance, log_constant, register_distance
 
 __all__ = [
     "DISTANCES",
     "BoundFunction",
+    "Catoni",
     "Distance",
     "bound",
     "get_distance",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_distribution, check_risks
@@ -89,7 +90,7 @@ def bound(
     risks: ArrayLike,
     m: int,
     *,
-    distance: str = "kl",
+    distance: str | Distance = "kl",
     delta: float = 0.05,
     prior: ArrayLike | None = None,
     constant: str = "exact",
@@ -122,8 +123,9 @@ def bound(
         Empirical risks in [0, 1], each measured on `m` examples.
     m : int
         Number of validation examples behind each risk.
-    distance : str
-        One of `DISTANCES`.
+    distance : str or Distance
+        One of `DISTANCES`, the name of a distance that was registered, or a distance itself, such as
+        `pacbayes.bounds.Catoni`.
     delta : float
         The bound fails with at most this probability.
     prior : array_like of shape (H,), optional
@@ -136,7 +138,7 @@ def bound(
     float
         Rounded up: never below the bound of the normalised inputs in real arithmetic.  Not clipped: all but
         kl can exceed 1.
-        Where a weight is positive and the prior zero, 1 for kl and infinity for the others.
+        Where a weight is positive and the prior zero, 1 for kl and infinity for the other four.
 
     See Also
     --------

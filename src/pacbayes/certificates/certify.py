@@ -134,7 +134,7 @@ def _check_posterior(
         problem = Problem.checked(
             risks_of(errors, posterior.m),
             posterior.m,
-            posterior.distance,
+            posterior.used_distance or posterior.distance,
             min(posterior.delta, level),
             prior,
             posterior.constant,
@@ -174,7 +174,7 @@ def _stochastic(
 
 def _lower(posterior: Posterior) -> float | None:
     """Return the lower root, which holds at once with the upper: both follow from one bound on the distance."""
-    distance = get_distance(posterior.distance)
+    distance = get_distance(posterior.used_distance or posterior.distance)
     if not distance.two_sided:
         return None
     function = distance.bound_function(posterior.m, posterior.delta, posterior.constant)

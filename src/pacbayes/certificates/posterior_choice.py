@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distances.catoni import Catoni
+from pacbayes.bounds.distances.registry import CATONI, get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_level
 from pacbayes.numeric.rounding import round_down, usual_float_errors
@@ -39,16 +41,18 @@ def weights_of(parts: Counts) -> FloatArray:
     return np.ldexp(parts.astype(np.float64), -BITS)
 
 
-def check_distances(distance: Any) -> tuple[str, ...]:
-    """Return one or several names of distances as a tuple, or raise if one is unknown, named twice or none is given."""
-    names = (distance,) if isinstance(distance, str) else distance
-    if not isinstance(names, list | tuple) or not names:
-        raise TypeError(f"distance must be the name of a distance or a list of some, got {distance!r}")
-    for name in names:
-        get_distance(name)
-    if len(set(names)) < len(names):
+def check_distances(distance: Any, catoni: Catoni | None = None) -> tuple[Distance, ...]:
+    """Return one or several distances as a tuple, or raise if one is unknown, named twice or none is given.
+
+    They are given by name or themselves; `catoni` is what the name "catoni" stands for, which is unknown without.
+    """
+    given = (distance,) if isinstance(distance, str | Distance) else distance
+    if not isinstance(given, list | tuple) or not given:
+        raise TypeError(f"distance must be a distance, the name of one, or a list of some, got {distance!r}")
+    found = tuple(catoni if catoni is not None and one == CATONI else get_distance(one) for one in given)
+    if len({one if one == CATONI else which.name for one, which in zip(given, found, strict=True)}) < len(given):
         raise ValueError(f"distance must not name one twice, got {distance!r}")
-    return tuple(names)
+    return found
 
 
 def choose_posterior(
@@ -68,11 +72,11 @@ def choose_posterior(
     >>> two.distance, round(two.delta, 12), bool(two.bound > one.bound), float(two.weights.sum())
     ('kl', 0.025, True, 1.0)
     """
-    names = check_distances(distance)
-    level = divide_delta(check_level(delta), len(names))
+    among = check_distances(distance)
+    level = divide_delta(check_level(delta), len(among))
     if level <= 0.0:
-        raise ValueError(f"delta must be large enough to be divided among {len(names)} distances, got {delta!r}")
-    return min((_exact(risks, m, name, level, prior, constant) for name in names), key=lambda found: found.bound)
+        raise ValueError(f"delta must be large enough to be divided among {len(among)} distances, got {delta!r}")
+    return min((_exact(risks, m, one, level, prior, constant) for one in among), key=lambda found: found.bound)
 
 
 def restored_posterior(
@@ -80,7 +84,7 @@ def restored_posterior(
     risks: FloatArray,
     m: int,
     *,
-    distance: str,
+    distance: str | Distance,
     delta: float,
     prior: FloatArray | None,
     constant: str,
@@ -127,7 +131,7 @@ def divide_delta(delta: float, number: int) -> float:
 
 
 def _exact(
-    risks: FloatArray, m: int, distance: str, delta: float, prior: FloatArray | None, constant: str
+    risks: FloatArray, m: int, distance: str | Distance, delta: float, prior: FloatArray | None, constant: str
 ) -> Posterior:
     kept = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
     with usual_float_errors():

@@ -10,6 +10,7 @@ import typer
 
 from pacbayes.cli import bound, certify, posterior, predict
 from pacbayes.cli.datasets import datasets
+from pacbayes.cli.help import show_help
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.reproduce import reproduce
 
@@ -20,7 +21,6 @@ _WRONG, _OTHER = 2, 1
 
 app = typer.Typer(
     help="Choose among many trained classifiers with a guarantee.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -31,8 +31,8 @@ def _examples(lines: Sequence[str]) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _add(command: Callable[..., None], summary: str, examples: Sequence[str]) -> None:
-    app.command(short_help=summary, epilog=_examples(examples))(command)
+def _add(command: Callable[..., None], summary: str, examples: Sequence[str], name: str | None = None) -> None:
+    app.command(name, short_help=summary, epilog=_examples(examples))(command)
 
 
 _add(certify.certify, "Train classifiers and certify the best mixture of them.", certify.EXAMPLES)
@@ -41,6 +41,7 @@ _add(posterior.posterior, "Find the best posterior for risks in a file.", poster
 _add(bound.bound, "Compute the bounds of one posterior.", bound.EXAMPLES)
 _add(datasets, "List the data sets that come with pacbayes.", ("pacbayes datasets",))
 _add(reproduce, "Compute the paper's tables and figures.", ("pacbayes reproduce --list",))
+_add(show_help, "Explain a command or a topic.", ("pacbayes help", "pacbayes help certificate"), "help")
 
 
 def _print_version(wanted: bool) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import pacbayes
-from pacbayes.cli.data import Choices, Data
-from pacbayes.cli.model import CertifyOptions
+from pacbayes.cli.inputs.data import Choices, Data
+from pacbayes.cli.inputs.model import CertifyOptions
 from pacbayes.report.record import versions
 from pacbayes.report.tables import five_bounds, weight_groups
 from pacbayes.report.view import ReportView

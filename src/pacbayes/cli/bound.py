@@ -29,7 +29,9 @@ def bound(
     ] = None,
     distance: Annotated[
         list[str] | None,
-        typer.Option(help="kl, pinsker, ch, linear or squared; may be repeated.  [default: all five]"),
+        typer.Option(
+            help="kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]"
+        ),
     ] = None,
     delta: Annotated[float, typer.Option(help="Each bound fails with at most this probability.")] = 0.05,
     constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",

@@ -11,8 +11,8 @@ import typer
 from pacbayes.cli.interrupted import keeps
 
 if TYPE_CHECKING:
-    from pacbayes.cli.data import Choices, Data
-    from pacbayes.cli.model import CertifyOptions
+    from pacbayes.cli.inputs.data import Choices, Data
+    from pacbayes.cli.inputs.model import CertifyOptions
     from pacbayes.cli.show import Note
     from pacbayes.report.view import ReportView
 
@@ -96,10 +96,13 @@ def certify(
     distance: Annotated[
         list[str] | None,
         typer.Option(
-            help="kl, pinsker, ch, linear or squared; if repeated, delta is divided and the smallest bound used.  "
-            "[default: kl]"
+            help="kl, pinsker, ch, linear, squared, catoni (its C from the training part) or catoni(0.4); if repeated, "
+            "delta is divided and the smallest bound used.  [default: kl]"
         ),
     ] = None,
+    prior: Annotated[
+        str, typer.Option(help="uniform, or cross-validation: weights by errors in it within the training part.")
+    ] = "uniform",
     split: Annotated[
         str,
         typer.Option(
@@ -132,8 +135,8 @@ def certify(
     posterior with the smallest PAC-Bayesian bound is found, with proof, and its certificate printed. Nothing that is
     learnt, encoding and imputation included, sees the examples that count errors.
     """
-    from pacbayes.cli.data import Choices, read_data, read_test
-    from pacbayes.cli.model import CertifyOptions, check_outputs, make_model
+    from pacbayes.cli.inputs.data import Choices, read_data, read_test
+    from pacbayes.cli.inputs.model import CertifyOptions, check_outputs, make_model
     from pacbayes.cli.show import Note, warnings_as_notes
 
     note = Note(quiet)
@@ -161,6 +164,7 @@ def certify(
         checkpoint,
         duplicates,
         group is not None,
+        prior,
     )
     options.check()
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):

@@ -36,7 +36,9 @@ def posterior(
             metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
         ),
     ] = None,
-    distance: Annotated[str, typer.Option(help="kl, pinsker, ch, linear or squared.")] = "kl",
+    distance: Annotated[
+        str, typer.Option(help="kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.")
+    ] = "kl",
     delta: Annotated[float, typer.Option(help="The bound fails with at most this probability.")] = 0.05,
     constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
     method: Annotated[str, typer.Option(help="certified, fixed-point, ordered-subsets, ipopt or ccp.")] = "certified",

@@ -58,9 +58,9 @@ def predict(
     apostrophe in front, because a spreadsheet would run the others as formulas. Remove one apostrophe to get the name.
     """
     from pacbayes.certificates.certify import VOTINGS
-    from pacbayes.cli.data import read_new
+    from pacbayes.cli.inputs.data import read_new
+    from pacbayes.cli.inputs.model import check_outputs
     from pacbayes.cli.interrupted import keeps
-    from pacbayes.cli.model import check_outputs
     from pacbayes.cli.show import Note, print_guarantee, warnings_as_notes
     from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
     from pacbayes.numeric.checks import check_choice

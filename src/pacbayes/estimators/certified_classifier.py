@@ -38,6 +38,7 @@ from pacbayes.estimators.prediction.draws import KEY, draw_classifiers
 from pacbayes.estimators.prediction.voters import Voters, majority, number_of_rows
 from pacbayes.estimators.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
 from pacbayes.estimators.roles import roles
+from pacbayes.estimators.training_choices import check_training_choices, resolve_distances
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.numeric.checks import check_choice, check_level
 from pacbayes.numeric.rounding import round_up
@@ -80,13 +81,13 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         check_choice("split", self.split, SPLITS)
         check_choice("voting", self.voting, VOTINGS)
         check_choice("constant", self.constant, CONSTANTS)
-        check_distances(self.distance)
         check_level(self.delta)
         check_prior_kind(self.prior, self.split)
         if self.cv is not None and (isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer)):
             raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
         if self.cv is not None and self.cv < 2:
             raise ValueError(f"cv must be at least 2 folds, or None, got {self.cv}")
+        check_training_choices(self.prior, self.distance, self.split, self.cv)
 
     def _forget(self) -> None:
         """Drop what an earlier fit left: if this one fails, no old certificate must stand beside new labels."""
@@ -121,8 +122,8 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         Attributes whose names begin with an underscore are what was so when the model was fitted, whatever its
         parameters are set to later.  They, the errors and the weights are what a file stores; see `_restore`.
         """
-        prior = resolve_prior(self.prior, params, training_rows)
         self.classifiers_ = classifiers
+        prior = resolve_prior(self.prior, params, training_rows, self._cross_validated, classifiers.splits)
         self.prior_ = np.full(len(classifiers), 1.0 / len(classifiers)) if prior is None else prior
         self._uniform, self._key = prior is None, key
         self._prior_kind = prior_kind(self.prior, self.split == "shared")
@@ -131,15 +132,16 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         train, validation = classifiers.splits(0)
         constant, _ = most_frequent(codes[train], codes[validation])
         self._constant = constant, self._counted(codes[validation] != constant)
+        self._level = check_level(self.delta)
+        self._distances = resolve_distances(self.distance, self._cross_validated, classifiers.m, self._level)
         self.posterior_ = choose_posterior(
             classifiers.risks,
             classifiers.m,
-            distance=self.distance,
-            delta=self.delta,
+            distance=self._distances,
+            delta=self._level,
             prior=prior,
             constant=self.constant,
         )
-        self._level, self._distances = check_level(self.delta), check_distances(self.distance)
         self.vote_errors_ = None if validation_rows is None else self._count_vote_errors(*validation_rows())
         self._conclude()
         if self.verbose:
@@ -158,13 +160,15 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
         number = len(self.classifiers_)
         if self._uniform:
             self.prior_ = np.full(number, 1.0 / number)
+        self._distances = check_distances(self._distances)
+        among = {one.name: one for one in self._distances}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
             self.posterior_ = restored_posterior(
                 weights,
                 self.classifiers_.risks,
                 self.classifiers_.m,
-                distance=check_choice("distance", distance, self._distances),
+                distance=among[check_choice("distance", distance, among)],
                 delta=divide_delta(self._level, len(self._distances)),
                 prior=None if self._uniform else self.prior_,
                 constant=check_choice("constant", constant, CONSTANTS),
@@ -248,7 +252,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[
     def distances_(self) -> tuple[str, ...]:
         """The distances among which the posterior was chosen, at an equal share of `delta_` each."""
         check_is_fitted(self)
-        return tuple(self._distances)
+        return tuple(one.name for one in self._distances)
 
     @property
     def has_uniform_prior_(self) -> bool:

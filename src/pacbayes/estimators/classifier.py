@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
 from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold
@@ -115,7 +116,7 @@ class StochasticClassifier(CertifiedClassifier):
         validation_size: float | int = 0.5,
         duplicates: str = "keep",
         prior: Any = "uniform",
-        distance: str | list[str] = "kl",
+        distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
         voting: str = "stochastic",

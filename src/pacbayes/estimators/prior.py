@@ -5,6 +5,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from pacbayes.classifiers.cross_validation import CrossValidation
+from pacbayes.data.splits import Splits
+from pacbayes.estimators.training_choices import CROSS_VALIDATION, cross_validation_prior
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_distribution
 
@@ -13,6 +16,7 @@ PRIORS = {
     "uniform": "The prior is uniform over the classifiers, whose list was fixed without looking at the data.",
     "given": "The prior was given, and chosen without looking at the validation rows.",
     "training rows": "The prior was computed from the classifiers' parameters and the training rows alone.",
+    CROSS_VALIDATION: "The prior was computed from errors in cross-validation within the training rows alone.",
     "parameters": "The prior was computed from the classifiers' parameters, without looking at the validation rows.",
 }
 
@@ -54,23 +58,33 @@ def _takes(function: Callable[..., Any], number: int) -> bool:
 
 
 def check_prior_kind(prior: Any, split: str) -> None:
-    """Raise before any work if `prior` is a word other than "uniform", or a callable that asks for too much."""
+    """Raise before any work if `prior` is a word that is not known, or a callable that asks for too much."""
     if isinstance(prior, str):
-        if prior != "uniform":
-            raise ValueError(f"prior must be 'uniform', an array or a callable, got {prior!r}")
+        if prior not in ("uniform", CROSS_VALIDATION):
+            raise ValueError(f"prior must be 'uniform', {CROSS_VALIDATION!r}, an array or a callable, got {prior!r}")
     elif callable(prior):
         asks_for_data(prior, split == "shared")
 
 
 def resolve_prior(
-    prior: Any, params: list[dict[str, Any]], training_rows: Callable[[], tuple[Any, Any]] | None
+    prior: Any,
+    params: list[dict[str, Any]],
+    training_rows: Callable[[], tuple[Any, Any]] | None,
+    cross_validated: CrossValidation | None,
+    splits: Splits | None,
 ) -> FloatArray | None:
     """Return the prior's weights, normalised; None for the uniform one.
 
     `training_rows` gives copies of the training rows and labels; None where every row validates some classifier.
     """
     if isinstance(prior, str):
-        return None
+        if prior != CROSS_VALIDATION:
+            return None
+        assert cross_validated is not None
+        assert splits is not None
+        # Rows of a group, and copies, count as one.
+        scale = splits.n_train / splits(0)[0].size
+        return cross_validation_prior(cross_validated, len(params), scale)
     if callable(prior):
         own = copy.deepcopy(params)
         data = training_rows() if training_rows is not None and asks_for_data(prior, True) else ()
@@ -88,7 +102,7 @@ def prior_kind(prior: Any, shared: bool) -> str:
     ('uniform', 'given', 'parameters')
     """
     if isinstance(prior, str):
-        return "uniform"
+        return prior
     if not callable(prior):
         return "given"
     return "training rows" if asks_for_data(prior, shared) else "parameters"

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
 from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
@@ -63,11 +64,14 @@ class StochasticSVC(CertifiedClassifier):
         Rows equal in features and class.  "keep": each is a draw of its own, which is right where rows meet by chance.
         "together": they are one example that was copied after sampling, stay on one side of the division, and are
         validated once; the certificate is then about new originals.
-    prior : "uniform", array_like of shape (H,), or callable
-        ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
+    prior : "uniform", "cross-validation", array_like of shape (H,), or callable
+        "cross-validation", for a shared split: Gibbs weights of the errors in cross-validation within the training
+        rows.  ``callable(params)`` gets a list of dicts, one for each machine; with a shared split
         ``callable(params, X_train, y_train)`` also the training rows.  Both return weights that sum to one.
-    distance : str or list of str
-        One of `DISTANCES`.  Of several, `delta` is divided among them and the smallest bound is used.
+    distance : str, Distance, or list of these
+        One of `DISTANCES`, "catoni" (`pacbayes.bounds.Catoni` with a parameter from cross-validation within the
+        training rows, for a shared split), or a distance itself, such as ``Catoni(0.4)``.  Of several, `delta` is
+        divided among them and the smallest bound is used.
     delta : float
         The certificate fails with at most this probability.
     constant : {"exact", "paper"}
@@ -158,7 +162,7 @@ class StochasticSVC(CertifiedClassifier):
         validation_size: float | int = 0.5,
         duplicates: str = "keep",
         prior: Any = "uniform",
-        distance: str | list[str] = "kl",
+        distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
         voting: str = "stochastic",

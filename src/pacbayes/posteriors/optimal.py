@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.numeric.checks import check_choice
 from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.certified import CertifiedSearch
@@ -62,7 +63,7 @@ def optimal_posterior(
     risks: ArrayLike,
     m: int,
     *,
-    distance: str = "kl",
+    distance: str | Distance = "kl",
     delta: float = 0.05,
     prior: ArrayLike | None = None,
     constant: str = "exact",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.rounding import format_up, usual_float_errors
 from pacbayes.runtime.html_card import card
@@ -69,6 +70,8 @@ class Posterior:
     message: str
     #: What else the method knows: trace, bounds of subsets, statuses, starts.
     details: dict[str, Any] = field(default_factory=dict)
+    #: The distance itself, which need not be known by its name.
+    used_distance: Distance | None = None
 
     @property
     def gap(self) -> float:
@@ -97,7 +100,7 @@ class Posterior:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings and lists, ready for JSON but for infinities."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "used_distance"}
         values |= {name: getattr(self, name) for name in ("gap", "hhi", "n_effective", "support_size")}
         return {name: _plain(value) for name, value in values.items()}
 

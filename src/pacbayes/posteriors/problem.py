@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.bound import average_risk, divergence, products_with_logs
-from pacbayes.bounds.distances.base import BoundFunction
+from pacbayes.bounds.distances.base import BoundFunction, Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_risks
@@ -38,7 +38,7 @@ class Problem:
 
     @classmethod
     def checked(
-        cls, risks: ArrayLike, m: int, distance: str, delta: float, prior: ArrayLike | None, constant: str
+        cls, risks: ArrayLike, m: int, distance: str | Distance, delta: float, prior: ArrayLike | None, constant: str
     ) -> "Problem":
         """Check everything, naming what is wrong."""
         function = get_distance(distance).bound_function(m, delta, constant)
@@ -86,6 +86,7 @@ class Problem:
             m=function.m,
             delta=function.delta,
             distance=function.distance.name,
+            used_distance=function.distance,
             constant=function.constant,
             **({"lower_bound": -math.inf, "beta": None, "details": {}} | fields),
         )

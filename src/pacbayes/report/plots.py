@@ -150,12 +150,12 @@ def plot_gibbs_curve(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axe
     axes = _axes(clf, ax)
     level = divide_delta(clf.delta_, len(clf.distances_))
     betas = np.geomspace(1e-2, 100.0 * clf.classifiers_.m, 400)
-    for name in clf.distances_:
+    for distance in clf._distances:
         problem = Problem.checked(
-            clf.classifiers_.risks, clf.classifiers_.m, name, level, clf.prior_, clf.posterior_.constant
+            clf.classifiers_.risks, clf.classifiers_.m, distance, level, clf.prior_, clf.posterior_.constant
         )
         points = [problem.curve.at(float(beta)) for beta in betas]
-        axes.plot(betas, [problem.function(point.risk, point.kl) for point in points], label=name)
+        axes.plot(betas, [problem.function(point.risk, point.kl) for point in points], label=distance.name)
     best = clf.posterior_
     # Where the optimum is at infinity the line is flat by its end.
     beta = min(best.beta, betas[-1])

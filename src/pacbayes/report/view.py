@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes.bounds.distances.registry import DISTANCES
+from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distances.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.posterior_choice import choose_posterior
@@ -105,6 +106,8 @@ class ReportView:
     is_path: bool
     #: Where each classifier stands on the axis: at its lambda, or at its rank by risk, from 1.
     places: FloatArray
+    #: The distances themselves, by name: they need not be known by it elsewhere.
+    own_distances: dict[str, Distance] = field(default_factory=dict, repr=False)
     _found: dict[tuple[str, float], Posterior] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -129,6 +132,7 @@ class ReportView:
             is_shared=classifiers.splits.kind == "shared",
             is_path=is_path,
             places=np.array([one["lambda"] for one in classifiers.params]) if is_path else _ranks(classifiers.risks),
+            own_distances={one.name: one for one in model._distances},
         )
 
     @cached_property
@@ -146,13 +150,17 @@ class ReportView:
         """The five distances, and others the model uses."""
         return (*DISTANCES, *(name for name in self.chosen_among if name not in DISTANCES))
 
+    def distance(self, name: str) -> Distance:
+        """Return a distance of this page by its name."""
+        return self.own_distances.get(name) or get_distance(name)
+
     def best_posterior(self, distance: str, delta: float) -> Posterior:
         """Return the posterior of the smallest bound for another distance and level, computed as the model does."""
         if (distance, delta) not in self._found:
             self._found[distance, delta] = choose_posterior(
                 self.classifiers.risks,
                 self.classifiers.m,
-                distance=distance,
+                distance=self.distance(distance),
                 delta=delta,
                 prior=self.prior,
                 constant=self.posterior.constant,

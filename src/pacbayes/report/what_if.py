@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import confidence
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.formatting import format_percent
@@ -74,7 +73,12 @@ def what_if(view: ReportView) -> WhatIf:
     solved = sorted({own, *np.linspace(0, N_DELTAS - 1, N_SOLVED).round().astype(int).tolist()})
     # Groups of risks and Gibbs curve are the same for all distances and levels.
     problem = Problem.checked(
-        view.classifiers.risks, view.classifiers.m, distances[0], view.delta, view.prior, view.posterior.constant
+        view.classifiers.risks,
+        view.classifiers.m,
+        view.distance(distances[0]),
+        view.delta,
+        view.prior,
+        view.posterior.constant,
     )
     columns = [_bounds(view, problem, distance, deltas, solved) for distance in distances]
     start = own, distances.index(view.posterior.distance)
@@ -93,7 +97,7 @@ def _bounds(view: ReportView, problem: Problem, distance: str, deltas: list[floa
     for before, after in pairwise(solved):
         left, right = found[before], found[after]
         for i in range(before + 1, after):
-            function = get_distance(distance).bound_function(problem.function.m, deltas[i], problem.function.constant)
+            function = view.distance(distance).bound_function(problem.function.m, deltas[i], problem.function.constant)
             points = [(left.empirical_risk, left.kl), (right.empirical_risk, right.kl)]
             if left.beta is not None and right.beta is not None and math.isfinite(left.beta + right.beta):
                 part = math.log(deltas[i] / deltas[before]) / math.log(deltas[after] / deltas[before])

@@ -1,13 +1,15 @@
 """The distance objects: value, inverse, slopes, ratio; and a sixth distance registered from outside."""
 
+import copy
 import math
+import pickle
 
 import mpmath as mp
 import numpy as np
 import pytest
 from tests import oracles
 
-from pacbayes import DISTANCES, bound, log_constant
+from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
 from pacbayes.bounds import Distance, get_distance, register_distance
 from pacbayes.bounds.distances import registry
 from pacbayes.bounds.distances.ch import ch_root
@@ -144,47 +146,87 @@ def test_the_ratio_is_monotone_where_it_is_said_to_be():
     assert proved > 300
 
 
-class Catoni(Distance):
-    """Catoni's bound for a fixed C: phi = -ln(1 - l (1 - e^-C)) - C l_hat, whose moment is exactly one."""
+class Hoeffding(Distance):
+    """phi = t (l - l^): by Hoeffding's lemma its moment is at most e^(m t^2 / 8)."""
 
-    name = "catoni"
     two_sided = False
-    C = 2.0
+
+    def __init__(self, t=0.5):
+        self.t = t
+        self.name = f"hoeffding {t}"
 
     def value(self, empirical, true):
-        return -np.log1p(np.asarray(true) * math.expm1(-self.C)) - self.C * np.asarray(empirical)
+        return self.t * np.subtract(true, empirical)
 
     def exact_log_constant(self, m):
-        return 0.0
+        return round_up(m * self.t**2 / 8)
 
     def upper(self, empirical, x):
-        return round_up(math.expm1(-self.C * empirical - x) / math.expm1(-self.C), 8)
+        return round_up(empirical + x / self.t)
 
     def slopes(self, empirical, x):
-        in_x = -math.exp(-self.C * empirical - x) / math.expm1(-self.C)
-        return self.C * in_x, in_x
+        return 1.0, 1.0 / self.t
 
 
 @pytest.fixture
-def catoni(monkeypatch):
+def registered(monkeypatch):
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
-    register_distance(Catoni())
+    register_distance(Hoeffding())
 
 
-@pytest.mark.usefixtures("catoni")
-def test_a_sixth_distance_in_one_class():
-    moments = get_distance("catoni").log_moment(40, np.linspace(0, 1, 21))
-    np.testing.assert_allclose(moments, 0.0, atol=1e-13)  # the claimed constant is the supremum
+def check_sixth(distance):
+    """Check the bound of t = 0.5, found by name or not."""
     L, K, m, delta = 0.2, math.log(2), 300, 0.05
-    truth = (1 - math.exp(-2 * L - (K - math.log(delta)) / m)) / (1 - math.exp(-2))
-    assert bound([1, 0], [L, 0.3], m, distance="catoni", delta=delta) == pytest.approx(truth, rel=1e-13)
-    assert get_distance("catoni").bound_function(m, delta).ratio(L, K) == pytest.approx(2 * m)
+    truth = L + 2 * (K - math.log(delta)) / m + 0.5 / 8
+    assert bound([1, 0], [L, 0.3], m, distance=distance, delta=delta) == pytest.approx(truth, rel=1e-13)
+    found = optimal_posterior([0.1, 0.2], 50, distance=distance)
+    assert found.gap <= 1e-9
+    assert found.beta == pytest.approx(25.0)
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_sixth_distance_in_one_class():
+    sixth = get_distance("hoeffding 0.5")
+    assert (sixth.log_moment(40, np.linspace(0, 1, 21)) <= sixth.exact_log_constant(40)).all()
+    check_sixth("hoeffding 0.5")
+    assert sixth.bound_function(300).ratio(0.1, 1.0) == pytest.approx(150)
+
+
+def test_a_sixth_distance_need_not_be_registered():
+    check_sixth(Hoeffding())
+    check_sixth(pickle.loads(pickle.dumps(Hoeffding())))
+    assert log_constant(Hoeffding(), 100) == Hoeffding().exact_log_constant(100)
+    with pytest.raises(ValueError, match="unknown distance"):
+        bound([1.0], [0.1], 50, distance="hoeffding 0.5")
+
+
+def test_distances_are_values():
+    assert Hoeffding(0.5) == Hoeffding(0.5) != Hoeffding(0.6)
+    assert hash(Hoeffding(0.5)) == hash(Hoeffding(0.5))
+    assert repr(Hoeffding(0.5)) == "Hoeffding(t=0.5, name='hoeffding 0.5')"
+    assert get_distance("kl") == copy.deepcopy(get_distance("kl")) != get_distance("ch")
+    assert bound([1.0], [0.1], 50, distance=get_distance("pinsker")) == bound([1.0], [0.1], 50, distance="pinsker")
 
 
 def test_registration_is_by_name_and_once():
-    assert "catoni" not in registry._REGISTRY
+    assert "hoeffding 0.5" not in registry._REGISTRY
     assert DISTANCES == ("kl", "pinsker", "ch", "linear", "squared")
-    with pytest.raises(ValueError, match="unknown distance 'catoni'"):
-        get_distance("catoni")
+    with pytest.raises(ValueError, match="unknown distance 'hoeffding'"):
+        get_distance("hoeffding")
     with pytest.raises(TypeError, match="instance of Distance"):
-        register_distance(Catoni)
+        register_distance(Hoeffding)
+
+
+@pytest.mark.parametrize("name", ["kl", "catoni", "catoni(0.4)"])
+def test_a_distance_must_not_have_the_name_of_another(name):
+    wrong = Hoeffding()
+    wrong.name = name
+    with pytest.raises(ValueError, match=r"is another|names that begin so"):
+        bound([1.0], [0.1], 50, distance=wrong)
+
+
+def test_a_distance_must_have_a_name():
+    wrong = Hoeffding()
+    del wrong.name
+    with pytest.raises(TypeError, match="with a name"):
+        bound([1.0], [0.1], 50, distance=wrong)

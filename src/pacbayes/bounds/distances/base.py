@@ -29,8 +29,9 @@ class Distance(ABC):
 
     with `L` the posterior's empirical risk, `l` its true risk, `K` its divergence from the prior, `n` the `factor` of
     `m`, and :math:`I(m)` at least the largest moment.  A subclass says what :math:`\phi`, the supremum of its moment
-    and its inverse are; the rest follows.  Adding a distance is writing one subclass and registering an instance
-    (`pacbayes.bounds.register_distance`).
+    and its inverse are; the rest follows.  Adding a distance is writing one subclass.  An instance is taken wherever
+    the name of a distance is, and by its name once it is registered (`pacbayes.bounds.register_distance`).  Two
+    instances of one class with the same attributes are equal.
 
     Examples
     --------
@@ -40,10 +41,20 @@ class Distance(ABC):
     (True, 0.03669, 0.2)
     """
 
-    #: What users call it.
-    name: ClassVar[str]
+    #: What users call it; for one with a parameter, with the value of that.
+    name: str
     #: Whether the theorem also bounds the true risk from below (through `lower`).
     two_sided: ClassVar[bool] = True
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is type(self) and vars(other) == vars(self))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name))
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({said})"
 
     @abstractmethod
     def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distances.catoni import Catoni
 from pacbayes.bounds.distances.ch import CH
 from pacbayes.bounds.distances.kl import KL
 from pacbayes.bounds.distances.linear import Linear
@@ -10,6 +13,10 @@ from pacbayes.bounds.distances.pinsker import Pinsker
 from pacbayes.bounds.distances.squared import Squared
 from pacbayes.numeric.checks import check_choice
 
+#: Catoni's distance without its parameter, which the estimators choose on the training rows.
+CATONI = "catoni"
+# At most as many digits as a number has that means something.
+_WITH_PARAMETER = re.compile(r"catoni\(([0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,3})?)\)")
 _REGISTRY: dict[str, Distance] = {}
 
 
@@ -19,7 +26,8 @@ def register_distance(distance: Distance) -> None:
     Parameters
     ----------
     distance : Distance
-        An instance of a subclass; a name that is taken is refused.
+        An instance of a subclass; a name that is taken is refused.  One that is handed over itself need not be
+        registered, but that a saved model can be loaded again.
 
     Examples
     --------
@@ -28,22 +36,48 @@ def register_distance(distance: Distance) -> None:
     ...
     ValueError: a distance named 'kl' is registered already
     """
-    if not isinstance(distance, Distance) or not isinstance(getattr(distance, "name", None), str):
+    if not isinstance(distance, Distance):
         raise TypeError(f"distance must be an instance of Distance with a name, got {distance!r}")
-    if distance.name in _REGISTRY:
+    if isinstance(distance, Catoni):
+        raise ValueError(f"{distance!r} need not be registered: its name {distance.name!r} is known")
+    if getattr(distance, "name", None) in _REGISTRY:
         raise ValueError(f"a distance named {distance.name!r} is registered already")
-    _REGISTRY[distance.name] = distance
+    _REGISTRY[_checked(distance).name] = distance
 
 
-def get_distance(name: str) -> Distance:
-    """Return the distance of that name.
+def get_distance(distance: str | Distance) -> Distance:
+    """Return the distance of a name; one that is none already.
+
+    ``"catoni(0.4)"`` is `Catoni` with the parameter 0.4, as its name says.
 
     Examples
     --------
-    >>> get_distance("ch").factor(100)
-    199
+    >>> get_distance("ch").factor(100), get_distance("catoni(0.4)")
+    (199, Catoni(C=0.4))
     """
-    return _REGISTRY[check_choice("distance", name, _REGISTRY)]
+    if isinstance(distance, Distance):
+        return _checked(distance)
+    if isinstance(distance, type) and issubclass(distance, Distance):
+        raise TypeError(f"distance must be an instance of Distance, got the class {distance.__name__}")
+    if distance == CATONI:
+        raise ValueError(
+            "distance 'catoni' needs its parameter, fixed without looking at the validation errors: Catoni(C), or its "
+            "name, such as 'catoni(0.4)'"
+        )
+    found = _WITH_PARAMETER.fullmatch(distance) if isinstance(distance, str) else None
+    return Catoni(float(found[1])) if found else _REGISTRY[check_choice("distance", distance, _REGISTRY)]
+
+
+def _checked(distance: Distance) -> Distance:
+    """Return a distance that is given itself, or raise if it has no name, or that of another."""
+    name = getattr(distance, "name", None)
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"distance must be an instance of Distance with a name, got {type(distance).__name__}")
+    if name.startswith(CATONI) and type(distance) is not Catoni:
+        raise ValueError(f"a distance must not be named {name!r}: names that begin so are those of Catoni(C)")
+    if _REGISTRY.get(name, distance) != distance:
+        raise ValueError(f"a distance named {name!r} is registered already, and {distance!r} is another")
+    return distance
 
 
 for _distance in (KL(), Pinsker(), CH(), Linear(), Squared()):
@@ -53,7 +87,7 @@ for _distance in (KL(), Pinsker(), CH(), Linear(), Squared()):
 DISTANCES = tuple(_REGISTRY)
 
 
-def log_constant(distance: str, m: int, kind: str = "exact") -> float:
+def log_constant(distance: str | Distance, m: int, kind: str = "exact") -> float:
     r"""Logarithm of the constant :math:`I(m)` of a distance.
 
     .. math:: I(m) \ge \sup_{0\le l\le 1} \sum_{k=0}^m \binom{m}{k} l^k (1-l)^{m-k} e^{n\phi(k/m,\, l)},
@@ -61,8 +95,8 @@ def log_constant(distance: str, m: int, kind: str = "exact") -> float:
 
     Parameters
     ----------
-    distance : str
-        One of `DISTANCES`.
+    distance : str or Distance
+        One of `DISTANCES`, or a distance itself, such as `pacbayes.bounds.Catoni`, whose constant is one.
     m : int
         Number of validation examples, from 1 to 1e9 and beyond.
     kind : {"exact", "paper"}

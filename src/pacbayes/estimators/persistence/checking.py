@@ -25,7 +25,8 @@ from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, SPLITS, Splits
 from pacbayes.estimators.prediction.draws import KEY_BYTES
-from pacbayes.estimators.prior import PRIORS
+from pacbayes.estimators.prior import PRIORS, resolve_prior
+from pacbayes.estimators.training_choices import CROSS_VALIDATION
 from pacbayes.numeric.checks import check_distribution, check_level
 
 # Votes take room for every row and class.
@@ -63,6 +64,13 @@ def check_model(model: Any) -> None:
     _need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
     _check_choice(model._cross_validated, classifiers)
     assert classifiers.splits is not None
+    if model._prior_kind == CROSS_VALIDATION:
+        _need(
+            model._cross_validated is not None, "_prior_kind", "must not be from a cross-validation that is not there"
+        )
+        expected = resolve_prior(CROSS_VALIDATION, classifiers.params, None, model._cross_validated, classifiers.splits)
+        assert expected is not None
+        _need(np.allclose(model.prior_, expected, rtol=1e-9, atol=0.0), "prior_", "must follow from cross-validation")
     if model.vote_errors_ is not None:
         _check_counted(model.vote_errors_, "vote_errors_", classifiers.splits)
     if model._constant is not None:

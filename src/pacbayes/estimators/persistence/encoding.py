@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.cross_validation import CrossValidation
@@ -17,6 +19,7 @@ from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import Splits
+from pacbayes.numeric.checks import check_choice
 from pacbayes.posteriors.posterior import Posterior
 
 _TYPES: tuple[type, ...] = (
@@ -43,6 +46,7 @@ _TYPES: tuple[type, ...] = (
 KNOWN: dict[str, type] = {known.__name__: known for known in _TYPES}
 _MARK = "pacbayes:type"
 _BYTES = "bytes"
+_DISTANCE = "Distance"
 # Classes and fields that had another name in formats 1 to 3.
 _FORMER_CLASSES = {"Problem": "SvmTrainingTask", "Choice": "CrossValidation"}
 _FORMER_FIELDS = {"SharedMembers": {"problem": "task"}, "IndependentMembers": {"problem": "task"}}
@@ -60,6 +64,8 @@ def encode(value: Any) -> Any:
     """
     if type(value) in _TYPES:
         return {_MARK: type(value).__name__} | {name: encode(inner) for name, inner in vars(value).items()}
+    if isinstance(value, Distance):
+        return {_MARK: _DISTANCE, "name": _known_name(value)}
     if isinstance(value, np.generic):
         return value.item()
     if type(value) is bytes:
@@ -111,9 +117,24 @@ def _absent(kind: type) -> dict[str, Any]:
     return values | _LATER.get(kind.__name__, {})
 
 
+def _known_name(distance: Distance) -> str:
+    """Return the name by which a distance will be found again, or raise: a file holds no code."""
+    try:
+        if get_distance(distance.name) == distance:
+            return distance.name
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        f"distance {distance!r} cannot be saved, for a file holds no code: make it known by its name with "
+        "pacbayes.bounds.register_distance, here and where the model is loaded"
+    )
+
+
 def _made(name: Any, inner: dict[str, Any]) -> Any:
     if name == _BYTES:
         return bytes.fromhex(inner["hex"])
+    if name == _DISTANCE:
+        return get_distance(check_choice("distance", inner["name"], (inner["name"],)))
     name = _FORMER_CLASSES.get(name, name) if isinstance(name, str) else name
     if not isinstance(name, str) or name not in KNOWN:
         raise ValueError(f"the file names {name!r}, which is no part of a saved model")

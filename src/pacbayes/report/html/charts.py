@@ -193,7 +193,7 @@ def gibbs_chart(view: ReportView) -> Chart:
     level = divide_delta(view.delta, len(view.chosen_among))
     values = {}
     for name in view.chosen_among:
-        problem = Problem.checked(view.classifiers.risks, m, name, level, view.prior, best.constant)
+        problem = Problem.checked(view.classifiers.risks, m, view.distance(name), level, view.prior, best.constant)
         values[name] = [problem.at(problem.curve.at(float(beta)))[1] for beta in betas]
 
     def draw(canvas: Canvas, width: int) -> None:

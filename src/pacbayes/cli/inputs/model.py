@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.cli.lambdas import parse_lambdas
+from pacbayes.bounds.distances.registry import CATONI, get_distance
+from pacbayes.cli.inputs.lambdas import parse_lambdas
 from pacbayes.data.files.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level
 
@@ -29,13 +29,24 @@ class CertifyOptions:
     checkpoint: Path | None
     duplicates: str = "keep"
     grouped: bool = False
+    prior: str = "uniform"
 
     def check(self) -> None:
         """Raise before any work, in the words of the command line."""
         check_level(self.delta)
         for name in self.distances:
-            get_distance(name)
+            if name != CATONI:
+                get_distance(name)
         check_choice("--split", self.split, ("shared", "independent"))
+        check_choice("--prior", self.prior, ("uniform", "cross-validation"))
+        everywhere = "with --split independent every example validates some classifier"
+        if self.split == "independent" and CATONI in self.distances:
+            raise ValueError(
+                f"--distance catoni takes its C from the training part, and {everywhere}: fix it beforehand, as in "
+                "--distance 'catoni(0.4)'"
+            )
+        if self.split == "independent" and self.prior != "uniform":
+            raise ValueError(f"--prior {self.prior} comes from the training part, and {everywhere}")
         check_choice("--duplicates", self.duplicates, ("keep", "together"))
         if self.grouped and self.duplicates == "together":
             raise ValueError("--duplicates together is not for --group: a group counts once, whatever copies it holds")
@@ -91,6 +102,7 @@ def make_model(options: CertifyOptions, columns: Columns) -> Any:
         "split": options.split,
         "validation_size": options.size(),
         "distance": options.distances[0] if len(options.distances) == 1 else list(options.distances),
+        "prior": options.prior,
         "delta": options.delta,
         "duplicates": options.duplicates,
         "random_state": options.seed,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from pacbayes.cli.unseen import never_seen
+from pacbayes.cli.inputs.unseen import never_seen
 from pacbayes.data.builtin.catalogue import DATASETS
 from pacbayes.data.files.columns import Columns, check_classes, fit_columns, read_columns
 from pacbayes.data.files.reading import divide_columns, labelled, listed, read_frame, target_of

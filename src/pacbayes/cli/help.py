@@ -1,0 +1,93 @@
+"""`pacbayes help TOPIC`: the questions that no option answers, in a few lines each, and where to read on."""
+
+from typing import Annotated, Any
+
+import typer
+
+#: Where the pages are; each topic names its own.
+DOCS = "https://pacbayes.readthedocs.io/en/latest"
+
+#: Page and text of each topic.
+TOPICS = {
+    "certificate": (
+        "certificates",
+        """\
+"With probability at least 95 % over the sample, it errs on at most 6.2 % of
+new examples."
+
+The 95 % are about the rows that were drawn, not about one new example: in at
+most 5 of 100 samples like yours such a sentence is false. The rule that
+predicts was fixed on the training rows and tested on the validation rows, or
+chosen on these at a price in the level; the certificate says which. Each way
+of predicting (stochastic, majority, best) has a certificate of its own, and
+each holds alone: decide which to use before you look.""",
+    ),
+    "assumptions": (
+        "data-roles",
+        """\
+1. The rows are independent draws from the distribution that new examples come
+   from. Rows of one patient: --group COLUMN. Rows copied after sampling:
+   --duplicates together. A file sorted in time whose future differs: no
+   certificate helps.
+2. Whatever was fitted before the classifier (scaling, imputation, selected
+   columns) was fitted on training rows alone: inside pacbayes it is.
+3. delta, distance, grid and way of predicting were fixed before any result on
+   these rows was seen.""",
+    ),
+    "data": (
+        "command-line",
+        """\
+A CSV, TSV or Parquet file with a line of column names; --target names the
+column with the class. Text columns become categories, missing values are
+filled in, both learnt on the training rows. Columns that identify rows,
+dates, and numbers mixed with text are refused, all at once, each with its
+ways out: --drop, --keep, --categorical, --missing. --sep ';' for other
+separators, --skip-unlabelled for rows without a class.""",
+    ),
+    "models": (
+        "model-files",
+        """\
+certify --save FILE writes a model that predict reads. It holds no pickle and
+runs no code; types outside a reviewed list need --trust. Loading computes the
+certificate anew from the stored counts. The report (--report FILE.html) is
+one page that loads nothing from elsewhere.""",
+    ),
+    "scripts": (
+        "command-line",
+        """\
+stdout: the guarantee, its main assumption, then tables, tab-separated where
+stdout is no terminal; with --json JSON alone. stderr: all else.
+Exit codes: 0 done; 1 a fault of ours; 2 wrong input, told in one line; 130
+interrupted, with a line that says what was kept.
+PACBAYES_DEBUG=1 shows tracebacks. `pacbayes --install-completion` completes
+commands and options in your shell.""",
+    ),
+    "theory": (
+        "mathematics",
+        """\
+Theorems, constants, proofs and what is rounded where stand on one page. The
+paper is Sahu and Hemachandra (ACML 2019); `pacbayes reproduce` computes its
+tables and figures, and --hedge 1 is its system.""",
+    ),
+}
+
+
+def show_help(
+    context: typer.Context,
+    topic: Annotated[str | None, typer.Argument(help="A command or a topic; without one, the list of both.")] = None,
+) -> None:
+    """Explain a command or a topic."""
+    root = context.parent
+    assert root is not None
+    commands: dict[str, Any] = getattr(root.command, "commands", {})
+    if topic is None:
+        print(root.get_help())
+        print(f"\nTopics, for `pacbayes help TOPIC`: {', '.join(TOPICS)}.\nAll pages: {DOCS}/")
+    elif topic in TOPICS:
+        page, text = TOPICS[topic]
+        print(f"{text}\n\nMore: {DOCS}/{page}.html")
+    elif topic in commands:
+        with commands[topic].make_context(topic, [], parent=root, resilient_parsing=True) as own:
+            print(own.get_help())
+    else:
+        raise ValueError(f"unknown TOPIC {topic!r}; known are {', '.join((*TOPICS, *commands))}")
