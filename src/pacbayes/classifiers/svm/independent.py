@@ -10,7 +10,9 @@ from sklearn.utils import check_array
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
-from pacbayes.classifiers.svm.kernels.kernel import fit_kernel, fit_scaling, shared_matrix, within_range
+from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, fit_kernel, fit_scaling, shared_matrix, within_range
+from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
+from pacbayes.classifiers.svm.linear.nystroem import LANDMARKS
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.solver.path import warn_unconverged
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
@@ -65,7 +67,8 @@ def train_independent(task: SvmTrainingTask, checkpoint: Checkpoint | None) -> C
     # Scaling differs from sample to sample.  Without it all share their distances, which are those of every pair by
     # itself: no row has a part in the training of a machine that it validates.
     rest = task.splits.rest
-    everything = shared_matrix(within_range(task.X[rest]), task.kernel) if task.scale is False else None
+    distances = task.scale is False and task.kernel != NYSTROEM
+    everything = shared_matrix(within_range(task.X[rest]), task.kernel) if distances else None
     trained = run_units(
         _train_one,
         (task, everything),
@@ -109,7 +112,13 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
     scaling = fit_scaling(task.X[train], task.scale)
     rows = scaling(task.X[train])
     kernel = fit_kernel(rows, task.kernel, task.gamma, generator(task.seed, WIDTH, i))
-    if everything is None:
+    support = train
+    if task.kernel == NYSTROEM:
+        rng = generator(task.seed, LANDMARKS, i)
+        landmarks, machines = train_on_landmarks(rows, kernel, codes, lambdas, task.n_components, rng)
+        machine, support = machines.one(0), train[landmarks]
+        K = kernel.between(rows[landmarks[machine.support]], scaling(task.X[validation]))
+    elif everything is None:
         machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
         machine = machines.one(0)
         K = kernel.between(rows[machine.support], scaling(task.X[validation]))
@@ -122,7 +131,7 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
     wrong, number = machine.predict(machine.decisions(K)) != task.codes[validation], task.splits.sizes.size
     errors = count_errors_by_kind(wrong, task.splits.kinds(validation), number)
     one = Trained(
-        machine, train[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
+        machine, support[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
     )
     if len(task.test_codes) == 0:
         return one

@@ -16,7 +16,15 @@ from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.svm.independent import IndependentMembers
-from pacbayes.classifiers.svm.kernels.kernel import KERNELS, Kernel, Scaling, check_gamma, check_scale
+from pacbayes.classifiers.svm.kernels.kernel import (
+    KERNELS,
+    NYSTROEM,
+    SVM_KERNELS,
+    Kernel,
+    Scaling,
+    check_gamma,
+    check_scale,
+)
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair, pairs_of
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.solver.path import SVMPath, check_lambdas
@@ -233,7 +241,8 @@ def check_task(task: SvmTrainingTask, number: int) -> None:
     check_labels(task.classes, "SvmTrainingTask.classes")
     _array(task.lambdas, "SvmTrainingTask.lambdas", "f", (number,))
     check_lambdas(task.lambdas)
-    _need(task.kernel in KERNELS, "SvmTrainingTask.kernel", f"must be one of {', '.join(KERNELS)}")
+    _need(task.kernel in SVM_KERNELS, "SvmTrainingTask.kernel", f"must be one of {', '.join(SVM_KERNELS)}")
+    _whole(task.n_components, "SvmTrainingTask.n_components", 1)
     check_gamma(task.gamma)
     check_scale(task.scale)
     check_splits(task.splits)
@@ -246,14 +255,17 @@ def check_task(task: SvmTrainingTask, number: int) -> None:
 
 
 def check_shared_members(members: SharedMembers, number: int) -> None:
-    """Raise unless machines, kernel and scaling are for the training rows that are stored."""
+    """Raise unless machines, kernel and scaling are for the training rows, or landmarks, that are stored."""
     check_task(members.task, number)
     _array(members.rows, "SharedMembers.rows", "f", (None, members.task.X.shape[1]))
     n_train, width = members.rows.shape
-    train = members.task.splits(0)[0]
-    _need(members.task.splits.kind == "shared" and train.size == n_train, "SharedMembers.rows", "must train")
+    _need(members.task.splits.kind == "shared", "SharedMembers.task", "must have a shared split")
+    expected = members.task.splits(0)[0].size
+    if members.task.kernel == NYSTROEM:
+        expected = min(expected, members.task.n_components)
+    _need(expected == n_train, "SharedMembers.rows", "must train")
     check_scaling(members.scaling, width)
-    check_kernel(members.kernel)
+    check_kernel(members.kernel, members.task.kernel)
     check_machines(members.machines, n_train, members.task)
 
 
@@ -270,7 +282,7 @@ def check_independent_members(members: IndependentMembers, number: int) -> None:
 def check_trained(one: Trained, rows: int, width: int, task: SvmTrainingTask) -> None:
     """Raise unless a machine with its own sample has support vectors among so many rows of so many columns."""
     check_scaling(one.scaling, width)
-    check_kernel(one.kernel)
+    check_kernel(one.kernel, task.kernel)
     check_one_machine(one.machine, task.classes.size)
     _rows(one.support, "Trained.support", rows)
     _need(one.support.size == one.machine.coefs.shape[1], "Trained.support", "must be a row for each coefficient")
@@ -302,9 +314,10 @@ def check_scaling(scaling: Any, width: int) -> None:
     _need(bool((scaling.width > 0.0).all()), "Scaling.width", "must be positive")
 
 
-def check_kernel(kernel: Any) -> None:
-    """Raise unless a kernel is rbf with a width, or linear without."""
+def check_kernel(kernel: Any, asked: str | None = None) -> None:
+    """Raise unless a kernel is rbf with a width, or linear without, and what was asked for."""
     _need(isinstance(kernel, Kernel) and kernel.name in KERNELS, "Kernel.name", f"must be one of {', '.join(KERNELS)}")
+    _need(asked is None or (asked == "linear") == (kernel.name == "linear"), "Kernel.name", f"must be for {asked!r}")
     if kernel.name == "linear":
         _need(kernel.gamma is None, "Kernel.gamma", "must be None for linear")
     else:

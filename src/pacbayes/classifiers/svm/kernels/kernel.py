@@ -14,6 +14,10 @@ from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.progress import progress, sign_of_life
 
 KERNELS = ("rbf", "linear")
+# An approximation of rbf by few rows; see linear/nystroem.py.
+NYSTROEM = "nystroem"
+# What machines may be asked to use.
+SVM_KERNELS = (*KERNELS, NYSTROEM)
 # Terms of sums computed between two signs of life, when an interrupt is heard: about a tenth of a second.
 _TERMS_PER_CALL = 2**27
 # Numbers beyond this size count as this size: no square, product or sum of them overflows.
@@ -163,7 +167,7 @@ def fit_kernel(rows: FloatArray, name: str, gamma: float | str, rng: np.random.G
     """Return the kernel for (scaled) training rows; the width is estimated from them if `gamma` says so."""
     if name == "linear":
         return Kernel(name, None)
-    return Kernel(name, sigest(rows, random_state=rng) if isinstance(gamma, str) else gamma)
+    return Kernel("rbf", sigest(rows, random_state=rng) if isinstance(gamma, str) else gamma)
 
 
 def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
