@@ -10,11 +10,13 @@ from sklearn.utils import check_array
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
+from pacbayes.classifiers.packed_errors import kept_errors
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, fit_kernel, fit_scaling, shared_matrix, within_range
+from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
 from pacbayes.classifiers.svm.linear.nystroem import LANDMARKS
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
-from pacbayes.classifiers.svm.solver.path import warn_unconverged
+from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
@@ -44,7 +46,9 @@ class IndependentMembers:
     def without_data(self) -> "IndependentMembers":
         """Return the same machines with no other rows than their support vectors."""
         kept = np.unique(np.concatenate([one.support for one in self.trained]))
-        trained = [replace(one, support=np.searchsorted(kept, one.support)) for one in self.trained]
+        trained = [
+            replace(one, support=np.searchsorted(kept, one.support), wrong=one.wrong[:0]) for one in self.trained
+        ]
         return IndependentMembers(self.task.with_rows(self.task.X[kept]), trained)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -85,7 +89,7 @@ def train_independent(task: SvmTrainingTask, checkpoint: Checkpoint | None) -> C
 def _as_set(task: SvmTrainingTask, trained: list[Trained]) -> ClassifierSet:
     violation = np.array([one.kkt_violation for one in trained])
     converged = np.array([one.converged for one in trained])
-    warn_unconverged(task.lambdas, violation, converged)
+    warn_unconverged(task.lambdas, violation, converged, MOST_STEPS if task.kernel == NYSTROEM else MAX_ITER)
     tested = len(task.test_codes) > 0
     return ClassifierSet.from_counts(
         task.params([one.kernel.gamma for one in trained]),
@@ -97,6 +101,9 @@ def _as_set(task: SvmTrainingTask, trained: list[Trained]) -> ClassifierSet:
         m_test=task.m_test,
         kkt_violation=violation,
         converged=converged,
+        kept_errors=kept_errors(
+            task.splits, range(len(trained)), [one.wrong for one in trained] if task.keep_error_rows else []
+        ),
     )
 
 
@@ -133,6 +140,8 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
     one = Trained(
         machine, support[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
     )
+    if task.keep_error_rows:
+        one = replace(one, wrong=np.packbits(wrong))
     if len(task.test_codes) == 0:
         return one
     wrong = _predict(one, task.X, task.test_rows) != task.test_codes

@@ -38,6 +38,7 @@ class SvmTrainingTask:
     prepare: Any = None
     #: Landmarks of the kernel "nystroem".
     n_components: int = N_COMPONENTS
+    keep_error_rows: bool = False
 
     @property
     def test_kinds(self) -> Rows:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.certificates.posterior_choice import check_distances, integer_weights, weights_of
-from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernels.kernel import (
     KERNELS,
@@ -252,6 +253,7 @@ def check_task(task: SvmTrainingTask, number: int) -> None:
     _whole(task.jobs, "SvmTrainingTask.jobs", 1, _MOST_JOBS)
     prepares = task.prepare is None or callable(getattr(task.prepare, "transform", None))
     _need(prepares, "SvmTrainingTask.prepare", "must be a transformer or None")
+    _need(type(task.keep_error_rows) is bool, "SvmTrainingTask.keep_error_rows", "must be true or false")
 
 
 def check_shared_members(members: SharedMembers, number: int) -> None:
@@ -289,6 +291,7 @@ def check_trained(one: Trained, rows: int, width: int, task: SvmTrainingTask) ->
     for errors in (one.errors, one.test_errors):
         _counts(errors, "Trained.errors", task.splits.sizes.size, task.splits.n_rows)
     _need(type(one.kkt_violation) is float and type(one.converged) is bool, "Trained", "must say if it converged")
+    _need(type(one.wrong) is np.ndarray and one.wrong.size == 0, "Trained.wrong", "must be empty in a saved model")
 
 
 def check_svm_classifier(machine: SVMClassifier) -> None:

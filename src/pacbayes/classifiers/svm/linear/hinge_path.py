@@ -33,7 +33,9 @@ _REST = 0.1
 _BALANCE = 1e-3
 # Where there is no neighbour to start from, the corner is rounded off less and less.
 _LADDER = (2.0, 0.6, 0.2, 0.06, 0.02)
-_STEPS, _LAST_STEPS = 25, 100
+_STEPS = 25
+#: Steps after which a search ends wherever it is.
+MOST_STEPS = 100
 # A search along a line ends where the derivative has fallen to this part.
 _LINE = 1e-3
 
@@ -76,7 +78,7 @@ def hinge_path(
         if place == 0 or not search.run(WIDTH, _STEPS):
             for corner in _LADDER:
                 search.run(corner, _STEPS)
-            search.run(WIDTH, _LAST_STEPS)
+            search.run(WIDTH, MOST_STEPS)
         weights[i], intercept[i], violation[i] = search.weights, search.intercept, search.kkt_violation()
         n_iter[i], search.steps = search.steps, 0
         advance(1)
