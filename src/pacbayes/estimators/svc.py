@@ -16,7 +16,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
 from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM
-from pacbayes.classifiers.svm.linear.fold_errors import landmark_errors_in_fold
+from pacbayes.classifiers.svm.linear.landmark_folds import landmark_errors_in_fold
 from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set

@@ -243,6 +243,7 @@ X2, Y2 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
         ({"test": (X2[:, :1], Y2)}, "test must have 2 features as X has, got 1"),
         ({"test": (X2,)}, "pair"),
         ({"kernel": "poly"}, "unknown kernel 'poly'"),
+        ({"n_components": 0}, "n_components must be at least 1, got 0"),
         ({"gamma": -1.0}, "gamma must be 'sigest' or a positive number, got -1.0"),
         ({"gamma": "auto"}, "unknown gamma 'auto'"),
         ({"scale": "yes"}, "scale must be True, False or 'kernlab'"),

@@ -99,7 +99,8 @@ def test_hostile_samples(rows, share):
     signs = np.where(np.arange(40) % round(1 / share) == 0, 1.0, -1.0)
     lambdas = np.geomspace(1e6, 1e-3, 12)
     path = solve(rows, signs, lambdas)
-    assert np.isfinite(path.weights).all() and np.isfinite(path.intercept).all()
+    assert np.isfinite(path.weights).all()
+    assert np.isfinite(path.intercept).all()
     for i, lam in enumerate(lambdas):
         svc = SVC(C=1.0 / lam, kernel="linear", tol=1e-6, max_iter=10**5).fit(rows, signs)
         reference = objective(rows, signs, svc.coef_[0], svc.intercept_[0], lam)
