@@ -87,7 +87,9 @@ def certify(
             "from 0.01 to 100, evenly on the logarithmic scale]",
         ),
     ] = None,
-    kernel: Annotated[str | None, typer.Option(help="For svm: rbf or linear.  [default: rbf]")] = None,
+    kernel: Annotated[
+        str | None, typer.Option(help="For svm: rbf, linear, or nystroem: rbf for many rows.  [default: rbf]")
+    ] = None,
     grid: Annotated[
         Path | None,
         typer.Option(metavar="FILE.json", help='For other estimators: lists of values, such as {"C": [0.1, 1, 10]}.'),

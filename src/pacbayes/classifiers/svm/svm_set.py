@@ -70,7 +70,8 @@ def svm_set(
     kernel : {"rbf", "linear", "nystroem"}
         "nystroem" is for many rows: the Gaussian kernel by way of `n_components` training rows, with a cost that grows
         with the number of rows, not with its square or cube.  Its machines are C-SVCs on Nyström's features of the
-        training rows, solved to a KKT violation of 0.01 (the others: 0.001).
+        training rows, solved to a KKT violation of 0.01 (the others: 0.001).  Where the others would take more than
+        some minutes, that is said on stderr before they start.
     gamma : float or "sigest"
         Width of the Gaussian kernel :math:`\exp(-\gamma |x-x'|^2)`; see `sigest`.
     n_components : int
@@ -244,7 +245,8 @@ def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
         what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
         if whole:
             what += f" and the distances of {splits.rest.size} rows"
-    advice = (
+    advice = 'Use kernel="nystroem", which needs no kernel matrix. ' if task.kernel == "rbf" else ""
+    advice += (
         "Give fewer rows, a larger validation_size or fewer lambdas; for independent splits fewer n_jobs or "
         "scale=True; or a larger max_bytes."
     )

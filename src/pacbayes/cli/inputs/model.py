@@ -50,7 +50,7 @@ class CertifyOptions:
         check_choice("--duplicates", self.duplicates, ("keep", "together"))
         if self.grouped and self.duplicates == "together":
             raise ValueError("--duplicates together is not for --group: a group counts once, whatever copies it holds")
-        check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear"))
+        check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear", "nystroem"))
         self.size()
         if self.lambdas is not None:
             parse_lambdas(self.lambdas)
