@@ -185,7 +185,12 @@ def _as_set(task: Task, trained: list[Fitted | Failed]) -> ClassifierSet:
             stacklevel=3,
         )
     numbers = [i for i, one in enumerate(trained) if isinstance(one, Fitted)]
-    warn_of_batches([one.estimator for one, _ in kept], lambda k: task.samples.few(numbers[k]), stacklevel=4)
+    warn_of_batches(
+        [one.estimator for one, _ in kept],
+        lambda k: task.samples.few(numbers[k]),
+        settings=[params for _, params in kept],
+        stacklevel=4,
+    )
     tested = [one.test_errors for one, _ in kept if one.test_errors is not None]
     return ClassifierSet.from_counts(
         [params for _, params in kept],
