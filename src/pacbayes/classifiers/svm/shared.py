@@ -100,7 +100,7 @@ def _train(task: SvmTrainingTask, kernel: Kernel, rows: FloatArray, codes: Rows)
     """Return the rows that the machines sum over, and the machines, trained on scaled rows."""
     if task.kernel == NYSTROEM:
         rng = generator(task.seed, LANDMARKS)
-        places, machines = train_on_landmarks(rows, kernel, codes, task.lambdas, task.n_components, rng, task.jobs)
+        places, machines = train_on_landmarks(rows, kernel, codes, task.lambdas, task.n_components, rng)
         return rows[places], machines
 
     def gram(part: NDArray[np.int64]) -> FloatArray:

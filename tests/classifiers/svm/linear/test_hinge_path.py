@@ -6,15 +6,17 @@ from scipy.optimize import linprog
 from sklearn.svm import SVC
 
 from pacbayes.classifiers.svm.linear.hinge_path import TOL, hinge_path
-from pacbayes.classifiers.svm.linear.row_products import row_products
+from pacbayes.classifiers.svm.linear.row_products import RowProducts
+from pacbayes.runtime import cores
+from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.threads import one_thread
 
 LAMBDAS = np.geomspace(100.0, 0.01, 25)
 
 
-def solve(rows, signs, lambdas=LAMBDAS, jobs=1):
-    with one_thread(), row_products(np.ascontiguousarray(rows), jobs) as products:
-        return hinge_path(products, signs, np.asarray(lambdas))
+def solve(rows, signs, lambdas=LAMBDAS):
+    with one_thread():
+        return hinge_path(RowProducts(np.ascontiguousarray(rows)), signs, np.asarray(lambdas))
 
 
 def sample(seed, n=300, d=12, noise=0.1):
@@ -118,8 +120,11 @@ def test_lambdas_in_any_order_and_far_apart():
         np.testing.assert_allclose(path.weights[i], alone.weights[0], atol=2e-2 * np.abs(alone.weights).max())
 
 
-def test_same_bits_for_any_number_of_threads():
+def test_same_bits_for_any_number_of_cores(monkeypatch):
     rows, signs = sample(7, n=9000, d=150)
-    one, two = (solve(rows, signs, LAMBDAS[::8], jobs) for jobs in (1, 3))
+    with one_core():
+        one = solve(rows, signs, LAMBDAS[::8])
+    monkeypatch.setattr(cores, "_cores_of_process", lambda: 3)
+    two = solve(rows, signs, LAMBDAS[::8])
     assert one.weights.tobytes() == two.weights.tobytes()
     assert one.intercept.tobytes() == two.intercept.tobytes()

@@ -62,9 +62,8 @@ def hinge_path(
 
     Examples
     --------
-    >>> from pacbayes.classifiers.svm.linear.row_products import row_products
-    >>> with row_products(np.array([[-1.0], [1.0], [3.0]]), 1) as products:
-    ...     path = hinge_path(products, np.array([-1.0, 1.0, 1.0]), np.array([0.1, 1.0]))
+    >>> products = RowProducts(np.array([[-1.0], [1.0], [3.0]]))
+    >>> path = hinge_path(products, np.array([-1.0, 1.0, 1.0]), np.array([0.1, 1.0]))
     >>> path.weights.round(2), (path.kkt_violation < TOL).all()
     (array([[1.],
            [1.]]), np.True_)

@@ -26,7 +26,7 @@ def landmark_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold
 
     def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
         lambdas = members.task.lambdas[candidates]
-        machines = train_on_features(found, features()[train], codes[train], lambdas, members.task.jobs)
+        machines = train_on_features(found, features()[train], codes[train], lambdas)
 
         def kernel_block(block: slice) -> FloatArray:
             return members.kernel.between(found.landmarks, rows[test[block]])

@@ -5,7 +5,7 @@ import numpy as np
 from pacbayes.classifiers.svm.kernels.kernel import Kernel
 from pacbayes.classifiers.svm.linear.hinge_path import TOL, hinge_path
 from pacbayes.classifiers.svm.linear.nystroem import NystroemMap, choose_landmarks, nystroem_map
-from pacbayes.classifiers.svm.linear.row_products import row_products
+from pacbayes.classifiers.svm.linear.row_products import RowProducts
 from pacbayes.classifiers.svm.machines import Machines, Pair, pairs_of
 from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.numeric.arrays import FloatArray, Rows
@@ -19,17 +19,14 @@ def train_on_landmarks(
     lambdas: FloatArray,
     n_components: int,
     rng: np.random.Generator,
-    jobs: int = 1,
 ) -> tuple[Rows, Machines]:
     """Choose landmarks among scaled training rows; return which they are, and the machines on them."""
     places = choose_landmarks(len(rows), n_components, rng)
     found = nystroem_map(rows[places], kernel)
-    return places, train_on_features(found, found.features(rows), codes, lambdas, jobs)
+    return places, train_on_features(found, found.features(rows), codes, lambdas)
 
 
-def train_on_features(
-    found: NystroemMap, features: FloatArray, codes: Rows, lambdas: FloatArray, jobs: int = 1
-) -> Machines:
+def train_on_features(found: NystroemMap, features: FloatArray, codes: Rows, lambdas: FloatArray) -> Machines:
     """Train linear machines for every pair of classes among `codes` and return them as machines on the landmarks."""
     present = np.unique(codes)
     pairs = pairs_of(present)
@@ -40,8 +37,7 @@ def train_on_features(
             rows = np.flatnonzero((codes == first) | (codes == second))
             part = features if rows.size == len(features) else features[rows]
             signs = np.where(codes[rows] == second, 1.0, -1.0)
-            with row_products(part, jobs) as products:
-                path = hinge_path(products, signs, lambdas, advance)
+            path = hinge_path(RowProducts(part), signs, lambdas, advance)
             machine = SVMPath(
                 lambdas,
                 found.coefficients(path.weights),
