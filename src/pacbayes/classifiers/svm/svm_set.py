@@ -16,6 +16,7 @@ from pacbayes.classifiers.packed_errors import check_kept_rows
 from pacbayes.classifiers.svm.independent import train_independent
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SVM_KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS, check_components
+from pacbayes.classifiers.svm.linear.row_products import GRAM_BLOCKS
 from pacbayes.classifiers.svm.shared import train_shared
 from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.classifiers.svm.trained import SVM_CHUNKS
@@ -230,11 +231,9 @@ def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
     if task.kernel == NYSTROEM:
         width = min(n, task.n_components)
         # The features, and those of one pair of classes or of a fold.
-        needed = (
-            min(jobs, 1 if splits.shared is not None else h) * 16 * n * width
-            + 4 * k * (k - 1) * h * width
-            + BLOCK_BYTES
-        )
+        workers = 1 if splits.shared is not None else min(jobs, h)
+        needed = workers * 8 * (2 * n * width + (GRAM_BLOCKS + 4) * width**2) + 4 * k * (k - 1) * h * width
+        needed += BLOCK_BYTES
         what = f"{width} features of {n} rows"
     elif splits.shared is not None:
         needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * task.X.shape[1] + BLOCK_BYTES
