@@ -17,6 +17,7 @@ from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_l
 from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.labels import check_same_kind
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.data.samples import copy_rows
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.data.splits import EXAMPLE, GROUP, OUT_OF_BAG, Splits
 from pacbayes.numeric.arrays import FloatArray
@@ -193,7 +194,7 @@ class ClassifierSet:
         kept = _kept_errors(keep_error_rows, len(fitted), labels.size)
         errors = np.empty(len(fitted), dtype=np.int64)
         for i, estimator in enumerate(fitted):
-            wrong = wrong_rows(estimator, rows, labels, f"estimators[{i}].predict(X_val)")
+            wrong = wrong_rows(estimator, copy_rows(rows), labels, f"estimators[{i}].predict(X_val)")
             errors[i] = np.count_nonzero(wrong)
             if kept is not None:
                 kept.packed[i] = np.packbits(wrong)
