@@ -8,14 +8,16 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
-from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
+from pacbayes.data.belonging import belonging, check_duplicates
 from pacbayes.data.labels import check_same_kind
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.data.sparse_rows import csr_rows
-from pacbayes.data.splits import EXAMPLE, GROUP, Splits
+from pacbayes.data.splits import EXAMPLE, GROUP, Splits, validating_splits
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_between
 from pacbayes.runtime.html_card import card
@@ -180,8 +182,18 @@ class ClassifierSet:
         )
 
     @classmethod
-    def from_fitted(cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike) -> ClassifierSet:
+    def from_fitted(
+        cls,
+        estimators: Iterable[Any],
+        X_val: Any,
+        y_val: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        duplicates: str = "keep",
+    ) -> ClassifierSet:
         """Make a set of fitted classifiers, with errors on examples none of them was trained on.
+
+        `groups` and `duplicates` say which of these rows are one draw, as for `grid_set`.
 
         Examples
         --------
@@ -190,13 +202,17 @@ class ClassifierSet:
         >>> ClassifierSet.from_fitted(constant, [[0], [0], [0]], [0, 0, 1]).errors
         array([1, 2])
         """
-        fitted = list(estimators)
-        if not fitted:
-            raise ValueError("estimators must hold at least one fitted classifier, got none")
+        fitted = _check_fitted(estimators)
+        check_duplicates(duplicates, groups)
         labels, rows = _check_labels(y_val), csr_rows(X_val)
-        errors = np.empty(len(fitted), dtype=np.int64)
+        together = belonging(rows, np.unique(labels, return_inverse=True)[1], groups, duplicates)
+        splits = validating_splits(labels.size, together.unit, together.units)
+        counted = splits(0)[1]
+        kinds, sizes = splits.kinds(counted), splits.sizes
+        counts = np.empty((len(fitted), sizes.size), dtype=np.int64)
         for i, estimator in enumerate(fitted):
-            errors[i] = errors_of(estimator, rows, labels, f"estimators[{i}].predict(X_val)")
+            wrong = _wrong_of_fitted(estimator, rows, labels, f"estimators[{i}]")
+            counts[i] = count_errors_by_kind(wrong[counted], kinds, sizes.size)
         try:
             some = _safe_indexing(rows, few_rows(labels))
         except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
@@ -204,7 +220,8 @@ class ClassifierSet:
         if some is not None:
             warn_of_batches(fitted, lambda i: some)
         params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
-        return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
+        members = EstimatorMembers(fitted)
+        return cls.from_counts(params, counts, splits, test_counts=None, m_test=0, members=members)
 
     @classmethod
     def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> ClassifierSet:
@@ -256,7 +273,8 @@ class ClassifierSet:
         if self.test_risks is not None:
             facts |= {"test risks": _from_to(self.test_risks), "test examples": str(self.m_test)}
         if self.splits is not None:
-            facts["training examples"] = str(self.splits.n_train)
+            elsewhere = self.splits.trained_elsewhere
+            facts["training examples"] = "not here" if elsewhere else str(self.splits.n_train)
             facts["division"] = "one for all" if self.splits.kind == "shared" else "one for each classifier"
         if self.dropped:
             facts["left out, could not be trained"] = str(len(self.dropped))
@@ -347,6 +365,26 @@ def wrong_rows(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArr
     check_same_kind(name, predictions, labels)
     wrong: NDArray[np.bool_] = predictions != labels
     return wrong
+
+
+def _check_fitted(estimators: Any) -> list[Any]:
+    """Return classifiers as a list, or raise if one cannot predict; whether it is fitted shows when it is asked."""
+    if hasattr(estimators, "predict"):
+        raise TypeError(f"estimators must be a list of fitted classifiers, got the single {type(estimators).__name__}")
+    fitted = list(estimators)
+    if not fitted:
+        raise ValueError("estimators must hold at least one fitted classifier, got none")
+    for i, estimator in enumerate(fitted):
+        if isinstance(estimator, type) or not callable(getattr(estimator, "predict", None)):
+            raise TypeError(f"estimators[{i}] must be a fitted classifier with a method predict, got {estimator!r}")
+    return fitted
+
+
+def _wrong_of_fitted(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    try:
+        return wrong_rows(estimator, X, labels, f"{name}.predict(X_val)")
+    except NotFittedError as error:
+        raise ValueError(f"{name} must be fitted, on rows other than these: {error}") from error
 
 
 def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
