@@ -16,7 +16,7 @@ from tests.data.test_preparing import mixed
 from tests.report.html.browser_page import Page
 
 from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
-from pacbayes.certificates.certificate import percent_up
+from pacbayes.certificates.percentages import percent_up
 from pacbayes.cli.inputs.lambdas import parse_lambdas
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
