@@ -308,6 +308,11 @@ class ClassifierSet:
         """Whether the rows were divided by their labels: then no bound or certificate that rests on them is valid."""
         return self.splits is not None and self.splits.stratified
 
+    @property
+    def trained_elsewhere(self) -> bool:
+        """Whether the classifiers were trained before, on rows that are not known here."""
+        return self.splits is not None and self.splits.trained_elsewhere
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""
         return self._known_members().predict(X)

@@ -94,7 +94,8 @@ def check_rules(model: Any) -> None:
     proposals = {voting for voting, name in names if name == PROPOSAL}
     _need(proposals == (set(VOTINGS) if hedge < 1.0 else set()), "_rules", "must hold the proposals")
     _need(hedge < 1.0 or not rules, "_rules", "must be empty where nothing is proposed")
-    _need(hedge == 1.0 or model._cross_validated is not None, "_cross_validated", "must be there for a proposal")
+    known = classifiers.trained_elsewhere or model._cross_validated is not None
+    _need(hedge == 1.0 or known, "_cross_validated", "must be there for a proposal")
     for rule in rules:
         _array(rule.parts, "Rule.parts", "i", (len(classifiers),))
         whole = bool((rule.parts >= 0).all() and (rule.parts <= 2**BITS).all()) and sum(rule.parts.tolist()) == 2**BITS
@@ -233,7 +234,9 @@ def _same_task(task: SvmTrainingTask, splits: Splits, classes: NDArray[Any]) -> 
 def check_splits(splits: Splits) -> None:
     """Raise unless the parts of a division are sorted rows, none of them in two parts, of the sizes it says."""
     _need(splits.kind in SPLITS, "Splits.kind", f"must be one of {', '.join(SPLITS)}")
-    _whole(splits.n_train, "Splits.n_train", 1)
+    _whole(splits.n_train, "Splits.n_train", 0)
+    elsewhere = splits.kind == "shared" and splits.test.size == 0
+    _need(splits.n_train > 0 or elsewhere, "Splits.n_train", "must be positive but where all rows validate")
     _whole(splits.m, "Splits.m", 1)
     _need(type(splits.seed) is int and 0 <= splits.seed < 2**4096, "Splits.seed", "must be a seed")
     _need(type(splits.stratified) is bool, "Splits.stratified", "must be True or False")
