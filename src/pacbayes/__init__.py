@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
-    from pacbayes.certificates import Baseline, Certificate
+    from pacbayes.certificates import Baseline, Certificate, Difference, certify_difference, compare_classifiers
     from pacbayes.classifiers import ClassifierSet, SVMPath, grid_set, sigest, svm_path, svm_set
     from pacbayes.data import load_dataset
     from pacbayes.estimators import StochasticClassifier, StochasticSVC, load, save
@@ -27,12 +27,15 @@ _HOMES = {
     "Certificate": "pacbayes.certificates",
     "ClassifierSet": "pacbayes.classifiers",
     "DISTANCES": "pacbayes.bounds",
+    "Difference": "pacbayes.certificates",
     "Posterior": "pacbayes.posteriors",
     "SVMPath": "pacbayes.classifiers",
     "StochasticClassifier": "pacbayes.estimators",
     "StochasticSVC": "pacbayes.estimators",
     "VotePosterior": "pacbayes.posteriors",
     "bound": "pacbayes.bounds",
+    "certify_difference": "pacbayes.certificates",
+    "compare_classifiers": "pacbayes.certificates",
     "gibbs_posterior": "pacbayes.posteriors",
     "grid_set": "pacbayes.classifiers",
     "kl_divergence": "pacbayes.bounds",
@@ -55,12 +58,15 @@ __all__ = [
     "Baseline",
     "Certificate",
     "ClassifierSet",
+    "Difference",
     "Posterior",
     "SVMPath",
     "StochasticClassifier",
     "StochasticSVC",
     "VotePosterior",
     "bound",
+    "certify_difference",
+    "compare_classifiers",
     "gibbs_posterior",
     "grid_set",
     "kl_divergence",

@@ -18,6 +18,7 @@ from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.cli import app
 from pacbayes.cli import bound as bound_command
 from pacbayes.cli import certify as certify_command
+from pacbayes.cli import compare as compare_command
 from pacbayes.cli import posterior as posterior_command
 from pacbayes.cli import predict as predict_command
 
@@ -158,6 +159,7 @@ def example_files(tmp_path, monkeypatch, model):
     frame = good(120).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
     frame[:20].to_csv("new.csv", index=False)
+    frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)
     (tmp_path / "depths.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
     table = "first,second,class\n" + "a,b,b\nb,b,b\na,a,a\n" * 20
     (tmp_path / "predictions.csv").write_text(table, encoding="utf-8")
@@ -169,7 +171,7 @@ def example_files(tmp_path, monkeypatch, model):
 
 EXAMPLES = [
     (module, example)
-    for module in (app, certify_command, predict_command, posterior_command, bound_command)
+    for module in (app, certify_command, predict_command, compare_command, posterior_command, bound_command)
     for example in module.EXAMPLES
 ]
 

@@ -32,22 +32,24 @@ def _stirling_error(n: FloatArray) -> FloatArray:
     return np.where(n > 15, series, direct)
 
 
-def log_binomial_peaks(m: int) -> FloatArray:
-    r"""Return :math:`\ln[\binom{m}{k} (k/m)^k (1-k/m)^{m-k}]` for k = 0..m.
+def log_binomial_peaks(m: int, k: FloatArray | None = None) -> FloatArray:
+    r"""Return :math:`\ln[\binom{m}{k} (k/m)^k (1-k/m)^{m-k}]` for `k`, or for all of 0..m.
 
     The binomial probability of `k` under the parameter `l` is this minus ``m kl(k/m, l)``, a form in which no
     large numbers cancel.
 
     Examples
     --------
-    >>> np.exp(log_binomial_peaks(2))
-    array([1. , 0.5, 1. ])
+    >>> np.exp(log_binomial_peaks(2)), np.exp(log_binomial_peaks(4, np.array([2.0])))
+    (array([1. , 0.5, 1. ]), array([0.375]))
     """
-    peaks = np.zeros(m + 1)
-    if m > 1:
-        k = np.arange(1.0, m)
-        errors = _stirling_error(np.arange(1.0, m + 1))
-        peaks[1:-1] = errors[-1] - errors[:-1] - errors[-2::-1] - 0.5 * np.log(2.0 * math.pi * k * (1.0 - k / m))
+    counts = np.arange(m + 1.0) if k is None else k
+    peaks = np.zeros(counts.shape)
+    inner = (counts > 0) & (counts < m)
+    k = counts[inner]
+    if k.size:
+        errors = _stirling_error(np.array(float(m))) - _stirling_error(k) - _stirling_error(m - k)
+        peaks[inner] = errors - 0.5 * np.log(2.0 * math.pi * k * (1.0 - k / m))
     return peaks
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pacbayes.cli import bound, certify, posterior, predict
+from pacbayes.cli import bound, certify, compare, posterior, predict
 from pacbayes.cli.datasets import datasets
 from pacbayes.cli.help import show_help
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
@@ -37,6 +37,7 @@ def _add(command: Callable[..., None], summary: str, examples: Sequence[str], na
 
 _add(certify.certify, "Train classifiers and certify the best mixture of them.", certify.EXAMPLES)
 _add(predict.predict, "Predict with a saved model.", predict.EXAMPLES)
+_add(compare.compare, "Bound how much more often one model errs than another.", compare.EXAMPLES)
 _add(posterior.posterior, "Find the best posterior for risks in a file.", posterior.EXAMPLES)
 _add(bound.bound, "Compute the bounds of one posterior.", bound.EXAMPLES)
 _add(datasets, "List the data sets that come with pacbayes.", ("pacbayes datasets",))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.rules import Rule
+from pacbayes.certificates.rules.rule import Rule
 
 
 @dataclass(frozen=True)

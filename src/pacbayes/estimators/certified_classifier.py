@@ -14,10 +14,8 @@ from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS, certify
 from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.hedge import hedged_level, resolve_hedge
 from pacbayes.certificates.hold_out import hold_out
 from pacbayes.certificates.limits import risk_of_one
-from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.posterior_choice import (
     BITS,
     check_distances,
@@ -27,8 +25,10 @@ from pacbayes.certificates.posterior_choice import (
     restored_posterior,
     weights_of,
 )
-from pacbayes.certificates.proposals import propose
-from pacbayes.certificates.rules import PROPOSAL, Rule
+from pacbayes.certificates.rules.hedge import hedged_level, resolve_hedge
+from pacbayes.certificates.rules.occam import best_single
+from pacbayes.certificates.rules.proposals import propose
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
@@ -282,15 +282,6 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         return constant_baseline(self.classes_[code], errors, splits.m, self._level, whose)
 
     # -- predicting --------------------------------------------------------------------------------------------------
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate of the chosen way of predicting."""
-        check_is_fitted(self)
-        if self.voting not in VOTINGS:
-            # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
-            raise AttributeError(f"there is no certificate_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
-        return self.certificates_[self.voting]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted labels, shape (n,), in the way `voting` says now.

@@ -6,10 +6,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.certify import OCCAM, POSTERIOR
+from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.limits import risk_of_one
 from pacbayes.certificates.posterior_choice import Counts, integer_weights, weights_of
-from pacbayes.certificates.rules import PROPOSAL, Rule, parts_of_one
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule, parts_of_one
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
@@ -48,6 +48,15 @@ class FittedAttributes:
         return next(rule for rule in self._rules if (rule.voting, rule.name) == (voting, name))
 
     @property
+    def certificate_(self) -> Certificate:
+        """The certificate of the chosen way of predicting."""
+        check_is_fitted(self)
+        if self.voting not in VOTINGS:
+            # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
+            raise AttributeError(f"there is no certificate_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
+        return self.certificates_[self.voting]
+
+    @property
     def delta_(self) -> float:
         """The level of the certificates: `delta` as it was when fitted."""
         check_is_fitted(self)
@@ -84,6 +93,8 @@ class FittedAttributes:
     def weights_(self) -> FloatArray:
         """The weights with which `voting` predicts: those of the rule that its certificate is for."""
         check_is_fitted(self)
+        if self.voting not in VOTINGS:
+            raise AttributeError(f"there are no weights_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
         return weights_of(self._parts(self.voting))
 
     @property

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 
-from pacbayes.certificates.given_proposal import given_rules
-from pacbayes.certificates.hedge import resolve_hedge
-from pacbayes.certificates.rules import Rule
+from pacbayes.certificates.rules.given_proposal import given_rules
+from pacbayes.certificates.rules.hedge import resolve_hedge
+from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.row_values import check_values

@@ -8,9 +8,9 @@ import numpy as np
 from pacbayes.bounds.distances.registry import DISTANCES
 from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline
 from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.claim import BEFOREHAND, TRAINING, VALIDATION
 from pacbayes.certificates.constant import format_label
 from pacbayes.certificates.percentages import confidence, format_share, percent_up
+from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.splits import GROUP
 from pacbayes.posteriors.posterior import Posterior

@@ -98,9 +98,6 @@ class ReportView:
     #: The posterior, the prior (None for the uniform one) and the level.  A model that kept nothing for a posterior is
     #: compared with the one that would have been best at the whole level.
     posterior: Posterior
-    #: The weights that predict: of the draws for voting="stochastic", else of the vote; and what they are called.
-    weights: FloatArray
-    weight_name: str
     prior: FloatArray | None
     delta: float
     #: The distances among which the model chose, at a share of delta each.
@@ -131,8 +128,6 @@ class ReportView:
             data=fitted_with,
             classifiers=classifiers,
             posterior=_posterior(model),
-            weights=model.draw_or_vote_weights_,
-            weight_name=_weight_name(model),
             prior=None if model.has_uniform_prior_ else model.prior_,
             delta=model.delta_,
             chosen_among=model.distances_,
@@ -146,6 +141,17 @@ class ReportView:
     def voting(self) -> str:
         """The way of predicting."""
         return check_choice("voting", self.model.voting, VOTINGS)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """The weights that predict: of the draws for voting="stochastic", else of the vote."""
+        return self.model.draw_or_vote_weights_
+
+    @cached_property
+    def weight_name(self) -> str:
+        """What they are called."""
+        drawn = self.model.certificates_["stochastic" if self.voting == "stochastic" else "majority"]
+        return "posterior weight" if drawn.rule == POSTERIOR else "weight"
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -191,11 +197,6 @@ def _posterior(model: CertifiedClassifier) -> Posterior:
         prior=None if model.has_uniform_prior_ else model.prior_,
         constant=model.constant,
     )
-
-
-def _weight_name(model: CertifiedClassifier) -> str:
-    drawn = model.certificates_["stochastic" if model.voting == "stochastic" else "majority"]
-    return "posterior weight" if drawn.rule == POSTERIOR else "weight"
 
 
 def _is_lambda(value: Any) -> bool:

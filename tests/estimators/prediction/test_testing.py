@@ -7,7 +7,7 @@ from tests.estimators.models import fitted, three_classes, two_classes
 import pacbayes.estimators.prediction.testing as testing_module
 from pacbayes import StochasticSVC
 from pacbayes.certificates.posterior_choice import integer_weights
-from pacbayes.certificates.rules import Rule, parts_of_one
+from pacbayes.certificates.rules.rule import Rule, parts_of_one
 from pacbayes.estimators.prediction.draws import draw_classifiers
 from pacbayes.estimators.prediction.voters import majority
 

@@ -44,7 +44,7 @@ def test_parameters_stay_text():
 
 
 def test_grid_is_ranked_by_risk():
-    clf = fitted("grid", three_classes)
+    clf = fitted("grid", three_classes, hedge=1)
     page = Page(report_html(clf))
     head, rows = page.table("table-risks")
     assert head == ["rank", "classifier", "validation risk", "posterior weight"]

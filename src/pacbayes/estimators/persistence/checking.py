@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.posterior_choice import BITS, check_distances, integer_weights, weights_of
-from pacbayes.certificates.rules import PROPOSAL, Rule
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from pacbayes.certificates.posterior_choice import integer_weights
-from pacbayes.certificates.proposals import SINGLE
-from pacbayes.certificates.rules import PROPOSAL, Rule, parts_of_one
+from pacbayes.certificates.rules.proposals import SINGLE
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule, parts_of_one
 from pacbayes.numeric.checks import check_distribution
 
 #: The name of the vote in which all count alike.

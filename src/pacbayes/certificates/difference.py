@@ -1,0 +1,303 @@
+"""Two classifiers on the same rows: how much more often, and how much less often, one errs than the other."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pacbayes.certificates.percentages import confidence, format_share
+from pacbayes.certificates.trinomial import difference_upper
+from pacbayes.numeric.checks import check_level
+from pacbayes.runtime.html_card import card
+
+#: What a comparison rests on.
+ASSUMPTIONS = (
+    "The rows are independent draws from the population that the difference is about.",
+    "Neither classifier was trained, tuned or chosen with these rows.",
+    "What a classifier says of a row depends on that row alone.",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Difference:
+    """How much the risks of two classifiers differ, from the rows on which exactly one of them errs.
+
+    Of `certify_difference`, whose notes say where the limits come from.
+
+    See Also
+    --------
+    certify_difference : From row-wise errors.
+    compare_classifiers : From fitted classifiers or their predictions.
+
+    References
+    ----------
+    .. [1] C. J. Lloyd and M. V. Moldovan, "Exact one-sided confidence limits for the difference between two correlated
+       proportions", Statistics in Medicine 26, 2007.
+
+    Examples
+    --------
+    >>> seen = Difference(lower=-0.0133, upper=-0.0024, delta=0.05, m=2000, only_a=22, only_b=6, both=178)
+    >>> print(seen)  # doctest: +NORMALIZE_WHITESPACE
+    With probability at least 95 % over the sample, B errs at least 0.2 percentage points less often than A,
+    and at most 1.4.
+    >>> seen
+    Difference(B less A in [-0.0133, -0.0023]; m=2000, delta=0.05)
+    >>> seen.observed, seen.better
+    (-0.008, 'B')
+    """
+
+    #: B's risk less A's is at least this; rounded down.
+    lower: float
+    #: And at most this; rounded up.  Both hold at once.
+    upper: float
+    #: They fail with at most this probability over the sample.
+    delta: float
+    #: The rows.
+    m: int
+    #: Rows on which only the first errs.
+    only_a: int
+    #: Rows on which only the second errs.
+    only_b: int
+    #: Rows on which both err.
+    both: int
+    #: What the two are called.
+    names: tuple[str, str] = ("A", "B")
+    #: What must hold outside the data.
+    assumptions: tuple[str, ...] = ASSUMPTIONS
+
+    @property
+    def observed(self) -> float:
+        """B's share of errors on these rows less A's."""
+        return (self.only_b - self.only_a) / self.m
+
+    @property
+    def better(self) -> str | None:
+        """The one that errs less often, by the guarantee; None where it does not tell."""
+        a, b = self.names
+        return b if self.upper < 0.0 else a if self.lower > 0.0 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        lists = {"names": list(self.names), "assumptions": list(self.assumptions)}
+        return asdict(self) | lists | {"observed": self.observed, "better": self.better}
+
+    def __str__(self) -> str:
+        return f"With probability at least {confidence(self.delta)} over the sample, {self._claim()}"
+
+    def _claim(self) -> str:
+        a, b = self.names
+        if self.upper < 0.0:
+            least, most = _points(-self.upper, ROUND_FLOOR), _points(-self.lower, ROUND_CEILING)
+            return f"{b} errs at least {least} percentage points less often than {a}, and at most {most}."
+        if self.lower > 0.0:
+            least, most = _points(self.lower, ROUND_FLOOR), _points(self.upper, ROUND_CEILING)
+            return f"{b} errs at least {least} percentage points more often than {a}, and at most {most}."
+        more, less = _points(self.upper, ROUND_CEILING), _points(-self.lower, ROUND_CEILING)
+        return f"{b} errs at most {more} percentage points more often than {a}, and at most {less} less often."
+
+    def explain(self) -> str:
+        """Return the claim, the counts it comes from and its assumptions, one to a line.
+
+        Examples
+        --------
+        >>> print(certify_difference([0, 1, 0, 1], [0, 1, 0, 0]).explain())  # doctest: +NORMALIZE_WHITESPACE
+        With probability at least 95 % over the sample, B errs at most 45.9 percentage points more often than A,
+        and at most 80.8 less often.
+        Of 4 rows, A errs on 2 (50.0 %) and B on 1 (25.0 %): both on 1, A alone on 1, B alone on 0.
+        Both limits are exact, from the rows on which one errs alone, each at half of delta.
+        Assumed: The rows are independent draws from the population that the difference is about.
+        Assumed: Neither classifier was trained, tuned or chosen with these rows.
+        Assumed: What a classifier says of a row depends on that row alone.
+        """
+        lines = [
+            str(self),
+            f"Of {self.m} rows, {self._counts()}.",
+            "Both limits are exact, from the rows on which one errs alone, each at half of delta.",
+        ]
+        return "\n".join(lines + [f"Assumed: {one}" for one in self.assumptions])
+
+    def _counts(self) -> str:
+        a, b = self.names
+        of_a, of_b = self.both + self.only_a, self.both + self.only_b
+        seen = [f"{errors} ({format_share(errors / self.m)})" for errors in (of_a, of_b)]
+        return (
+            f"{a} errs on {seen[0]} and {b} on {seen[1]}: both on {self.both}, {a} alone on {self.only_a}, "
+            f"{b} alone on {self.only_b}"
+        )
+
+    def __repr__(self) -> str:
+        a, b = self.names
+        low, high = _fixed(self.lower, ROUND_FLOOR), _fixed(self.upper, ROUND_CEILING)
+        return f"Difference({b} less {a} in [{low}, {high}]; m={self.m}, delta={self.delta:g})"
+
+    def _repr_html_(self) -> str:
+        a, b = self.names
+        title = f"{self.better} errs less often" if self.better else f"Not known whether {a} or {b} errs less often"
+        facts = {
+            "rows m": str(self.m),
+            f"{a} errs on": f"{self.both + self.only_a} ({self.only_a} alone)",
+            f"{b} errs on": f"{self.both + self.only_b} ({self.only_b} alone)",
+            "δ": f"{self.delta:g}",
+        }
+        return card(title, [str(self), *self.assumptions], facts)
+
+
+def certify_difference(
+    wrong_a: ArrayLike, wrong_b: ArrayLike, delta: float = 0.05, *, names: tuple[str, str] = ("A", "B")
+) -> Difference:
+    r"""Bound how much more often B errs than A, and how much less often, both at once.
+
+    Rows that both get wrong, or both right, say nothing about the difference :math:`R_B - R_A = p_B - p_A` of the
+    probabilities that one errs alone.  Each limit is exact at :math:`\delta/2`: the largest difference under which a
+    result that speaks at least as much for B as the one seen still has that probability, at the least favourable rate
+    of disagreement; equation (difference) of docs/mathematics.md.
+
+    Parameters
+    ----------
+    wrong_a, wrong_b : array_like of shape (m,)
+        For every row whether A, and B, gets it wrong: True or False, or 1 and 0.  The same rows in the same order.
+    delta : float, default=0.05
+        Both limits hold together with probability at least 1 - delta over the sample.
+    names : tuple of str, default=("A", "B")
+        What the two are called in words.
+
+    Returns
+    -------
+    Difference
+
+    See Also
+    --------
+    compare_classifiers : The same for fitted classifiers or their predictions.
+
+    Notes
+    -----
+    The rows must be independent draws that neither classifier was trained, tuned or chosen with.  Two separate limits,
+    one for each classifier, say far less where the two mostly err on the same rows.
+
+    References
+    ----------
+    .. [1] C. J. Lloyd and M. V. Moldovan, "Exact one-sided confidence limits for the difference between two correlated
+       proportions", Statistics in Medicine 26, 2007.
+    .. [2] R. L. Berger and D. D. Boos, "P values maximized over a confidence set for the nuisance parameter", Journal
+       of the American Statistical Association 89, 1994.
+
+    Examples
+    --------
+    Both err on 100 of 1000 rows, and on 90 of these together:
+
+    >>> wrong_a, wrong_b = np.zeros(1000, dtype=bool), np.zeros(1000, dtype=bool)
+    >>> wrong_a[:100] = wrong_b[10:110] = True
+    >>> print(certify_difference(wrong_a, wrong_b))  # doctest: +NORMALIZE_WHITESPACE
+    With probability at least 95 % over the sample, B errs at most 1.1 percentage points more often than A,
+    and at most 1.1 less often.
+    """
+    level = check_level(delta)
+    a, b = _check_wrong("wrong_a", wrong_a), _check_wrong("wrong_b", wrong_b)
+    if a.size != b.size:
+        raise ValueError(f"wrong_a and wrong_b must be about the same rows, got {a.size} and {b.size}")
+    only_a, only_b = int(np.count_nonzero(a & ~b)), int(np.count_nonzero(b & ~a))
+    return Difference(
+        lower=max(-difference_upper(only_b, only_a, a.size, 0.5 * level), -1.0),
+        upper=min(difference_upper(only_a, only_b, a.size, 0.5 * level), 1.0),
+        delta=level,
+        m=int(a.size),
+        only_a=only_a,
+        only_b=only_b,
+        both=int(np.count_nonzero(a & b)),
+        names=_check_names(names),
+    )
+
+
+def compare_classifiers(
+    a: Any, b: Any, X: Any, y: ArrayLike, delta: float = 0.05, *, names: tuple[str, str] = ("A", "B")
+) -> Difference:
+    """Bound how much more often, and how much less often, classifier `b` errs than `a` on new rows.
+
+    Parameters
+    ----------
+    a, b : fitted classifier, or array_like of shape (m,)
+        Anything with a method ``predict``; or what a classifier said of these rows.
+    X : array_like of shape (m, d), or None
+        Rows that neither of them was trained, tuned or chosen with; None if both are predictions.
+    y : array_like of shape (m,)
+        The true labels.
+    delta : float, default=0.05
+        Both limits hold together with probability at least 1 - delta over the sample.
+    names : tuple of str, default=("A", "B")
+        What the two are called in words.
+
+    Returns
+    -------
+    Difference
+
+    See Also
+    --------
+    certify_difference : From row-wise errors, and where the limits come from.
+
+    References
+    ----------
+    .. [1] C. J. Lloyd and M. V. Moldovan, "Exact one-sided confidence limits for the difference between two correlated
+       proportions", Statistics in Medicine 26, 2007.
+
+    Examples
+    --------
+    >>> said_by_old, said_by_new = ["no"] * 6 + ["yes"] * 34, ["no"] * 40
+    >>> compare_classifiers(said_by_old, said_by_new, None, ["no"] * 40, names=("old", "new"))
+    Difference(new less old in [-0.9458, -0.6518]; m=40, delta=0.05)
+    """
+    check_level(delta)
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
+    said = [_predicted(name, one, X, labels.size) for name, one in (("a", a), ("b", b))]
+    return certify_difference(said[0] != labels, said[1] != labels, delta, names=names)
+
+
+def _predicted(name: str, one: Any, X: Any, rows: int) -> NDArray[Any]:
+    if hasattr(one, "predict"):
+        if X is None:
+            raise ValueError(f"X must hold the rows that {name} is to predict, got None")
+        one = one.predict(X)
+    labels = np.asarray(one)
+    if labels.shape != (rows,):
+        raise ValueError(f"{name} must give one label for each of the {rows} rows in y, got shape {labels.shape}")
+    return labels
+
+
+def _check_wrong(name: str, values: ArrayLike) -> NDArray[np.bool_]:
+    """Return row-wise errors as booleans, or raise; a count of errors is no such thing."""
+    array = np.asarray(values)
+    wanted = f"{name} must say for every row whether it is wrong: a list of True and False, or of 1 and 0"
+    if array.ndim == 0:
+        raise TypeError(f"{wanted}; got {values!r}. From counts alone nothing is known of the rows that both get wrong")
+    if array.ndim != 1:
+        raise ValueError(f"{wanted}; got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{wanted}; got no rows")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{wanted}; got dtype {array.dtype}")
+    wrong = array == 1
+    if not (wrong | (array == 0)).all():
+        raise ValueError(f"{wanted}; got {array[~(wrong | (array == 0))][0]}")
+    return np.asarray(wrong)
+
+
+def _check_names(names: Any) -> tuple[str, str]:
+    if not isinstance(names, tuple | list) or len(names) != 2 or not all(isinstance(one, str) and one for one in names):
+        raise TypeError(f"names must be two words for the classifiers, got {names!r}")
+    if names[0] == names[1]:
+        raise ValueError(f"names must tell the classifiers apart, got {names[0]!r} twice")
+    return names[0], names[1]
+
+
+def _points(share: float, rounding: str) -> str:
+    """Return a share in percentage points with one decimal, rounded as asked; never "-0.0"."""
+    return str((100 * Decimal(share)).quantize(Decimal("0.1"), rounding=rounding) + Decimal(0))
+
+
+def _fixed(share: float, rounding: str) -> str:
+    return str(Decimal(share).quantize(Decimal("0.0001"), rounding=rounding) + Decimal(0))

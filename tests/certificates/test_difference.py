@@ -1,0 +1,118 @@
+"""Two models compared: words with the right signs, refusals, and how it shows itself."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import Difference, certify_difference, compare_classifiers
+from pacbayes.certificates.trinomial import difference_upper
+
+
+def rows(m, only_a, only_b, both=0):
+    wrong_a, wrong_b = np.zeros(m, dtype=bool), np.zeros(m, dtype=bool)
+    wrong_a[: only_a + both] = True
+    wrong_b[only_a : only_a + both + only_b] = True
+    return wrong_a, wrong_b
+
+
+def said(lower, upper):
+    return str(Difference(lower, upper, 0.05, 100, 1, 2, 3)).partition("sample, ")[2]
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "expected"),
+    [
+        (-0.0011, 0.0041, "B errs at most 0.5 percentage points more often than A, and at most 0.2 less often."),
+        (-0.0121, -0.0019, "B errs at least 0.1 percentage points less often than A, and at most 1.3."),
+        (0.0019, 0.0121, "B errs at least 0.1 percentage points more often than A, and at most 1.3."),
+        (0.0, 0.01, "B errs at most 1.0 percentage points more often than A, and at most 0.0 less often."),
+        (-1.0, 1.0, "B errs at most 100.0 percentage points more often than A, and at most 100.0 less often."),
+        (-0.01, -1e-9, "B errs at least 0.0 percentage points less often than A, and at most 1.0."),
+    ],
+)
+def test_words_are_rounded_outward_with_the_right_signs(lower, upper, expected):
+    # 0.01 as a double is above 1/100.
+    assert said(lower, upper) == expected.replace("1.0 per", "1.1 per").replace("most 1.0.", "most 1.1.")
+
+
+def test_it_counts_the_discordant_rows_and_exchanging_mirrors_it():
+    a, b = rows(300, 12, 8, both=20)
+    found, other = certify_difference(a, b, 0.1), certify_difference(b, a, 0.1)
+    assert (found.only_a, found.only_b, found.both, found.m) == (12, 8, 20, 300)
+    assert found.upper == difference_upper(12, 8, 300, 0.05)
+    assert (other.lower, other.upper) == (-found.upper, -found.lower)
+    assert found.observed == pytest.approx(-4 / 300)
+    assert found.better is None
+    assert certify_difference(*rows(300, 40, 5)).better == "B"
+    assert certify_difference(*rows(300, 5, 40), names=("old", "new")).better == "old"
+
+
+def test_rows_on_which_both_err_say_nothing():
+    assert certify_difference(*rows(300, 3, 5)).upper == certify_difference(*rows(300, 3, 5, both=200)).upper
+
+
+@pytest.mark.parametrize("kind", [bool, int, float, list, np.uint8])
+def test_kinds_of_errors(kind):
+    a, b = rows(50, 4, 2)
+    expected = certify_difference(a, b)
+    assert certify_difference(*((list(x) if kind is list else x.astype(kind)) for x in (a, b))) == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong_a", "wrong_b", "error", "message"),
+    [
+        (5, 7, TypeError, "got 5. From counts alone"),
+        ([1, 0], [1, 0, 0], ValueError, "same rows, got 2 and 3"),
+        ([3, 5], [0, 1], ValueError, "wrong_a must say for every row whether it is wrong.*got 3"),
+        ([0.0, np.nan], [0, 1], ValueError, "got nan"),
+        (["a", "b"], ["a", "c"], TypeError, "got dtype"),
+        ([], [], ValueError, "got no rows"),
+        ([[0, 1]], [[0, 1]], ValueError, r"got shape \(1, 2\)"),
+    ],
+)
+def test_refusals(wrong_a, wrong_b, error, message):
+    with pytest.raises(error, match=message):
+        certify_difference(wrong_a, wrong_b)
+
+
+def test_refusals_of_level_and_names():
+    with pytest.raises(ValueError, match="delta must be strictly"):
+        certify_difference([0], [1], 1.0)
+    with pytest.raises(TypeError, match="names must be two words"):
+        certify_difference([0], [1], names=("A",))
+    with pytest.raises(ValueError, match="'A' twice"):
+        certify_difference([0], [1], names=("A", "A"))
+    # A level that cannot be halved leaves the limits that always hold.
+    found = certify_difference([0, 1], [1, 0], 5e-324)
+    assert (found.lower, found.upper) == (-1.0, 1.0)
+
+
+def test_classifiers_and_their_predictions():
+    X, y = make_classification(600, 5, random_state=0)
+    a = LogisticRegression().fit(X[:200], y[:200])
+    b = DecisionTreeClassifier(random_state=0).fit(X[:200], y[:200])
+    found = compare_classifiers(a, b, X[200:], y[200:])
+    assert found == certify_difference(a.predict(X[200:]) != y[200:], b.predict(X[200:]) != y[200:])
+    assert found == compare_classifiers(a.predict(X[200:]), b, X[200:], y[200:])
+    with pytest.raises(ValueError, match="X must hold the rows that a is to predict"):
+        compare_classifiers(a, b, None, y[200:])
+    with pytest.raises(ValueError, match="b must give one label for each of the 400 rows"):
+        compare_classifiers(a, [1, 2], X[200:], y[200:])
+    with pytest.raises(ValueError, match="y must be one-dimensional"):
+        compare_classifiers(a, b, X, y[:, None])
+
+
+def test_how_it_shows_itself():
+    found = certify_difference(*rows(300, 40, 5), names=("<old>", "new"))
+    assert json.loads(json.dumps(found.to_dict()))["better"] == "new"
+    card = found._repr_html_()
+    assert "new errs less often" in card
+    assert "&lt;old&gt;" in card
+    assert "<old>" not in card
+    assert repr(found).startswith("Difference(new less <old> in [-0.")
+    assert found.explain().count("Assumed: ") == 3
+    assert "<old> alone on 40" in found.explain()

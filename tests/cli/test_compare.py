@@ -1,0 +1,82 @@
+"""`pacbayes compare`: columns of predictions, saved models, refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.bad_files import good
+from tests.cli.running import in_process
+
+from pacbayes import StochasticSVC, certify_difference, save
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.choice(["no", "yes"], 120)
+    other = np.where(truth == "no", "yes", "no")
+    frame = pd.DataFrame({"class": truth, "old": np.where(rng.random(120) < 0.3, other, truth)})
+    frame["new"] = np.where(rng.random(120) < 0.02, other, truth)
+    path = tmp_path / "predicted.csv"
+    frame.to_csv(path, index=False)
+    return frame, path
+
+
+def test_columns(table, capsys):
+    frame, path = table
+    found = certify_difference(frame["old"] != frame["class"], frame["new"] != frame["class"], names=("old", "new"))
+    words = ["compare", path, "--target", "class", "--a", "old", "--b", "new"]
+    done = in_process(words, capsys)
+    assert done.code == 0
+    assert done.out.splitlines()[0] == str(found)
+    assert "less often than old" in str(found)
+    assert "independent draws" in done.out.splitlines()[1]
+    assert f"only old\t{found.only_a}" in done.out
+    values = json.loads(in_process([*words, "--json", "--delta", "0.2"], capsys).out)
+    assert values["upper"] < found.upper
+    assert values["better"] == "new"
+    assert values["text"].startswith("With probability at least 80 %")
+
+
+def test_numbers_as_classes(tmp_path, capsys):
+    # A column with a gap elsewhere is read as 1.0, one with text as "1": they are one class.
+    frame = pd.DataFrame({"y": [0, 1] * 20, "p": [0.0, 1.0] * 20, "q": ["0", "1"] * 19 + ["0", "unknown"]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
+    assert "only p\t0" in done.out
+    assert "only q\t1" in done.out
+
+
+def test_saved_models(tmp_path, capsys):
+    frame = good(160)
+    clf = StochasticSVC([0.1, 1.0], random_state=0, voting="best").fit(frame[["a", "b"]][:100], frame["kind"][:100])
+    save(clf, tmp_path / "m.pacbayes")
+    new = frame[100:].assign(old="no")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    words = ["compare", tmp_path / "new.csv", "--target", "kind", "--a", "old", "--model-b", tmp_path / "m.pacbayes"]
+    values = json.loads(in_process([*words, "--json"], capsys).out)
+    said = clf.predict(new[["a", "b"]])
+    assert values["both"] + values["only_b"] == int((said != new["kind"].to_numpy()).sum())
+    assert values["names"] == ["old", "m.pacbayes"]
+
+
+def test_refusals(table, tmp_path, capsys):
+    _, path = table
+    for words, message in {
+        ("--target", "class", "--a", "old"): "give either --b COLUMN or --model-b MODEL",
+        ("--target", "class", "--a", "old", "--model-a", "x", "--b", "new"): "give either --a COLUMN or --model-a",
+        ("--target", "class", "--a", "old", "--b", "old"): "must name different columns",
+        ("--target", "none", "--a", "old", "--b", "new"): "--target must name a column of",
+        ("--target", "class", "--a", "old", "--b", "none"): "--b must name a column of",
+        ("--target", "class", "--a", "old", "--b", "new", "--delta", "2"): "delta must be strictly between 0 and 1",
+    }.items():
+        done = in_process(["compare", path, *words], capsys)
+        assert done.code == 2
+        assert message in done.error
+    (tmp_path / "gap.csv").write_text("y,p,q\na,a,\nb,b,b\n", encoding="utf-8")
+    done = in_process(["compare", tmp_path / "gap.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
+    assert "lacks a value in example 1" in done.error
+    (tmp_path / "else.csv").write_text("y,p,q\na,a,1\nb,b,2\n", encoding="utf-8")
+    done = in_process(["compare", tmp_path / "else.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
+    assert "no prediction of --b is any of the true classes" in done.error
