@@ -273,14 +273,13 @@ class StochasticClassifier(CertifiedClassifier):
         Examples
         --------
         >>> from sklearn.datasets import load_breast_cancer
-        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.model_selection import train_test_split
         >>> from sklearn.naive_bayes import GaussianNB
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> from pacbayes import StochasticClassifier
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> three = LogisticRegression(max_iter=10_000), DecisionTreeClassifier(random_state=0), GaussianNB()
-        >>> fitted = [one.fit(X[:300], y[:300]) for one in three]
-        >>> clf = StochasticClassifier.from_fitted(fitted, X[300:], y[300:], proposal=0, voting="best", random_state=0)
+        >>> X, X_val, y, y_val = train_test_split(*load_breast_cancer(return_X_y=True), test_size=0.5, random_state=0)
+        >>> fitted = [one.fit(X, y) for one in (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))]
+        >>> clf = StochasticClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
         >>> print(clf.certificate_)
         """
         model = cls(

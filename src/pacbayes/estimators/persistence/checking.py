@@ -101,8 +101,9 @@ def check_rules(model: Any) -> None:
         whole = bool((rule.parts >= 0).all() and (rule.parts <= 2**BITS).all()) and sum(rule.parts.tolist()) == 2**BITS
         _need(whole, "Rule.parts", "must be whole multiples of 2^-52 with the sum one")
         _check_counted(rule.errors, "Rule.errors", classifiers.splits)
-        if rule.voting == "best":
-            _need(np.count_nonzero(rule.parts) == 1, "Rule.parts", "must be one classifier")
+        alone = np.count_nonzero(rule.parts) == 1
+        _need(alone or rule.voting != "best", "Rule.parts", "must be one classifier")
+        if alone:  # however it predicts
             _check_same_errors(rule, classifiers)
 
 
