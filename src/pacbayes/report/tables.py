@@ -112,7 +112,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     risks = [view.model.vote_risk_ if name == "majority" else one.empirical_risk for name, one in certificates.items()]
     columns = {
         "classifier": [
-            *(one.holds_for.removeprefix("the ") for one in certificates.values()),
+            *(one.holds_for.removeprefix("the ").removesuffix(" with its key") for one in certificates.values()),
             f"always {format_label(view.model.constant_label_)}",
         ],
         "errs on at most": [
@@ -128,8 +128,6 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
         columns["test errors"] = [
             "–" if one is None else f"{format_share(one / observed.rows)} of {observed.rows}" for one in errors
         ]
-    if view.model.hedge_ < 1.0:
-        columns["which rule"] = [*(one.rule for one in certificates.values()), "–"]
     if full:
         columns["classifier"] = [
             f"{name} (this model)" if voting == view.voting else name
@@ -155,6 +153,7 @@ def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]
         "δ": [*(repr(one.delta) for one in found), repr(view.delta)],
         f"validation {PLURAL[view.classifiers.unit]} m": [*(str(one.m) for one in found), str(view.classifiers.m)],
         "distance": [*(one.distance for one in found), "–"],
+        "which rule": [*(one.rule for one in found), "–"],
         "its share of δ": [*("–" if one.level is None else repr(one.level) for one in found), repr(view.delta)],
         "recommended by": [*(_SOURCES[one.source] for one in found), _SOURCES[TRAINING]],
         "other rules": [*("; ".join(map(str, one.alternatives)) or "none" for one in found), "none"],
@@ -174,9 +173,10 @@ def _certificate_caption(view: ReportView) -> str:
         )
     if view.model.hedge_ < 1.0:
         caption += (
-            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what {view.proposed}; each rule is the "
-            "one with the smallest bound."
+            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what {view.proposed}. Of all rules those "
+            "with the smallest bounds predict: "
         )
+        caption += ", ".join(f"{voting} {one.rule}" for voting, one in view.model.certificates_.items()) + "."
     unbeaten = [one.holds_for for one in view.model.certificates_.values() if one.beats_constant is False]
     if unbeaten:
         caption += f" No better than always giving the same answer: {', '.join(unbeaten)}."
