@@ -282,7 +282,8 @@ class StochasticClassifier(CertifiedClassifier):
         >>> fitted = [one.fit(X, y) for one in (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))]
         >>> clf = StochasticClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
         >>> print(clf.certificate_)
-        With probability at least 95 % over the sample, the best single classifier errs on at most 9.4 % of new examples.
+        With probability at least 95 % over the sample, the best single classifier errs on at most 9.4 % of new
+        examples.
         """
         model = cls(
             None,
