@@ -13,6 +13,7 @@ from pacbayes.classifiers.packed_errors import Bits, PackedErrors, check_kept_ro
 from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.belonging import belonging, check_duplicates
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.data.samples import copy_rows
 from pacbayes.data.splits import Splits, validating_splits
 from pacbayes.numeric.arrays import Rows
 
@@ -45,7 +46,7 @@ def count_fitted(
     counts = np.empty((len(fitted), sizes.size), dtype=np.int64)
     kept: list[Bits] = []
     for i, estimator in enumerate(fitted):
-        wrong = _wrong_rows(estimator, rows, labels, f"estimators[{i}]")[counted]
+        wrong = _wrong_rows(estimator, copy_rows(rows), labels, f"estimators[{i}]")[counted]
         counts[i] = count_errors_by_kind(wrong, kinds, sizes.size)
         if keep:
             kept.append(np.packbits(wrong))

@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples
 from pacbayes.certificates.posterior_choice import BITS, Counts
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.data.labels import check_same_kind
+from pacbayes.data.samples import copy_rows
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.runtime.progress import progress
 
@@ -80,7 +81,8 @@ class EachVoters:
         return codes
 
     def _codes(self, i: int, X: Any) -> Codes:
-        predicted = np.asarray(self._classifiers[i].predict(X))
+        # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own, and none the user's.
+        predicted = np.asarray(self._classifiers[i].predict(copy_rows(X)))
         check_same_kind(f"classifier {i}.predict", predicted, self._classes, "y")
         codes = np.minimum(np.searchsorted(self._classes, predicted), self._classes.size - 1)
         others = self._classes[codes] != predicted
