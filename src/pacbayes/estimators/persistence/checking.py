@@ -171,7 +171,7 @@ def _same_task(task: SvmTrainingTask, splits: Splits, classes: NDArray[Any]) -> 
 def check_splits(splits: Splits) -> None:
     """Raise unless the parts of a division are sorted rows, none of them in two parts, of the sizes it says."""
     need(splits.kind in SPLITS, "Splits.kind", f"must be one of {', '.join(SPLITS)}")
-    need_whole(splits.n_train, "Splits.n_train", 1)
+    need_whole(splits.n_train, "Splits.n_train", 0)
     need_whole(splits.m, "Splits.m", 1)
     need(type(splits.seed) is int and 0 <= splits.seed < 2**4096, "Splits.seed", "must be a seed")
     need(type(splits.stratified) is bool, "Splits.stratified", "must be True or False")
@@ -186,6 +186,8 @@ def check_splits(splits: Splits) -> None:
     end = MOST if units is None else units.size
     need_rows(splits.test, "Splits.test", end)
     need_rows(splits.rest, "Splits.rest", end)
+    elsewhere = splits.kind == "shared" and splits.test.size == 0
+    need(splits.n_train > 0 or elsewhere, "Splits.n_train", "must be positive but where all rows validate")
     tested, divided = _units(splits, splits.test), _units(splits, splits.rest)
     need(np.intersect1d(tested, divided).size == 0, "Splits.test", "must not be in rest")
     need(divided.size == splits.n_train + splits.m, "Splits.rest", "must train or validate")

@@ -27,14 +27,16 @@ def check_rules(model: Any) -> None:
     proposals = {voting for voting, name in names if name == PROPOSAL}
     need(proposals == (set(VOTINGS) if hedge < 1.0 else set()), "_rules", "must hold the proposals")
     need(hedge < 1.0 or not rules, "_rules", "must be empty where nothing is proposed")
-    need(hedge == 1.0 or model._cross_validated is not None, "_cross_validated", "must be there for a proposal")
+    proposed = classifiers.trained_elsewhere or model._cross_validated is not None
+    need(hedge == 1.0 or proposed, "_cross_validated", "must be there for a proposal")
     for rule in rules:
         need_array(rule.parts, "Rule.parts", "i", (len(classifiers),))
         whole = bool((rule.parts >= 0).all() and (rule.parts <= 2**BITS).all()) and sum(rule.parts.tolist()) == 2**BITS
         need(whole, "Rule.parts", "must be whole multiples of 2^-52 with the sum one")
         check_counted(rule.errors, "Rule.errors", classifiers.splits)
-        if rule.voting == "best":
-            need(np.count_nonzero(rule.parts) == 1, "Rule.parts", "must be one classifier")
+        alone = np.count_nonzero(rule.parts) == 1
+        need(alone or rule.voting != "best", "Rule.parts", "must be one classifier")
+        if alone:  # however it predicts
             _check_same_errors(rule, classifiers)
 
 
