@@ -9,8 +9,8 @@ A fifth of the rows is put aside for test errors.  From the others:
 * GridSearchCV: the same search on all of these rows, refitted on them; it guarantees nothing.
 
 Both searches have 21 of the 201 values, every tenth: all of them would take ten times as long.  Means over divisions,
-20 of data sets with up to 1500 rows and 2 of the others; times are processor seconds of one fit on one core, relative to
-pacbayes.
+20 of data sets with up to 1500 rows and 2 of the others; times are processor seconds of one fit on one core,
+relative to pacbayes.
 
 Run: python benchmarks/bench_against.py [--quick] [--out results/against.md]
 """
