@@ -173,7 +173,8 @@ def interrupted_when(ready):
 def counted(monkeypatch):
     """Record for every call of the solver whether it came after the interrupt, and how the work in threads ended."""
     module = sys.modules["pacbayes.classifiers.svm.solver.path"]
-    smo = module.load_solver(np.dtype(np.float64))
+    follow = sys.modules["pacbayes.classifiers.svm.solver.follow"]
+    smo = follow.load_solver(np.dtype(np.float64))
     record = {"calls": [], "over": False, "ended": []}
 
     class Counted:
@@ -193,7 +194,7 @@ def counted(monkeypatch):
             record["ended"].append(type(error))
             raise
 
-    monkeypatch.setattr(module, "load_solver", lambda _: Counted)
+    monkeypatch.setattr(follow, "load_solver", lambda _: Counted)
     monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.machines"], "solve_path", recorded)
     return record
 

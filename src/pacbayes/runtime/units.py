@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import joblib
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
+from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
 from pacbayes.runtime.checkpoint import Checkpoint
@@ -79,6 +81,11 @@ def _run(
         options |= more_options
 
         def work(some: list[int], return_as: str) -> Any:
+            if getattr(backend, "supports_sharedmem", False):
+                # In threads scikit-learn's `delayed` would exchange the warnings' filters, which all of them share.
+                config = get_config()
+                jobs = (joblib.delayed(_configured)(config, task, common, i, stage) for i in some)
+                return joblib.Parallel(**options, return_as=return_as)(jobs)
             return Parallel(**options, return_as=return_as)(delayed(_numbered)(task, common, i, stage) for i in some)
 
         if effective_n_jobs(options["n_jobs"]) == 1 and not hasattr(backend, "data_futures"):
@@ -130,3 +137,11 @@ def _same(value: Any) -> Any:
 def _numbered(task: Callable[[Common, int], Result], common: Common, i: int, stage: Stage | None) -> tuple[int, Result]:
     with working_for(stage), one_core():
         return i, task(common, i)
+
+
+def _configured(
+    config: dict[str, Any], task: Callable[[Common, int], Result], common: Common, i: int, stage: Stage | None
+) -> tuple[int, Result]:
+    """Work in another thread under scikit-learn's settings of this one."""
+    with config_context(**config):
+        return _numbered(task, common, i, stage)
