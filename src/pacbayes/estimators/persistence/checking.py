@@ -138,6 +138,7 @@ def check_kept_errors(kept: Any, classifiers: ClassifierSet) -> None:
     need_array(kept.packed, "PackedErrors.packed", "u", shape)
     need(kept.packed.dtype == np.uint8, "PackedErrors.packed", "must be bytes")
     need(not (kept.packed & ~ones).any(), "PackedErrors.packed", "must be zero beyond the last row")
+    assert classifiers.errors is not None
     need(np.array_equal(kept.errors, classifiers.errors), "PackedErrors.packed", "must be the errors of the set")
     if splits.bags is None:
         need(kept.validated is None, "PackedErrors.validated", "must be None where all rows validate each")
