@@ -9,6 +9,7 @@ from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from pacbayes.runtime.checkpoint import Checkpoint
+from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import Stage, current_stage, progress, working_for
 from pacbayes.runtime.threads import one_thread
 
@@ -122,5 +123,5 @@ def _same(value: Any) -> Any:
 
 
 def _numbered(task: Callable[[Common, int], Result], common: Common, i: int, stage: Stage | None) -> tuple[int, Result]:
-    with working_for(stage):
+    with working_for(stage), one_core():
         return i, task(common, i)

@@ -19,6 +19,7 @@ from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.runtime.checkpoint import Checkpoint
+from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -56,7 +57,7 @@ class IndependentMembers:
         labels = []
         with one_thread(), progress("predictions", len(self)) as advance:
             workers = Parallel(n_jobs=self.task.jobs, require="sharedmem", return_as="generator")
-            for one in workers(delayed(_predict)(one, self.task.X, new) for one in self.trained):
+            for one in workers(delayed(_predict_alone)(one, self.task.X, new) for one in self.trained):
                 labels.append(one)
                 advance(1)
         predicted: NDArray[Any] = self.task.classes[np.stack(labels)]
@@ -151,3 +152,9 @@ def _predict(one: Trained, X: FloatArray, new: FloatArray) -> NDArray[np.intp]:
         K = one.kernel.between(support_vectors, one.scaling(new[block]))
         codes[block] = one.machine.predict(one.machine.decisions(K))
     return codes
+
+
+def _predict_alone(one: Trained, X: FloatArray, new: FloatArray) -> NDArray[np.intp]:
+    """Do the same beside other threads."""
+    with one_core():
+        return _predict(one, X, new)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pacbayes.classifiers.svm.path_scores import PathScores, decisions_of_one, path_scores, sizes_of, tie_widths
 from pacbayes.classifiers.svm.solver.path import SVMPath, solve_path
 from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.memory import BLOCK_BYTES
 from pacbayes.runtime.progress import current_stage, progress, working_for
 
@@ -155,7 +156,7 @@ def train_machines(gram: Callable[[Rows], FloatArray], codes: Rows, lambdas: Flo
             return Pair(first, second, rows, solve_path(kernel, signs, lambdas, advance=advance), size)
 
         def train_elsewhere(*job: Any) -> Pair:
-            with working_for(stage):
+            with working_for(stage), one_core():
                 return train(*job)
 
         if n_jobs == 1:
