@@ -1,7 +1,7 @@
 """Votes: the tandem search with proof against SLSQP, and what the bounds say about forests on eight data sets.
 
-Run with `python benchmarks/bench_votes.py [--quick]`.  Times are processor time, medians of five (SLSQP: one run,
-stopped after 120 seconds, the cap counted), all in one run; only their ratios mean something on another machine.
+Run with `python benchmarks/bench_votes.py [--quick] [--forests]`.  Times are processor time, medians of five (SLSQP:
+one run, stopped after 120 seconds, the cap counted), all in one run; only ratios mean something on another machine.
 """
 
 import argparse
@@ -215,12 +215,14 @@ def bounds_of_forests(names: tuple[str, ...], trees: int, seeds: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="at most 100 classifiers, and the small data sets only")
+    parser.add_argument("--forests", action="store_true", help="only the table of forests, which measures no time")
     options = parser.parse_args()
     small = DATA[:5]
-    problems = {name: forest(name, 100)[0] for name in small} | {"drawn": shared_difficulty(100, 1000)}
-    if not options.quick:
-        problems |= {"drawn, many": shared_difficulty(1990, 1000), "banknote, many": forest("banknote", 1990)[0]}
-    compare(problems)
+    if not options.forests:
+        problems = {name: forest(name, 100)[0] for name in small} | {"drawn": shared_difficulty(100, 1000)}
+        if not options.quick:
+            problems |= {"drawn, many": shared_difficulty(1990, 1000), "banknote, many": forest("banknote", 1990)[0]}
+        compare(problems)
     bounds_of_forests(small if options.quick else DATA, 100, 2 if options.quick else 10)
 
 
