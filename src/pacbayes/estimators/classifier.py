@@ -33,15 +33,16 @@ from pacbayes.runtime.seeds import generator
 
 
 class StochasticClassifier(CertifiedClassifier):
-    r"""A grid of classifiers under the posterior with the smallest PAC-Bayesian bound.
+    r"""A grid of classifiers as one classifier with a certificate.
 
-    Where `GridSearchCV` picks one setting, this trains every setting on one part of the rows, counts errors on the
-    other, finds the posterior `q` over the settings that minimises the bound
+    Where `GridSearchCV` picks one setting, this trains every setting on one part of the rows, lets cross-validation
+    within that part propose how to predict, counts errors on the other part, finds the posterior `q` over the settings
+    that minimises the bound
 
     .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
 
-    and says in `certificate_` what follows.  Preprocessing belongs into the estimator, a `Pipeline`: then it is
-    fitted on training rows alone.
+    and says in `certificate_` what follows for whichever has the smaller bound (see `hedge`).  Preprocessing belongs
+    into the estimator, a `Pipeline`: then it is fitted on training rows alone.
 
     Parameters
     ----------
@@ -57,13 +58,14 @@ class StochasticClassifier(CertifiedClassifier):
         and each is validated by the rows that its bag left out.  ``voting="majority"`` is then the hard vote of the
         whole forest, with weights by its tandem bound; nothing is proposed (``hedge`` is 1), the prior must not depend
         on the data, and nothing is proved about other weights of the vote.
-    validation_size, duplicates, prior, distance, delta, constant, voting
+    validation_size, duplicates, prior, distance, delta, constant, hedge, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted; see `grid_set`.
     cv : int or None
-        Folds for the hold-out baseline, which chooses among at most 50 of the settings by cross-validation within the
-        training rows.  It takes about `cv` times as long as the training; None leaves it out.
+        Folds of the cross-validation within the training rows that proposes, and that the hold-out baseline rests on.
+        At most 50 of the settings take part, evenly spread; a proposed vote has weights for these alone.  It takes
+        about `cv` times as long as the training; None leaves it out.
     n_jobs : int, optional
         Workers of joblib's backend, as everywhere in scikit-learn.
     checkpoint : path of a directory, optional
@@ -76,6 +78,8 @@ class StochasticClassifier(CertifiedClassifier):
     Attributes
     ----------
     certificate_, certificates_, posterior_, prior_, has_uniform_prior_, delta_, distances_, classifiers_
+        As for `StochasticSVC`.
+    hedge_, proposal_, weights_
         As for `StochasticSVC`.
     vote_errors_, vote_risk_, constant_label_
         As for `StochasticSVC`.
@@ -112,7 +116,8 @@ class StochasticClassifier(CertifiedClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4]}, random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 % over the sample, the stochastic classifier errs on at most 11.0 % of new examples.
+    With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most
+    9.0 % of new examples.
     """
 
     def __init__(

@@ -36,15 +36,17 @@ DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
 
 
 class StochasticSVC(CertifiedClassifier):
-    r"""Support vector machines for many :math:`\lambda` under the posterior with the smallest PAC-Bayesian bound.
+    r"""Support vector machines for many :math:`\lambda` as one classifier with a certificate.
 
-    Half of the rows (see `validation_size`) train a machine for every :math:`\lambda`, with :math:`C = 1/\lambda`; the
-    others count their errors.  The posterior `q` over the machines minimises the bound
+    Half of the rows (see `validation_size`) train a machine for every :math:`\lambda`, with :math:`C = 1/\lambda`, and
+    propose, by cross-validation, how to predict with them; the others count errors, of the proposals and of every
+    machine.  The posterior `q` over the machines minimises the bound
 
     .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
 
-    over all posteriors, with proof, and `certificate_` says what follows.  There is no refit on all rows: its result
-    would have no certificate.
+    over all posteriors, with proof.  Proposals and posterior share `delta` (see `hedge`); of each way of predicting the
+    rule with the smallest bound predicts, and `certificate_` says what follows.  There is no refit on all rows: its
+    result would have no certificate.
 
     Parameters
     ----------
@@ -77,13 +79,17 @@ class StochasticSVC(CertifiedClassifier):
         The certificate fails with at most this probability.
     constant : {"exact", "paper"}
         See `log_constant`.
+    hedge : float or "auto"
+        The share of `delta` kept for what the validation rows may show: the posterior, Occam's choice, other votes.
+        The rest, :math:`(1 - h)\delta`, is for what the training rows propose.  1 is the posterior alone, as in the
+        paper; 0 is hold-out, without `posterior_`.  "auto" is 0.1 where there is a proposal, else 1: with independent
+        splits, where every row validates some machine, and with ``cv=None``.
     voting : {"stochastic", "majority", "best"}
-        How to predict; read when predicting.  "stochastic": for each row a machine drawn from the posterior, by a keyed
-        hash of the row, so that a row's label does not depend on the rows around it.  "majority": the weighted
-        vote.  "best": the machine with the best single certificate.
+        How to predict; read when predicting.  "stochastic": for each row a machine drawn by a keyed hash of the row, so
+        that a row's label does not depend on the rows around it.  "majority": a weighted vote.  "best": one machine.
     cv : int or None
-        Folds for the hold-out baseline, which chooses among at most 50 of the machines by cross-validation within the
-        training rows; None for no such baseline.
+        Folds of the cross-validation within the training rows that proposes, and that the hold-out baseline rests on
+        (with ``hedge=1`` it has at most 50 of the machines); None for neither.
     n_jobs : int, optional
         Threads for training; None for all cores.
     checkpoint : path of a directory, optional
@@ -99,8 +105,15 @@ class StochasticSVC(CertifiedClassifier):
         For the chosen `voting`.
     certificates_ : dict of Certificate
         By voting.  Each holds alone.
+    hedge_ : float
+        The share of `delta_` that was kept for what the validation rows may show.
+    proposal_ : dict of ndarray of shape (H,)
+        By voting, the weights that the training rows proposed; empty where `hedge_` is 1.
     posterior_ : Posterior
-        Weights are multiples of 2**-52, so that draws and votes follow them exactly.
+        The best one at level ``hedge_ * delta_``; there is none where `hedge_` is 0.  Weights, here and in proposals,
+        are multiples of 2**-52, so that draws and votes follow them exactly.
+    weights_ : ndarray of shape (H,)
+        With which `voting` predicts: of the rule that its certificate is for.
     prior_ : ndarray of shape (H,)
     has_uniform_prior_ : bool
         Whether it is the uniform one.
@@ -112,12 +125,12 @@ class StochasticSVC(CertifiedClassifier):
     best_params_, best_estimator_
         Its parameters and the machine itself.
     cv_results_ : dict
-        Of the cross-validation behind the hold-out baseline, where there was one.
+        Of the cross-validation within the training rows, where there was one.
     constant_label_
         The class most frequent among the training rows, which every certificate is compared with.
     vote_errors_ : int, GroupErrors or None
-        Errors of the majority vote on the validation rows, to be shown beside its certificate, which is not computed
-        from them; None with independent splits, where no row validates all machines.
+        Errors of the majority vote on the validation rows; where the vote is the posterior's, its certificate is not
+        computed from them.  None with independent splits, where no row validates all machines.
     vote_risk_ : float or None
         The same as a share, rounded up.
     classes_, n_features_in_, feature_names_in_
@@ -146,7 +159,8 @@ class StochasticSVC(CertifiedClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = StochasticSVC(random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 % over the sample, the stochastic classifier errs on at most 8.7 % of new examples.
+    With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most
+    6.5 % of new examples.
     >>> clf.set_params(voting="majority").predict(X[:3])
     array([0, 0, 0])
     """
