@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.data.splits import OUT_OF_BAG, SPLITS
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
+from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
@@ -200,6 +202,11 @@ class StochasticClassifier(CertifiedClassifier):
         -------
         self
         """
+        if self.estimator is None and self.param_grid is None:
+            raise ValueError(
+                "there is nothing to train: estimator and param_grid are None, as from_fitted leaves them; give both, "
+                "or call StochasticClassifier.from_fitted with fitted classifiers"
+            )
         self._check_choices()
         check_duplicates(self.duplicates, groups)
         if groups is not None and self.split == OUT_OF_BAG:
@@ -251,6 +258,90 @@ class StochasticClassifier(CertifiedClassifier):
             draw_key(seed),
             codes,
         )
+
+    @classmethod
+    def from_fitted(
+        cls,
+        estimators: Iterable[Any],
+        X_val: Any,
+        y_val: ArrayLike,
+        *,
+        proposal: Any = None,
+        groups: ArrayLike | None = None,
+        duplicates: str = "keep",
+        most_frequent: Any = None,
+        prior: Any = "uniform",
+        distance: str | Distance | list[str | Distance] = "kl",
+        delta: float = 0.05,
+        constant: str = "exact",
+        hedge: float | str = "auto",
+        voting: str = "stochastic",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> Self:
+        """Make a fitted estimator of classifiers that were trained elsewhere, on other rows than these.
+
+        It predicts, certifies, reports and is saved as one that was fitted here.  A clone of it has no classifiers and
+        nothing to train.
+
+        Parameters
+        ----------
+        estimators : iterable of fitted classifiers
+            Anything with a method `predict`.  None may depend on a validation row: not through training, nor scaling,
+            early stopping or the choice which are on the list.
+        X_val : array_like, sparse matrix, data frame or list of m rows
+            Rows that all count errors; handed to the classifiers as they are.
+        y_val : array_like of shape (m,)
+            Their labels.
+        proposal : int or array_like of shape (H,), optional
+            What you would use without looking at these rows: the number of one classifier, or weights of a vote.  It is
+            tested at most of `delta`, and its certificate is then nearly that of a hold-out.
+        groups, duplicates
+            Which of these rows are one draw, as for `fit`.
+        most_frequent : label, optional
+            The most frequent class of the training rows, for the baseline of always answering it; left out without, as
+            these rows must not choose it.
+        prior, distance, delta, constant, voting, random_state, verbose
+            As for the estimator; neither prior nor distance can come from training rows.
+        hedge : float or "auto"
+            The share of `delta` kept for what these rows may show; "auto" is 0.1 with a proposal and 1 without.
+
+        Returns
+        -------
+        StochasticClassifier
+            Fitted.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import train_test_split
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from pacbayes import StochasticClassifier
+        >>> X, X_val, y, y_val = train_test_split(*load_breast_cancer(return_X_y=True), test_size=0.5, random_state=0)
+        >>> fitted = [one.fit(X, y) for one in (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))]
+        >>> clf = StochasticClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
+        >>> print(clf.certificate_)
+        With probability at least 95 % over the sample, the best single classifier errs on at most 9.4 % of new
+        examples.
+        """
+        model = cls(
+            None,
+            None,
+            cv=None,
+            duplicates=duplicates,
+            prior=prior,
+            distance=distance,
+            delta=delta,
+            constant=constant,
+            hedge=hedge,
+            voting=voting,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        facts = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
+        certify_fitted(model, estimators, _as_rows(X_val), y_val, **facts)
+        return model
 
     def _cross_validate(
         self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, units: Rows | None, seed: int

@@ -15,6 +15,9 @@ from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
 from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
+from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM
+from pacbayes.classifiers.svm.linear.landmark_folds import landmark_errors_in_fold
+from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.belonging import check_duplicates
@@ -52,8 +55,9 @@ class StochasticSVC(CertifiedClassifier):
     ----------
     lambdas : array_like of shape (H,), optional
         Regularisation parameters; by default 201 values from 0.01 to 100.  Part of the prior: fix them beforehand.
-    kernel, gamma, scale
-        As for `svm_set`.  Scaling and kernel width are fitted on the training rows alone.
+    kernel, gamma, n_components, scale
+        As for `svm_set`; ``kernel="nystroem"`` is for tens of thousands of rows and more.  Scaling, kernel width and
+        landmarks come from the training rows alone.
     prepare : scikit-learn transformer, optional
         For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
         training rows alone.  X may then be a data frame with text and missing values.
@@ -171,6 +175,7 @@ class StochasticSVC(CertifiedClassifier):
         *,
         kernel: str = "rbf",
         gamma: float | str = "sigest",
+        n_components: int = N_COMPONENTS,
         scale: bool | str = True,
         prepare: Any = None,
         split: str = "shared",
@@ -191,6 +196,7 @@ class StochasticSVC(CertifiedClassifier):
         self.lambdas = lambdas
         self.kernel = kernel
         self.gamma = gamma
+        self.n_components = n_components
         self.scale = scale
         self.prepare = prepare
         self.split = split
@@ -239,6 +245,7 @@ class StochasticSVC(CertifiedClassifier):
                 DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas,
                 kernel=self.kernel,
                 gamma=self.gamma,
+                n_components=self.n_components,
                 scale=self.scale,
                 prepare=self.prepare,
                 split=self.split,
@@ -276,7 +283,9 @@ class StochasticSVC(CertifiedClassifier):
         splits = members.task.splits
         train = splits(0)[0]
         with one_thread():
-            errors_in_fold = svm_errors_in_fold(members, codes[train])
+            on_landmarks = members.task.kernel == NYSTROEM
+            in_fold = landmark_errors_in_fold if on_landmarks else svm_errors_in_fold
+            errors_in_fold = in_fold(members, codes[train])
             # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
             number, rng = len(classifiers), generator(seed, FOLDS)
             every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)

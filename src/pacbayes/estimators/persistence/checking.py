@@ -11,33 +11,52 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
-from pacbayes.certificates.posterior_choice import BITS, check_distances, integer_weights, weights_of
-from pacbayes.certificates.rules.rule import PROPOSAL, Rule
-from pacbayes.certificates.rules.tandem_vote import TANDEM
+from pacbayes.certificates.posterior_choice import check_distances
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.cross_validation import CrossValidation
-from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.members import EstimatorMembers
-from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.classifiers.svm.independent import IndependentMembers
+from pacbayes.classifiers.svm.kernels.kernel import (
+    KERNELS,
+    NYSTROEM,
+    SVM_KERNELS,
+    Kernel,
+    Scaling,
+    check_gamma,
+    check_scale,
+)
+from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair, pairs_of
 from pacbayes.classifiers.svm.shared import SharedMembers
+from pacbayes.classifiers.svm.solver.path import SVMPath, check_lambdas
+from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
+from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
-from pacbayes.data.splits import GROUP, Splits
-from pacbayes.estimators.persistence.checking_machines import check_independent_members, check_shared_members
-from pacbayes.estimators.persistence.checking_splits import check_splits
+from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, SPLITS, Splits
 from pacbayes.estimators.persistence.needs import (
-    check_labels,
+    MOST,
     need,
     need_array,
     need_counts,
+    need_number,
     need_rows,
     need_whole,
+)
+from pacbayes.estimators.persistence.rule_checks import (
+    check_counted,
+    check_cross_validation,
+    check_group_errors,
+    check_kept_errors,
+    check_rules,
+    check_tandem,
 )
 from pacbayes.estimators.prediction.draws import KEY_BYTES
 from pacbayes.estimators.prior import PRIORS, resolve_prior
 from pacbayes.estimators.training_choices import CROSS_VALIDATION
 from pacbayes.numeric.checks import check_distribution, check_level
+
+# Votes take room for every row and class.
+MOST_CLASSES = 100_000
+# No more threads than this are asked for, whatever a file says.
+_MOST_JOBS = 4096
 
 
 def check_model(model: Any) -> None:
@@ -65,7 +84,7 @@ def check_model(model: Any) -> None:
     check_distances(model._distances)
     need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")
     need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
-    _check_choice(model._cross_validated, classifiers)
+    check_cross_validation(model._cross_validated, classifiers)
     assert classifiers.splits is not None
     if model._prior_kind == CROSS_VALIDATION:
         need(model._cross_validated is not None, "_prior_kind", "must not be from a cross-validation that is not there")
@@ -73,135 +92,23 @@ def check_model(model: Any) -> None:
         assert expected is not None
         need(np.allclose(model.prior_, expected, rtol=1e-9, atol=0.0), "prior_", "must follow from cross-validation")
     if model._vote_errors is not None:
-        _check_counted(model._vote_errors, "_vote_errors", classifiers.splits)
+        check_counted(model._vote_errors, "_vote_errors", classifiers.splits)
     check_rules(model)
-    _check_tandem(model)
+    check_tandem(model)
     if model._constant is not None:
         need(type(model._constant) is tuple and len(model._constant) == 2, "_constant", "must be a pair")
         need_whole(model._constant[0], "_constant", 0, classes.size - 1)
-        _check_counted(model._constant[1], "_constant", classifiers.splits)
+        check_counted(model._constant[1], "_constant", classifiers.splits)
 
 
-def check_rules(model: Any) -> None:
-    """Raise unless rules are whole weights with counted errors, one proposal for each way where there is a hedge."""
-    hedge, rules, classifiers = model.hedge_, model._rules, model.classifiers_
-    need(type(hedge) is float and 0.0 <= hedge <= 1.0, "hedge_", "must be from 0 to 1")
-    need(type(rules) is tuple and all(isinstance(rule, Rule) for rule in rules), "_rules", "must be rules")
-    names = [(rule.voting, rule.name) for rule in rules]
-    known = all(voting in VOTINGS and type(name) is str for voting, name in names)
-    need(known and len(set(names)) == len(names), "Rule", "must have a way of predicting, and a name of its own")
-    need(not any(name in (POSTERIOR, OCCAM, TANDEM) for _, name in names), "Rule.name", "must not be that of another")
-    proposals = {voting for voting, name in names if name == PROPOSAL}
-    need(proposals == (set(VOTINGS) if hedge < 1.0 else set()), "_rules", "must hold the proposals")
-    need(hedge < 1.0 or not rules, "_rules", "must be empty where nothing is proposed")
-    need(hedge == 1.0 or model._cross_validated is not None, "_cross_validated", "must be there for a proposal")
-    for rule in rules:
-        _check_parts(rule, len(classifiers))
-        _check_counted(rule.errors, "Rule.errors", classifiers.splits)
-        if rule.voting == "best":
-            need(np.count_nonzero(rule.parts) == 1, "Rule.parts", "must be one classifier")
-            _check_same_errors(rule, classifiers)
-
-
-def _check_parts(rule: Rule, number: int) -> None:
-    need_array(rule.parts, "Rule.parts", "i", (number,))
-    whole = bool((rule.parts >= 0).all() and (rule.parts <= 2**BITS).all()) and sum(rule.parts.tolist()) == 2**BITS
-    need(whole, "Rule.parts", "must be whole multiples of 2^-52 with the sum one")
-
-
-def _check_tandem(model: Any) -> None:
-    """Raise unless the vote of the tandem bound has whole weights, and a set that knows who errs on which row."""
-    rule, classifiers = model._tandem, model.classifiers_
-    need((rule is None) == (classifiers.kept_errors is None), "_tandem", "must be there with the errors of rows")
-    if rule is None:
-        return
-    need(isinstance(rule, Rule), "_tandem", "must be a rule")
-    need((rule.voting, rule.name) == ("majority", TANDEM), "_tandem", "must be the vote of that name")
-    need(model.hedge_ > 0.0, "_tandem", "must be None where nothing is kept for it")
-    _check_parts(rule, len(classifiers))
-    shared = classifiers.splits.kind == "shared"
-    need((rule.errors is None) != shared, "Rule.errors", "must be counted where rows validate all classifiers")
-    if shared:
-        _check_counted(rule.errors, "Rule.errors", classifiers.splits)
-
-
-def check_kept_errors(kept: Any, classifiers: ClassifierSet) -> None:
-    """Raise unless bits that say who errs on which row agree with the errors and the division of a set."""
-    splits = classifiers.splits
-    need(type(kept) is PackedErrors, "PackedErrors", "must be bits")
-    assert splits is not None
-    need(splits.unit != GROUP and splits.kind != "independent", "PackedErrors", "must not be there for such rows")
-    n_rows = splits.rest.size if splits.shared is None else splits.shared[1].size
-    need(type(kept.n_rows) is int and kept.n_rows == n_rows, "PackedErrors.n_rows", f"must be {n_rows}")
-    shape = (len(classifiers), -(-n_rows // 8))
-    ones = np.packbits(np.ones(n_rows, dtype=bool))
-    need_array(kept.packed, "PackedErrors.packed", "u", shape)
-    need(kept.packed.dtype == np.uint8, "PackedErrors.packed", "must be bytes")
-    need(not (kept.packed & ~ones).any(), "PackedErrors.packed", "must be zero beyond the last row")
-    assert classifiers.errors is not None
-    need(np.array_equal(kept.errors, classifiers.errors), "PackedErrors.packed", "must be the errors of the set")
-    if splits.bags is None:
-        need(kept.validated is None, "PackedErrors.validated", "must be None where all rows validate each")
-        return
-    need_array(kept.validated, "PackedErrors.validated", "u", shape)
-    need(np.array_equal(kept.validated, ~splits.bags & ones), "PackedErrors.validated", "must be what is out of bag")
-    need(not (kept.packed & ~kept.validated).any(), "PackedErrors.packed", "must be zero in the bag")
-
-
-def _check_same_errors(rule: Rule, classifiers: ClassifierSet) -> None:
-    """Raise unless a rule that is one classifier has its errors, which are stored twice."""
-    own = classifiers.counted[rule.index : rule.index + 1]
-    mine = rule.errors.counts if isinstance(rule.errors, GroupErrors) else np.array([rule.errors])
-    need(np.array_equal(own.counts if isinstance(own, GroupErrors) else own, mine), "Rule.errors", "must be the same")
-
-
-def check_posterior(posterior: Any, model: Any) -> None:
-    """Raise unless there is a posterior where a share of delta was kept for it, with weights that draws can follow."""
-    need((posterior is None) == (model.hedge_ == 0.0), "posterior", "must be None if hedge_ is 0, and only then")
-    need(posterior is not None or model._vote_errors is None, "_vote_errors", "must be None without a posterior")
-    if posterior is not None:
-        check_weights(posterior["weights"], len(model.classifiers_))
-
-
-def check_weights(weights: Any, number: int) -> None:
-    """Raise unless weights are multiples of 2^-52 with the sum one, from which draws and votes are made."""
-    need_array(weights, "weights", "f", (number,))
-    need(bool((weights >= 0.0).all()) and math.fsum(weights.tolist()) == 1.0, "weights", "must have the sum one")
-    need(np.array_equal(weights_of(integer_weights(weights)), weights), "weights", "must be multiples of 2^-52")
-
-
-def _check_choice(choice: Any, classifiers: ClassifierSet) -> None:
-    """Raise unless cross-validation counted the errors of some of the classifiers in each of its folds."""
-    if choice is None:
-        return
-    need(isinstance(choice, CrossValidation), "_cross_validated", "must be a CrossValidation")
-    assert classifiers.splits is not None
-    need(classifiers.splits.kind == "shared", "_cross_validated", "must be None without a shared split")
-    need_rows(choice.candidates, "CrossValidation.candidates", len(classifiers))
-    need_array(choice.sizes, "CrossValidation.sizes", "i", (None,))
-    need_array(choice.errors, "CrossValidation.errors", "i", (choice.candidates.size, choice.sizes.size))
-    need(choice.errors.size > 0, "CrossValidation.errors", "must not be empty")
-    counted = (choice.errors >= 0).all() and (choice.errors <= choice.sizes).all()
-    need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
-
-
-def _check_counted(errors: Any, name: str, splits: Splits) -> None:
-    """Raise unless errors of one classifier are counted as the rows were divided."""
-    if splits.unit == GROUP:
-        _check_group_errors(errors, name, 1, splits)
-    else:
-        # Out of bag it is the first classifier's rows on which one rule is counted.
-        need_whole(errors, name, 0, splits.m if splits.sizes_each is None else int(splits.sizes_each[0]))
-
-
-def _check_group_errors(errors: Any, name: str, number: int, splits: Splits) -> None:
-    """Raise unless errors are counted by the sizes that groups have; that there are not too many shows in the risks."""
-    need(isinstance(errors, GroupErrors), name, "must be GroupErrors")
-    sizes = splits.sizes
-    need_array(errors.sizes, name, "i", sizes.shape)
-    need(np.array_equal(errors.sizes, sizes), name, "must have the sizes of the groups")
-    need_array(errors.counts, name, "i", (number, sizes.size))
-    need(bool((errors.counts >= 0).all() and (errors.counts <= splits.n_rows).all()), name, "must be errors of rows")
+def check_labels(classes: Any, name: str) -> None:
+    """Raise unless labels are one-dimensional, different and sorted."""
+    need(isinstance(classes, np.ndarray) and classes.ndim == 1, name, "must be a one-dimensional array")
+    need(classes.dtype.kind in "biufUO", name, f"must be numbers or text, got {classes.dtype}")
+    need(2 <= classes.size <= MOST_CLASSES, name, f"must be 2 to {MOST_CLASSES} classes, got {classes.size}")
+    plain = (str, int, float, bool)
+    need(classes.dtype != object or all(type(one) in plain for one in classes), name, "must be numbers or text")
+    need(bool((classes[1:] > classes[:-1]).all()), name, "must be sorted and different")
 
 
 def check_classifier_set(classifiers: ClassifierSet, classes: NDArray[Any]) -> None:
@@ -243,17 +150,19 @@ def _check_set_errors(classifiers: ClassifierSet, splits: Splits, number: int) -
     need_whole(m_test, "ClassifierSet.m_test", 0)
     if splits.unit == GROUP:
         need(classifiers.errors is None and classifiers.test_errors is None, "ClassifierSet.errors", "must be None")
-        _check_group_errors(classifiers.group_errors, "ClassifierSet.group_errors", number, splits)
+        check_group_errors(classifiers.group_errors, "ClassifierSet.group_errors", number, splits)
         if classifiers.test_group_errors is not None:
             need_whole(m_test, "ClassifierSet.m_test", 1)
-            _check_group_errors(classifiers.test_group_errors, "ClassifierSet.test_group_errors", number, splits)
+            check_group_errors(classifiers.test_group_errors, "ClassifierSet.test_group_errors", number, splits)
         return
     none = classifiers.group_errors is None and classifiers.test_group_errors is None
     need(none, "ClassifierSet.group_errors", "must be None")
     most = splits.m if splits.sizes_each is None else splits.rest.size
     need_counts(classifiers.errors, "ClassifierSet.errors", number, most)
-    assert classifiers.errors is not None
-    need(bool((classifiers.errors <= classifiers.m_each).all()), "ClassifierSet.errors", "must be errors of its rows")
+    if splits.sizes_each is not None:
+        need(len(splits.sizes_each) == number, "Splits.bags", f"must be {number}")
+        assert classifiers.errors is not None
+        need(bool((classifiers.errors <= splits.sizes_each).all()), "ClassifierSet.errors", "must be of its own rows")
     if classifiers.test_errors is not None:
         need_whole(m_test, "ClassifierSet.m_test", 1)
         need_counts(classifiers.test_errors, "ClassifierSet.test_errors", number, m_test)
@@ -267,3 +176,200 @@ def _same_task(task: SvmTrainingTask, splits: Splits, classes: NDArray[Any]) -> 
         left, right = getattr(task.splits, name), getattr(splits, name)
         arrays = zip(left, right, strict=True) if isinstance(left, tuple) else [(left, right)]
         need(all(np.array_equal(a, b) for a, b in arrays), f"Splits.{name}", "must be the same twice")
+
+
+def _check_bags(splits: Splits) -> None:
+    """Raise unless bags of all rows each leave some out, the fewest as many as the division says."""
+    n, bags = splits.rest.size, splits.bags
+    whole = splits.shared is None and splits.test.size == 0 and splits.unit == EXAMPLE and not splits.stratified
+    need(whole and np.array_equal(splits.rest, np.arange(n)), "Splits", "must be of all rows, out of bag")
+    need_array(bags, "Splits.bags", "u", (None, -(-n // 8)))
+    assert bags is not None
+    need(len(bags) > 0, "Splits.bags", "must not be empty")
+    need(not (bags & ~np.packbits(np.ones(n, dtype=bool))).any(), "Splits.bags", "must be zero beyond the last row")
+    assert splits.sizes_each is not None
+    need(splits.m == splits.sizes_each.min(), "Splits.m", "must be the least number of rows out of bag")
+
+
+def check_splits(splits: Splits) -> None:
+    """Raise unless the parts of a division are sorted rows, none of them in two parts, of the sizes it says."""
+    need(splits.kind in (*SPLITS, OUT_OF_BAG), "Splits.kind", "is not known")
+    need_whole(splits.n_train, "Splits.n_train", 0)
+    need_whole(splits.m, "Splits.m", 1)
+    need(type(splits.seed) is int and 0 <= splits.seed < 2**4096, "Splits.seed", "must be a seed")
+    need(type(splits.stratified) is bool, "Splits.stratified", "must be True or False")
+    units = splits.units
+    need((units is None) == (splits.unit == EXAMPLE), "Splits.units", "must be None if every row is one")
+    if units is not None:
+        need(splits.unit in (DISTINCT, GROUP), "Splits.unit", "is not known")
+        need_array(units, "Splits.units", "i", (None,))
+        # Every number from 0 on, so that there are not more of them than rows.
+        known = np.unique(units)
+        need(np.array_equal(known, np.arange(known.size)), "Splits.units", "must be numbered from 0")
+    end = MOST if units is None else units.size
+    need_rows(splits.test, "Splits.test", end)
+    need_rows(splits.rest, "Splits.rest", end)
+    need((splits.bags is None) == (splits.kind != OUT_OF_BAG), "Splits.bags", "must be there out of bag")
+    if splits.bags is not None:
+        _check_bags(splits)
+        return
+    elsewhere = splits.kind == "shared" and splits.test.size == 0
+    need(splits.n_train > 0 or elsewhere, "Splits.n_train", "must be positive but where all rows validate")
+    tested, divided = _units(splits, splits.test), _units(splits, splits.rest)
+    need(np.intersect1d(tested, divided).size == 0, "Splits.test", "must not be in rest")
+    need(divided.size == splits.n_train + splits.m, "Splits.rest", "must train or validate")
+    need((splits.kind == "shared") == (splits.shared is not None), "Splits.shared", "must be there if it is shared")
+    if splits.shared is None:
+        return
+    need(type(splits.shared) is tuple and len(splits.shared) == 2, "Splits.shared", "must be a pair")
+    for part in splits.shared:
+        need_rows(part, "Splits.shared", end)
+    train, validation = (_units(splits, part) for part in splits.shared)
+    need((train.size, validation.size) == (splits.n_train, splits.m), "Splits.shared", "must have the sizes it says")
+    need(np.array_equal(np.sort(np.concatenate([train, validation])), divided), "Splits.shared", "must divide rest")
+
+
+def _units(splits: Splits, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of what some rows belong to, sorted; of the rows themselves where each is one."""
+    return rows if splits.units is None else np.unique(splits.units[rows])
+
+
+def check_task(task: SvmTrainingTask, number: int) -> None:
+    """Raise unless a task, without the rows that only training needed, is one for so many classifiers."""
+    need_array(task.X, "SvmTrainingTask.X", "f", (None, None))
+    need_array(task.codes, "SvmTrainingTask.codes", "i", (None,))
+    check_labels(task.classes, "SvmTrainingTask.classes")
+    need_array(task.lambdas, "SvmTrainingTask.lambdas", "f", (number,))
+    check_lambdas(task.lambdas)
+    need(task.kernel in SVM_KERNELS, "SvmTrainingTask.kernel", f"must be one of {', '.join(SVM_KERNELS)}")
+    need_whole(task.n_components, "SvmTrainingTask.n_components", 1)
+    check_gamma(task.gamma)
+    check_scale(task.scale)
+    check_splits(task.splits)
+    need_array(task.test_rows, "SvmTrainingTask.test_rows", "f", (None, None))
+    need_array(task.test_codes, "SvmTrainingTask.test_codes", "i", (None,))
+    need(type(task.seed) is int and 0 <= task.seed < 2**4096, "SvmTrainingTask.seed", "must be a seed")
+    need_whole(task.jobs, "SvmTrainingTask.jobs", 1, _MOST_JOBS)
+    prepares = task.prepare is None or callable(getattr(task.prepare, "transform", None))
+    need(prepares, "SvmTrainingTask.prepare", "must be a transformer or None")
+    need(type(task.keep_error_rows) is bool, "SvmTrainingTask.keep_error_rows", "must be true or false")
+
+
+def check_shared_members(members: SharedMembers, number: int) -> None:
+    """Raise unless machines, kernel and scaling are for the training rows, or landmarks, that are stored."""
+    check_task(members.task, number)
+    need_array(members.rows, "SharedMembers.rows", "f", (None, members.task.X.shape[1]))
+    n_train, width = members.rows.shape
+    need(members.task.splits.kind == "shared", "SharedMembers.task", "must have a shared split")
+    expected = members.task.splits(0)[0].size
+    if members.task.kernel == NYSTROEM:
+        expected = min(expected, members.task.n_components)
+    need(expected == n_train, "SharedMembers.rows", "must train")
+    check_scaling(members.scaling, width)
+    check_kernel(members.kernel, members.task.kernel)
+    check_machines(members.machines, n_train, members.task)
+
+
+def check_independent_members(members: IndependentMembers, number: int) -> None:
+    """Raise unless there are so many machines, each of them on support vectors that are stored."""
+    check_task(members.task, number)
+    need(type(members.trained) is list and len(members.trained) == number, "IndependentMembers", f"must be {number}")
+    rows, width = members.task.X.shape
+    for one in members.trained:
+        need(isinstance(one, Trained), "IndependentMembers.trained", "must be Trained")
+        check_trained(one, rows, width, members.task)
+
+
+def check_trained(one: Trained, rows: int, width: int, task: SvmTrainingTask) -> None:
+    """Raise unless a machine with its own sample has support vectors among so many rows of so many columns."""
+    check_scaling(one.scaling, width)
+    check_kernel(one.kernel, task.kernel)
+    check_one_machine(one.machine, task.classes.size)
+    need_rows(one.support, "Trained.support", rows)
+    need(one.support.size == one.machine.coefs.shape[1], "Trained.support", "must be a row for each coefficient")
+    for errors in (one.errors, one.test_errors):
+        need_counts(errors, "Trained.errors", task.splits.sizes.size, task.splits.n_rows)
+    need(type(one.kkt_violation) is float and type(one.converged) is bool, "Trained", "must say if it converged")
+    need(type(one.wrong) is np.ndarray and one.wrong.size == 0, "Trained.wrong", "must be empty in a saved model")
+
+
+def check_svm_classifier(machine: SVMClassifier) -> None:
+    """Raise unless a single machine, as it stands at the end of a pipeline, is one on its own support vectors."""
+    if not hasattr(machine, "_machine"):  # not fitted
+        return
+    check_labels(machine._labels, "SVMClassifier._labels")
+    need(isinstance(machine._machine, OneMachine), "SVMClassifier._machine", "must be a OneMachine")
+    check_one_machine(machine._machine, machine._labels.size)
+    size = machine._machine.coefs.shape[1]
+    need_array(machine.support_vectors_, "SVMClassifier.support_vectors_", "f", (size, None))
+    check_scaling(machine._scaling, machine.support_vectors_.shape[1])
+    check_kernel(machine._kernel)
+    need_whole(machine.n_features_in_, "SVMClassifier.n_features_in_", 1)
+    need(machine.n_features_in_ == machine.support_vectors_.shape[1], "SVMClassifier.n_features_in_", "is wrong")
+
+
+def check_scaling(scaling: Any, width: int) -> None:
+    """Raise unless a scaling is one for so many columns."""
+    need(isinstance(scaling, Scaling), "scaling", "must be a Scaling")
+    need_array(scaling.shift, "Scaling.shift", "f", (width,))
+    need_array(scaling.width, "Scaling.width", "f", (width,))
+    need(bool((scaling.width > 0.0).all()), "Scaling.width", "must be positive")
+
+
+def check_kernel(kernel: Any, asked: str | None = None) -> None:
+    """Raise unless a kernel is rbf with a width, or linear without, and what was asked for."""
+    need(isinstance(kernel, Kernel) and kernel.name in KERNELS, "Kernel.name", f"must be one of {', '.join(KERNELS)}")
+    need(asked is None or (asked == "linear") == (kernel.name == "linear"), "Kernel.name", f"must be for {asked!r}")
+    if kernel.name == "linear":
+        need(kernel.gamma is None, "Kernel.gamma", "must be None for linear")
+    else:
+        need(type(kernel.gamma) is float and 0.0 < kernel.gamma < math.inf, "Kernel.gamma", "must be positive")
+
+
+def check_machines(machines: Any, n_train: int, task: SvmTrainingTask) -> None:
+    """Raise unless there is a path for every pair of the classes that occur in so many training rows."""
+    need(isinstance(machines, Machines), "machines", "must be Machines")
+    _check_codes(machines.codes, "Machines.codes", task.classes.size)
+    need(type(machines.pairs) is tuple, "Machines.pairs", "must be a tuple")
+    need(all(isinstance(pair, Pair) for pair in machines.pairs), "Machines.pairs", "must be of Pair")
+    found = [(pair.first, pair.second) for pair in machines.pairs]
+    whole = all(type(code) is int for pair in found for code in pair)  # 0.0 and False are equal to 0, and no index
+    need(whole and found == pairs_of(machines.codes), "Machines.pairs", "must be all pairs of the classes, in order")
+    for pair in machines.pairs:
+        need_rows(pair.rows, "Pair.rows", n_train)
+        # The kernel of a single pair is that of all training rows.
+        need(len(found) > 1 or pair.rows.size == n_train, "Pair.rows", "must be all training rows")
+        need_number(pair.kernel_size, "Pair.kernel_size")
+        check_path(pair.path, task.lambdas, pair.rows.size)
+
+
+def check_path(path: Any, lambdas: NDArray[Any], n: int) -> None:
+    """Raise unless a path has a machine for each lambda, and each of them a coefficient for each of n rows."""
+    need(isinstance(path, SVMPath), "Pair.path", "must be an SVMPath")
+    number = lambdas.size
+    need_array(path.lambdas, "SVMPath.lambdas", "f", (number,))
+    need(np.array_equal(path.lambdas, lambdas), "SVMPath.lambdas", "must be those of the task")
+    need_array(path.dual_coef, "SVMPath.dual_coef", "f", (number, n))
+    need(path.dual_coef.flags.c_contiguous, "SVMPath.dual_coef", "must be stored by rows")
+    need_array(path.intercept, "SVMPath.intercept", "f", (number,))
+    need_array(path.n_iter, "SVMPath.n_iter", "i", (number,))
+    need_array(path.kkt_violation, "SVMPath.kkt_violation", "f", (number,), finite=False)
+    need_array(path.converged, "SVMPath.converged", "b", (number,))
+
+
+def check_one_machine(machine: Any, n_classes: int) -> None:
+    """Raise unless a machine has coefficients for every pair of its classes and every support vector."""
+    need(isinstance(machine, OneMachine), "machine", "must be a OneMachine")
+    _check_codes(machine.codes, "OneMachine.codes", n_classes)
+    pairs = pairs_of(machine.codes)
+    need_array(machine.pairs, "OneMachine.pairs", "i", (len(pairs), 2))
+    need(np.array_equal(machine.pairs, pairs), "OneMachine.pairs", "must be all pairs of the classes, in order")
+    need_rows(machine.support, "OneMachine.support", MOST)
+    need_array(machine.coefs, "OneMachine.coefs", "f", (len(pairs), machine.support.size))
+    need_array(machine.intercepts, "OneMachine.intercepts", "f", (len(pairs),))
+    need_array(machine.kernel_sizes, "OneMachine.kernel_sizes", "f", (len(pairs),))
+
+
+def _check_codes(codes: Any, name: str, n_classes: int) -> None:
+    need_rows(codes, name, n_classes)
+    need(codes.size >= 2, name, "must be at least two classes")

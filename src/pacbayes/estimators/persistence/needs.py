@@ -1,24 +1,12 @@
-"""What numbers, arrays and labels from a file must be like; errors name the part and the rule it breaks."""
+"""Checks of single values in a file; whatever does not hold is a `ValueError` that names the class and the field."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-# Votes take room for every row and class.
-MOST_CLASSES = 100_000
 # Row numbers and sizes are well below; products of two of them are integers still.
-MOST_ROWS = 2**31
-
-
-def check_labels(classes: Any, name: str) -> None:
-    """Raise unless labels are one-dimensional, different and sorted."""
-    need(isinstance(classes, np.ndarray) and classes.ndim == 1, name, "must be a one-dimensional array")
-    need(classes.dtype.kind in "biufUO", name, f"must be numbers or text, got {classes.dtype}")
-    need(2 <= classes.size <= MOST_CLASSES, name, f"must be 2 to {MOST_CLASSES} classes, got {classes.size}")
-    plain = (str, int, float, bool)
-    need(classes.dtype != object or all(type(one) in plain for one in classes), name, "must be numbers or text")
-    need(bool((classes[1:] > classes[:-1]).all()), name, "must be sorted and different")
+MOST = 2**31
 
 
 def need_rows(values: Any, name: str, end: int) -> None:
@@ -29,7 +17,7 @@ def need_rows(values: Any, name: str, end: int) -> None:
 
 
 def need_counts(values: Any, name: str, number: int, most: int) -> None:
-    """Raise unless values are so many whole numbers from 0 to `most`."""
+    """Raise unless values are so many counts, none above `most`."""
     need_array(values, name, "i", (number,))
     need(bool((values >= 0).all() and (values <= most).all()), name, f"must be from 0 to {most}")
 
@@ -46,16 +34,16 @@ def need_array(values: Any, name: str, kind: str, shape: tuple[int | None, ...],
 
 
 def need_number(value: Any, name: str) -> None:
-    """Raise unless a value is a finite number of at least 0."""
+    """Raise unless a value is a float of at least 0, and finite."""
     need(type(value) is float and 0.0 <= value < math.inf, name, f"must be a number of at least 0, got {value!r}")
 
 
-def need_whole(value: Any, name: str, least: int, most: int = MOST_ROWS) -> None:
-    """Raise unless a value is a whole number from `least` to `most`."""
+def need_whole(value: Any, name: str, least: int, most: int = MOST) -> None:
+    """Raise unless a value is a whole number within limits."""
     need(type(value) is int and least <= value <= most, name, f"must be from {least} to {most}, got {value!r}")
 
 
 def need(true: bool, name: str, rule: str) -> None:
-    """Raise an error that names what is wrong and the rule it breaks, unless that holds."""
+    """Raise with name and rule unless it is true."""
     if not true:
         raise ValueError(f"{name} {rule}")

@@ -16,8 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pacbayes.estimators.persistence.checking_machines import check_svm_classifier
-from pacbayes.estimators.persistence.needs import MOST_CLASSES
+from pacbayes.estimators.persistence.checking import MOST_CLASSES, check_svm_classifier
 from pacbayes.estimators.persistence.schema import Schema
 
 TREE = "sklearn.tree._tree.Tree"

@@ -15,6 +15,10 @@ from pacbayes.runtime.cores import on_cores
 from pacbayes.runtime.progress import progress
 
 KERNELS = ("rbf", "linear")
+# An approximation of rbf by few rows; see linear/nystroem.py.
+NYSTROEM = "nystroem"
+# What machines may be asked to use.
+SVM_KERNELS = (*KERNELS, NYSTROEM)
 # Terms of sums in one part of the work, after which an interrupt is heard: about a hundredth of a second.
 _TERMS_PER_PART = 2**24
 # Numbers beyond this size count as this size: no square, product or sum of them overflows.
@@ -167,7 +171,7 @@ def fit_kernel(rows: FloatArray, name: str, gamma: float | str, rng: np.random.G
     """Return the kernel for (scaled) training rows; the width is estimated from them if `gamma` says so."""
     if name == "linear":
         return Kernel(name, None)
-    return Kernel(name, sigest(rows, random_state=rng) if isinstance(gamma, str) else gamma)
+    return Kernel("rbf", sigest(rows, random_state=rng) if isinstance(gamma, str) else gamma)
 
 
 def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
