@@ -27,6 +27,7 @@ from pacbayes.data.samples import check_rows
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, narrow_labels
 from pacbayes.runtime.checkpoint import open_checkpoint
+from pacbayes.runtime.cores import at_most_cores
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
 from pacbayes.runtime.run_identity import describe_run
 from pacbayes.runtime.seeds import seed_of
@@ -171,7 +172,7 @@ def svm_set(
             chosen = options | choices.as_dict() | {"keep_error_rows": keep_error_rows}
             store.begin(describe_run("svm_set", lambdas.size, seed, data, chosen))
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
-        with one_thread():
+        with one_thread(), at_most_cores(task.jobs):
             return train_shared(task) if task.splits.shared is not None else train_independent(task, store)
 
 
