@@ -221,7 +221,8 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
 
     def _tandem_rule(self, rules: list[Rule], prior: FloatArray | None) -> Rule | None:
         """Return the vote that the tandem bound recommends, not yet counted; None where there is nothing to pay it."""
-        if self.hedge_ == 0.0:
+        # The vote of a single classifier is among the proposals; out of bag nothing is proposed.
+        if self.hedge_ == 0.0 or (rules and len(self.classifiers_) == 1):
             return None
         # The bound holds for all weights at any level; they are sought for about the one that the rule will have.
         number = sum(rule.voting == "majority" and rule.name != PROPOSAL for rule in rules) + 2
