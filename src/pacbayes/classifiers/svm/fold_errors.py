@@ -16,6 +16,8 @@ from pacbayes.runtime.progress import progress
 _KernelOf = Callable[[Rows, Rows], FloatArray]
 # Threads are not worth their start for fewer rows.
 _FEW = 500
+# Earlier than for all training rows: or folds of somewhat fewer would take several times as long as these.
+_LINEAR_FROM = 1000
 # Rows copied in one part of the work.
 _ROWS_PER_PART = 128
 
@@ -30,7 +32,11 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
     def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
         lambdas = members.task.lambdas[candidates]
         machines = train_machines(
-            lambda part: kernel_of(train[part], train[part]), codes[train], lambdas, min(cores(), members.task.jobs)
+            lambda part: kernel_of(train[part], train[part]),
+            codes[train],
+            lambdas,
+            min(cores(), members.task.jobs),
+            _LINEAR_FROM,
         )
         counts = np.zeros(candidates.size, dtype=np.int64)
         with progress("counting errors", test.size) as advance:
