@@ -25,7 +25,10 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
+from pacbayes.classifiers.cross_validation import cross_validate
+from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_errors_in_fold
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
+from pacbayes.runtime.threads import one_thread
 
 LAMBDAS = np.array(DEFAULT_LAMBDAS)
 PROBES = np.linspace(0, LAMBDAS.size - 1, 11).astype(int)
@@ -55,6 +58,18 @@ def svc_loop(classifiers, X, y):
     return seconds * LAMBDAS.size / PROBES.size, np.abs(errors - classifiers.errors[PROBES]).max()
 
 
+def cross_validation_seconds(classifiers):
+    """Return the time of 5-fold cross-validation of all lambdas within the training rows, as `fit` does it."""
+    members = classifiers.members
+    codes = members.task.codes[classifiers.splits(0)[0]]
+    start = time.perf_counter()
+    with one_thread():
+        errors_in_fold, together = svm_errors_in_fold(members, codes), folds_at_once(codes.size)
+        every, rng = np.arange(LAMBDAS.size), np.random.default_rng(0)
+        cross_validate(errors_in_fold, every, codes, 5, rng, at_once=together)
+    return time.perf_counter() - start
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[1000, 2500, 5000, 10000], help="training rows")
@@ -71,6 +86,7 @@ def main():
         line += f", growth {seconds / times[n / 2]:4.2f}" if n / 2 in times else ""
         line += f", largest KKT violation {classifiers.kkt_violation.max():.1e}"
         if not arguments.paths:
+            line += f", cv=5 {cross_validation_seconds(classifiers) / seconds:4.2f}"
             with threadpool_limits(1):
                 loop, differ = svc_loop(classifiers, X, y)
             line += (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -13,13 +14,17 @@ from sklearn.utils.validation import validate_data
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
+from pacbayes.classifiers.forest.bags import check_bagged
+from pacbayes.classifiers.forest.forest_set import forest_set
 from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.data.splits import OUT_OF_BAG, SPLITS
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
+from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
@@ -44,12 +49,18 @@ class StochasticClassifier(CertifiedClassifier):
     Parameters
     ----------
     estimator : scikit-learn classifier or None
-        Cloned, never fitted itself; None where `param_grid` is a list of estimators.
+        Cloned, never fitted itself; None where `param_grid` is a list of estimators.  With ``split="out-of-bag"`` a
+        forest, as for `forest_set`.
     param_grid : dict, list of dicts, or list of estimators
-        As for `grid_set`.  Part of the prior: fix it beforehand.
+        As for `grid_set`.  Part of the prior: fix it beforehand.  None with ``split="out-of-bag"``.
     n_iter : int, optional
         Settings to draw from `param_grid`; None for all of them.
-    split, validation_size, duplicates, prior, distance, delta, constant, hedge, voting
+    split : {"shared", "independent", "out-of-bag"}
+        As for `StochasticSVC`; or, for a forest, no division at all: its classifiers are trained on bags of all rows,
+        and each is validated by the rows that its bag left out.  ``voting="majority"`` is then the hard vote of the
+        whole forest, with weights by its tandem bound; nothing is proposed (``hedge`` is 1), the prior must not depend
+        on the data, and nothing is proved about other weights of the vote.
+    validation_size, duplicates, prior, distance, delta, constant, hedge, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted; see `grid_set`.
@@ -114,7 +125,7 @@ class StochasticClassifier(CertifiedClassifier):
     def __init__(
         self,
         estimator: Any,
-        param_grid: Any,
+        param_grid: Any = None,
         *,
         n_iter: int | None = None,
         split: str = "shared",
@@ -152,6 +163,26 @@ class StochasticClassifier(CertifiedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    _splits = (*SPLITS, OUT_OF_BAG)
+
+    def _check_choices(self) -> None:
+        super()._check_choices()
+        if self.split != OUT_OF_BAG:
+            if self.param_grid is None:
+                raise ValueError(
+                    "param_grid must be given, a dict, a list of dicts or a list of estimators; only a forest with "
+                    f"split={OUT_OF_BAG!r} needs none"
+                )
+            return
+        check_bagged(self.estimator)
+        usual = {"param_grid": None, "n_iter": None, "checkpoint": None, "duplicates": "keep", "error_score": "raise"}
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"{name} must be {value!r} with split={OUT_OF_BAG!r}: the classifiers are those of one forest, "
+                    f"trained on bags of all rows; got {getattr(self, name)!r}"
+                )
+
     @progress("fitting", None)
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train the classifiers, find the posterior and its certificates.
@@ -171,8 +202,15 @@ class StochasticClassifier(CertifiedClassifier):
         -------
         self
         """
+        if self.estimator is None and self.param_grid is None:
+            raise ValueError(
+                "there is nothing to train: estimator and param_grid are None, as from_fitted leaves them; give both, "
+                "or call StochasticClassifier.from_fitted with fitted classifiers"
+            )
         self._check_choices()
         check_duplicates(self.duplicates, groups)
+        if groups is not None and self.split == OUT_OF_BAG:
+            raise ValueError(f"groups must be None with split={OUT_OF_BAG!r}: bags are drawn row by row")
         self._forget()
         X, y = _as_rows(X), narrow_labels(y)
         validate_data(self, X, y, skip_check_array=True)
@@ -182,6 +220,10 @@ class StochasticClassifier(CertifiedClassifier):
         check_values(rows)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
+        if self.split == OUT_OF_BAG:
+            with naming_remedy(rows, self._remedy()):
+                trees = forest_set(self.estimator, rows, labels, n_jobs=self.n_jobs, random_state=seed)
+            return self._certify_trained_set(trees, trees.params, None, None, draw_key(seed), codes)
         with naming_remedy(rows, self._remedy()):
             classifiers = grid_set(
                 self.estimator,
@@ -195,6 +237,7 @@ class StochasticClassifier(CertifiedClassifier):
                 groups=groups,
                 duplicates=self.duplicates,
                 error_score=self.error_score,
+                keep_error_rows=self._keeps_error_rows(groups),
                 n_jobs=self.n_jobs,
                 random_state=seed,
                 checkpoint=self.checkpoint,
@@ -215,6 +258,90 @@ class StochasticClassifier(CertifiedClassifier):
             draw_key(seed),
             codes,
         )
+
+    @classmethod
+    def from_fitted(
+        cls,
+        estimators: Iterable[Any],
+        X_val: Any,
+        y_val: ArrayLike,
+        *,
+        proposal: Any = None,
+        groups: ArrayLike | None = None,
+        duplicates: str = "keep",
+        most_frequent: Any = None,
+        prior: Any = "uniform",
+        distance: str | Distance | list[str | Distance] = "kl",
+        delta: float = 0.05,
+        constant: str = "exact",
+        hedge: float | str = "auto",
+        voting: str = "stochastic",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> Self:
+        """Make a fitted estimator of classifiers that were trained elsewhere, on other rows than these.
+
+        It predicts, certifies, reports and is saved as one that was fitted here.  A clone of it has no classifiers and
+        nothing to train.
+
+        Parameters
+        ----------
+        estimators : iterable of fitted classifiers
+            Anything with a method `predict`.  None may depend on a validation row: not through training, nor scaling,
+            early stopping or the choice which are on the list.
+        X_val : array_like, sparse matrix, data frame or list of m rows
+            Rows that all count errors; handed to the classifiers as they are.
+        y_val : array_like of shape (m,)
+            Their labels.
+        proposal : int or array_like of shape (H,), optional
+            What you would use without looking at these rows: the number of one classifier, or weights of a vote.  It is
+            tested at most of `delta`, and its certificate is then nearly that of a hold-out.
+        groups, duplicates
+            Which of these rows are one draw, as for `fit`.
+        most_frequent : label, optional
+            The most frequent class of the training rows, for the baseline of always answering it; left out without, as
+            these rows must not choose it.
+        prior, distance, delta, constant, voting, random_state, verbose
+            As for the estimator; neither prior nor distance can come from training rows.
+        hedge : float or "auto"
+            The share of `delta` kept for what these rows may show; "auto" is 0.1 with a proposal and 1 without.
+
+        Returns
+        -------
+        StochasticClassifier
+            Fitted.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import train_test_split
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from pacbayes import StochasticClassifier
+        >>> X, X_val, y, y_val = train_test_split(*load_breast_cancer(return_X_y=True), test_size=0.5, random_state=0)
+        >>> fitted = [one.fit(X, y) for one in (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))]
+        >>> clf = StochasticClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
+        >>> print(clf.certificate_)
+        With probability at least 95 % over the sample, the best single classifier errs on at most 9.4 % of new
+        examples.
+        """
+        model = cls(
+            None,
+            None,
+            cv=None,
+            duplicates=duplicates,
+            prior=prior,
+            distance=distance,
+            delta=delta,
+            constant=constant,
+            hedge=hedge,
+            voting=voting,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        facts = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
+        certify_fitted(model, estimators, _as_rows(X_val), y_val, **facts)
+        return model
 
     def _cross_validate(
         self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, units: Rows | None, seed: int

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
-from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
+from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_errors_in_fold
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM
 from pacbayes.classifiers.svm.linear.landmark_folds import landmark_errors_in_fold
 from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
@@ -30,6 +30,7 @@ from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
 from pacbayes.estimators.training_choices import CROSS_VALIDATION
 from pacbayes.numeric.checks import narrow_labels
+from pacbayes.runtime.cores import at_most_cores
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -253,6 +254,7 @@ class StochasticSVC(CertifiedClassifier):
                 stratify=False,
                 groups=groups,
                 duplicates=self.duplicates,
+                keep_error_rows=self._keeps_error_rows(groups),
                 n_jobs=self.n_jobs,
                 random_state=seed,
                 checkpoint=self.checkpoint,
@@ -281,7 +283,7 @@ class StochasticSVC(CertifiedClassifier):
             return None
         splits = members.task.splits
         train = splits(0)[0]
-        with one_thread():
+        with one_thread(), at_most_cores(members.task.jobs):
             on_landmarks = members.task.kernel == NYSTROEM
             in_fold = landmark_errors_in_fold if on_landmarks else svm_errors_in_fold
             errors_in_fold = in_fold(members, codes[train])
@@ -289,7 +291,8 @@ class StochasticSVC(CertifiedClassifier):
             number, rng = len(classifiers), generator(seed, FOLDS)
             every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
             candidates = np.arange(number) if every else candidates_of(number)
-            return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, splits.units_of(train))
+            units, together = splits.units_of(train), 1 if on_landmarks else folds_at_once(train.size)
+            return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, units, together)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""

@@ -10,6 +10,7 @@ from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.constant import format_label
 from pacbayes.certificates.percentages import confidence, format_share, percent_up
+from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.splits import GROUP
 from pacbayes.posteriors.posterior import Posterior
@@ -18,6 +19,10 @@ from pacbayes.report.view import ObservedErrors, ReportView
 
 #: The table of weights ends where so much of the weight is shown, or after so many rows.
 ENOUGH_WEIGHT, MOST_ROWS = 0.99, 8
+
+
+# Who recommended a rule.
+_SOURCES = {TRAINING: "the training rows", VALIDATION: "the validation rows", BEFOREHAND: "who trained it, beforehand"}
 
 
 @dataclass(frozen=True)
@@ -98,13 +103,11 @@ def _runs(view: ReportView) -> list[WeightGroup]:
 def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     """Return the certificates by way of predicting, and below them that of always answering the most frequent class.
 
-    What is no better than that has learnt nothing.  With `full`, the numbers are there with all their digits, and
-    everything they were computed from.
+    What is no better than that has learnt nothing; it is left out where nobody knows which class that was.  With
+    `full`, the numbers are there with all their digits, and everything they were computed from.
     """
     certificates, observed = view.model.certificates_, view.observed
     constant = certificates["stochastic"].baselines[CONSTANT]
-    assert constant.bound is not None
-    assert constant.empirical_risk is not None
     # Where the vote's bound follows from the stochastic classifier's, its own errors are only shown.
     risks = [view.model.vote_risk_ if name == "majority" else one.empirical_risk for name, one in certificates.items()]
     columns = {
@@ -113,7 +116,8 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
             f"always {format_label(view.model.constant_label_)}",
         ],
         "errs on at most": [
-            _percent_of(bound) for bound in (*(one.bound for one in certificates.values()), constant.bound)
+            "–" if bound is None else _percent_of(bound)
+            for bound in (*(one.bound for one in certificates.values()), constant.bound)
         ],
         "validation errors": [
             "–" if risk is None else format_share(risk) for risk in (*risks, constant.empirical_risk)
@@ -121,7 +125,9 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     }
     if observed is not None:
         errors = [*(observed.errors[name] for name in certificates), observed.constant]
-        columns["test errors"] = [f"{format_share(one / observed.rows)} of {observed.rows}" for one in errors]
+        columns["test errors"] = [
+            "–" if one is None else f"{format_share(one / observed.rows)} of {observed.rows}" for one in errors
+        ]
     if full:
         columns["classifier"] = [
             f"{name} (this model)" if voting == view.voting else name
@@ -129,6 +135,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
         ]
         columns |= _computed_from(view, constant)
     rows = list(zip(*columns.values(), strict=True))
+    rows = rows if constant.bound is not None else rows[:-1]
     return TextTable("Certificates", tuple(columns), rows, _certificate_caption(view))
 
 
@@ -148,7 +155,7 @@ def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]
         "distance": [*(one.distance for one in found), "–"],
         "which rule": [*(one.rule for one in found), "–"],
         "its share of δ": [*("–" if one.level is None else repr(one.level) for one in found), repr(view.delta)],
-        "recommended by": [*(f"the {one.source}" for one in found), "the training rows"],
+        "recommended by": [*(_SOURCES[one.source] for one in found), _SOURCES[TRAINING]],
         "other rules": [*("; ".join(map(str, one.alternatives)) or "none" for one in found), "none"],
         "where it comes from": [*(one.theorem for one in found), f"{constant.note[0].upper()}{constant.note[1:]}."],
     }
@@ -166,8 +173,8 @@ def _certificate_caption(view: ReportView) -> str:
         )
     if view.model.hedge_ < 1.0:
         caption += (
-            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what the training rows proposed. Of all rules "
-            "those with the smallest bounds predict: "
+            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what {view.proposed}. Of all rules those "
+            "with the smallest bounds predict: "
         )
         caption += ", ".join(f"{voting} {one.rule}" for voting, one in view.model.certificates_.items()) + "."
     unbeaten = [one.holds_for for one in view.model.certificates_.values() if one.beats_constant is False]
@@ -195,7 +202,13 @@ def bounds_table(view: ReportView) -> TextTable:
     for name, baseline in view.model.certificates_["stochastic"].baselines.items():
         if name == CONSTANT:  # stands beside the certificates
             continue
-        who = "best single classifier" if name == "Occam" else "cross-validated classifier"
+        who = (
+            "best single classifier"
+            if name == "Occam"
+            else "proposed classifier"
+            if view.classifiers.trained_elsewhere
+            else "cross-validated classifier"
+        )
         if baseline.bound is None or baseline.empirical_risk is None:
             rows.append((name, who, "–", "–"))
             notes.append(f"{name}: {baseline.note}.")

@@ -37,8 +37,8 @@ class ObservedErrors:
     labels: NDArray[Any]
     #: Errors by way of predicting.
     errors: dict[str, int]
-    #: Errors of always answering the most frequent class.
-    constant: int
+    #: Errors of always answering the most frequent class of the training rows, None where nobody knows it.
+    constant: int | None
 
     @classmethod
     def count(cls, model: CertifiedClassifier, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
@@ -51,7 +51,8 @@ class ObservedErrors:
             }
         finally:
             model.set_params(voting=voting)
-        return cls(model, X, labels, errors, int(np.count_nonzero(model.constant_label_ != labels)))
+        constant = model.constant_label_
+        return cls(model, X, labels, errors, None if constant is None else int(np.count_nonzero(constant != labels)))
 
     @property
     def rows(self) -> int:
@@ -157,6 +158,11 @@ class ReportView:
     def certificate(self) -> Certificate:
         """The certificate of that way of predicting."""
         return self.model.certificates_[self.voting]
+
+    @property
+    def proposed(self) -> str:
+        """Say who proposed what was tested at most of delta, as the end of a clause."""
+        return "was proposed beforehand" if self.classifiers.trained_elsewhere else "the training rows proposed"
 
     @property
     def distances(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ _here = threading.local()
 
 
 def cores() -> int:
-    """Return how many cores this thread may use: one within `one_core`, else what the process may.
+    """Return how many cores this thread may use: what `at_most_cores` around it says, else what the process may.
 
     That is the number of those it may run on, or less if `OMP_NUM_THREADS`, `OPENBLAS_NUM_THREADS` or
     `MKL_NUM_THREADS` in the environment says less.
@@ -36,17 +36,31 @@ def cores() -> int:
     ...     cores()
     1
     """
-    return 1 if getattr(_here, "alone", False) else _cores_of_process()
+    limit: int | None = getattr(_here, "limit", None)
+    return _cores_of_process() if limit is None else min(limit, _cores_of_process())
 
 
 @contextmanager
-def one_core() -> Iterator[None]:
-    """Let this thread divide its work no further: it is one of several that share the cores."""
-    before, _here.alone = getattr(_here, "alone", False), True
+def at_most_cores(number: int) -> Iterator[None]:
+    """Let this thread use no more cores than that, nor more than it might before.
+
+    Examples
+    --------
+    >>> with at_most_cores(1), at_most_cores(4):
+    ...     cores()
+    1
+    """
+    before: int | None = getattr(_here, "limit", None)
+    _here.limit = number if before is None else min(number, before)
     try:
         yield
     finally:
-        _here.alone = before
+        _here.limit = before
+
+
+def one_core() -> AbstractContextManager[None]:
+    """Let this thread divide its work no further: it is one of several that share the cores."""
+    return at_most_cores(1)
 
 
 def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:

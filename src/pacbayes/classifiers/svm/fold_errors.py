@@ -1,30 +1,113 @@
 """Support vector machines in a fold of cross-validation: one path for all lambdas, and its errors."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from pacbayes.classifiers.cross_validation import ErrorsInFold
+from pacbayes.classifiers.svm.kernels.kernel import SINGLE_FROM
 from pacbayes.classifiers.svm.machines import train_machines
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.runtime.cores import cores, on_cores
+from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.progress import progress
+
+# Kernel values of some training rows (down) and others (across), by their places among all training rows.
+_KernelOf = Callable[[Rows, Rows], NDArray[Any]]
+# Threads are not worth their start for fewer rows.
+_FEW = 500
+# Earlier than for all training rows: or folds of somewhat fewer would take several times as long as these.
+_LINEAR_FROM = 1000
+# Rows copied in one part of the work.
+_ROWS_PER_PART = 128
 
 
 def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
-    """Return the errors of support vector machines in a fold; scaling and width are those of all training rows."""
+    """Return the errors of support vector machines in a fold; scaling and width are those of all training rows.
+
+    All folds take their kernel values from one matrix, computed here.
+    """
+    to_train, to_predict = _kernels_of(members)
 
     def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
-        rows, new = members.rows[train], members.rows[test]
         lambdas = members.task.lambdas[candidates]
-        machines = train_machines(lambda part: members.kernel.gram(rows[part]), codes[train], lambdas)
-
-        def kernel_block(block: slice) -> FloatArray:
-            return members.kernel.between(rows, new[block])
-
+        machines = train_machines(
+            lambda part: to_train(train[part], train[part]),
+            codes[train],
+            lambdas,
+            min(cores(), members.task.jobs),
+            _LINEAR_FROM,
+        )
         counts = np.zeros(candidates.size, dtype=np.int64)
-        with progress("counting errors", len(new)) as advance:
-            for block, predicted in machines.predict(kernel_block, len(new), len(rows)):
+        with progress("counting errors", test.size) as advance:
+            blocks = machines.predict(lambda block: to_predict(train, test[block]), test.size, train.size)
+            for block, predicted in blocks:
                 counts += np.count_nonzero(predicted != codes[test][block], axis=1)
                 advance(predicted.shape[1])
         return counts
 
     return errors
+
+
+def _kernels_of(members: SharedMembers) -> tuple[_KernelOf, _KernelOf]:
+    """Return kernel values by places, to train and to predict: out of one matrix, or anew where it would not fit.
+
+    Either way they have the same bits, since a value depends on its two rows alone.  A matrix in single precision
+    serves for training only, as outside of folds.
+    """
+    n = len(members.rows)
+    kernel, rows, single = members.kernel, members.rows, n >= SINGLE_FROM
+
+    def anew(down: Rows, across: Rows) -> FloatArray:
+        return kernel.between(rows[down], rows[across])
+
+    if _matrices_that_fit(n) < 2:
+        values = kernel.gram_in_single if single else kernel.gram
+        return lambda down, _: values(rows[down]), anew
+    if single:
+        rounded = kernel.gram_in_single(rows)
+        return lambda down, across: pick(rounded, down, across), anew
+    everything = kernel.gram(rows)
+
+    def picked(down: Rows, across: Rows) -> NDArray[Any]:
+        return pick(everything, down, across)
+
+    return picked, picked
+
+
+def folds_at_once(n: int) -> int:
+    """Return how many folds to train side by side on n training rows: one for each core, if memory allows.
+
+    A fold alone would use all cores as well, but not all of the time.
+    """
+    if n < _FEW:
+        return 1
+    # Each needs a part of the kernel matrix and something to work with, beside the whole.
+    return max(1, min(cores(), _matrices_that_fit(n) - 1))
+
+
+def _matrices_that_fit(n: int) -> int:
+    limit, _ = memory_limit(None)
+    return n if limit is None else limit // (8 * n * n)
+
+
+def pick(matrix: NDArray[Any], down: Rows, across: Rows) -> NDArray[Any]:
+    """Return some rows and columns of a matrix in new memory.
+
+    Examples
+    --------
+    >>> pick(np.arange(9.0).reshape(3, 3), np.array([0, 2]), np.array([1, 2]))
+    array([[1., 2.],
+           [7., 8.]])
+    """
+    part = np.empty((down.size, across.size), dtype=matrix.dtype)
+
+    def work(start: int) -> None:
+        for i in range(start, min(start + _ROWS_PER_PART, down.size)):
+            np.take(matrix[down[i]], across, out=part[i], mode="clip")  # with "raise" it would copy twice
+
+    on_cores(work, range(0, down.size, _ROWS_PER_PART))
+    return part

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.packed_errors import check_kept_rows
 from pacbayes.classifiers.svm.independent import train_independent
-from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SVM_KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SINGLE_FROM, SVM_KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.linear.row_products import GRAM_BLOCKS
 from pacbayes.classifiers.svm.shared import train_shared
@@ -27,6 +27,7 @@ from pacbayes.data.samples import check_rows
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, narrow_labels
 from pacbayes.runtime.checkpoint import open_checkpoint
+from pacbayes.runtime.cores import at_most_cores
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
 from pacbayes.runtime.run_identity import describe_run
 from pacbayes.runtime.seeds import seed_of
@@ -171,7 +172,7 @@ def svm_set(
             chosen = options | choices.as_dict() | {"keep_error_rows": keep_error_rows}
             store.begin(describe_run("svm_set", lambdas.size, seed, data, chosen))
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
-        with one_thread():
+        with one_thread(), at_most_cores(task.jobs):
             return train_shared(task) if task.splits.shared is not None else train_independent(task, store)
 
 
@@ -236,7 +237,8 @@ def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
         needed += BLOCK_BYTES
         what = f"{width} features of {n} rows"
     elif splits.shared is not None:
-        needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * task.X.shape[1] + BLOCK_BYTES
+        entry = 10 if n < SINGLE_FROM else 5
+        needed = entry * n * n + 10 * (k - 1) * h * n + 8 * n * task.X.shape[1] + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
     else:
         whole = splits.rest.size**2 if task.scale is False else 0

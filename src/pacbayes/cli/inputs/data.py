@@ -90,7 +90,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
     _check_features(target, choices)
     frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
-    frame, groups = _take_groups(frame, choices, path)
+    frame, groups = take_groups(frame, choices, path)
     features, y = divide_columns(frame, target, path, in_shell)
     check_classes(y, target)
     columns, X = read_columns(features, choices.categorical, choices.keep)
@@ -106,7 +106,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups)
 
 
-def _take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
+def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
     """Return the other columns, and the one that names the groups."""
     name = choices.group
     if name is None:

@@ -33,6 +33,11 @@ class CertifyOptions:
     prior: str = "uniform"
     hedge: str = "auto"
 
+    @classmethod
+    def usual(cls) -> "CertifyOptions":
+        """Return what is done where nothing is asked for."""
+        return cls("svm", None, None, None, 0.05, ("kl",), "shared", "0.5", 0, None, None)
+
     def check(self) -> None:
         """Raise before any work, in the words of the command line."""
         check_level(self.delta)

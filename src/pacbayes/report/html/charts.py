@@ -174,8 +174,8 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
     )
     if view.model.hedge_ < 1.0:
         caption += (
-            f" The certificates of this model divided δ: {format_share(1.0 - view.model.hedge_)} was for what the "
-            "training rows proposed. The bars of single distances have all of it."
+            f" The certificates of this model divided δ: {format_share(1.0 - view.model.hedge_)} was for what "
+            f"{view.proposed}. The bars of single distances have all of it."
         )
     if len(view.chosen_among) > 1:
         caption += (

@@ -118,8 +118,7 @@ class ActiveSet:
     def _step(self, beta: FloatArray, values: FloatArray) -> FloatArray:
         """Solve for the free variables, moving them and K beta; return what is left: y - K beta - intercept."""
         free = self._inverse.members
-        solved = self._inverse.times(self._y[free] - values[free])
-        ones = self._inverse.times(np.ones(free.size))
+        solved, ones = self._inverse.times(self._y[free] - values[free])
         total = float(ones.sum())
         # The step ends where the coefficients sum to zero.
         intercept = (float(solved.sum()) + math.fsum(beta)) / total if total > 0.0 else math.nan

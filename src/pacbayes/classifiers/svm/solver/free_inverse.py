@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from pacbayes.classifiers.svm.solver.row_sums import add_rows
+from pacbayes.classifiers.svm.solver.row_sums import multiply_and_add_up
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.cores import on_cores
 from pacbayes.runtime.memory import memory_limit
 
 # Variables that join or leave in one update.
 _AT_ONCE = 256
-# Rows of the inverse changed in one part of the work.
+# Rows of the inverse changed in one part of the work, so many columns at a time.
 _BLOCK = 128
+_WIDTH = 512
 
 
 class UnusableError(Exception):
@@ -44,65 +45,56 @@ class FreeInverse:
         n = self._members.size
         return self._room[:n, :n]
 
-    def times(self, vector: FloatArray) -> FloatArray:
-        """Return the inverse times a vector."""
-        product = np.zeros(vector.size)
-        add_rows(self._room, np.arange(vector.size), vector, product)
-        return product
+    def times(self, vector: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the inverse times a vector, and times a vector of ones."""
+        product, ones = np.zeros(vector.size), np.zeros(vector.size)
+        multiply_and_add_up(self._room, vector, product, ones)
+        return product, ones
 
     def change(self, leave: NDArray[np.bool_], join: Rows) -> None:
-        """Let the members marked leave, then others join; raise `UnusableError` if that cannot be done."""
+        """Let the members marked leave and others join; raise `UnusableError` if that cannot be done."""
         if 2 * np.count_nonzero(leave) > leave.size:
             # To begin again costs less.
             join, leave = np.concatenate([self._members[~leave], join]), np.zeros(0, dtype=np.bool_)
             self._members = self._members[:0]
-        places = np.flatnonzero(leave)[::-1]
-        # From the end, so that places still to come stay what they are.
-        for first in range(0, places.size, _AT_ONCE):
-            self._remove(places[first : first + _AT_ONCE][::-1])
-        self._reserve(self._members.size + join.size)
-        for first in range(0, join.size, _AT_ONCE):
-            self._append(join[first : first + _AT_ONCE])
+        self._reserve(self._members.size + min(join.size, _AT_ONCE))
+        places = np.flatnonzero(leave)
+        while places.size + join.size > 0:
+            # From the end, so that places still to come stay what they are.
+            self._update(places[-_AT_ONCE:], join[:_AT_ONCE])
+            places, join = places[:-_AT_ONCE], join[_AT_ONCE:]
+            self._reserve(self._members.size + min(join.size, _AT_ONCE))
 
-    def _remove(self, places: Rows) -> None:
-        """Take some members out: what is left is the Schur complement of their block."""
-        n = self._members.size
-        inverse = self.values()
-        rows = inverse[places]
-        solved = _solve_positive(rows[:, places], rows)
-        _subtract_product(inverse, rows, solved)
+    def _update(self, places: Rows, new: Rows) -> None:
+        """Take members out of some places, whose Schur complement is left, and border it by new ones, in one pass."""
+        inverse, n, left = self.values(), self._members.size, self._members.size - places.size
+        gone = inverse[places]
+        solved_gone = _solve_positive(gone[:, places], gone) if places.size > 0 else gone
+        borders = self._kernel[np.ix_(new, self._members)].astype(np.float64, copy=False)
+        borders[:, places] = 0.0
+        products = _multiply(borders, inverse)
+        products -= products[:, places] @ solved_gone
+        corner = self._kernel[np.ix_(new, new)].astype(np.float64, copy=False)
+        corner[np.diag_indices(new.size)] += self._ridge
+        corner -= products @ borders.T
+        inside = _solve_positive((corner + corner.T) / 2.0, np.eye(new.size)) if new.size > 0 else corner
+        solved = inside @ products
+        _subtract_product(inverse, np.vstack([gone, products]), np.vstack([solved_gone, -solved]))
         # The last ones fill the holes.
         kept = np.ones(n, dtype=np.bool_)
         kept[places] = False
-        last = np.arange(n - places.size, n)
-        holes, movers = places[places < n - places.size], last[kept[last]]
+        holes, movers = places[places < left], left + np.flatnonzero(kept[left:])
         inverse[holes] = inverse[movers]
         inverse[:, holes] = inverse[:, movers]
+        solved[:, holes] = solved[:, movers]
         self._members[holes] = self._members[movers]
-        self._members = self._members[: n - places.size]
-
-    def _append(self, new: Rows) -> None:
-        """Border the inverse by new members."""
-        old, n = self._members, self._members.size
-        inverse = self.values()
-        borders = self._kernel[np.ix_(new, old)].astype(np.float64, copy=False)
-        products = np.empty((new.size, n))
-
-        def multiply(start: int) -> None:
-            columns = slice(start, start + _BLOCK)
-            np.matmul(borders, inverse[:, columns], out=products[:, columns])
-
-        on_cores(multiply, range(0, n, _BLOCK))
-        corner = self._kernel[np.ix_(new, new)].astype(np.float64)
-        corner[np.diag_indices(new.size)] += self._ridge
-        corner -= products @ borders.T
-        inside = _solve_positive((corner + corner.T) / 2.0, np.eye(new.size))
-        solved = inside @ products
-        _subtract_product(inverse, products, -solved)
-        whole = self._room
-        end = n + new.size
-        whole[n:end, :n], whole[:n, n:end], whole[n:end, n:end] = -solved, -solved.T, inside
-        self._members = np.concatenate([old, new])
+        old, fresh = slice(left), slice(left, left + new.size)
+        self._room[fresh, old], self._room[old, fresh], self._room[fresh, fresh] = (
+            -solved[:, old],
+            -solved[:, old].T,
+            inside,
+        )
+        self._members = np.concatenate([self._members[old], new])
 
     def _reserve(self, size: int) -> None:
         """Make room for so many members, with some to spare, if memory allows."""
@@ -127,11 +119,29 @@ def _solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
     return solution
 
 
-def _subtract_product(inverse: FloatArray, left: FloatArray, right: FloatArray) -> None:
-    """Set inverse -= left.T @ right, in blocks of rows."""
+def _multiply(left: FloatArray, inverse: FloatArray) -> FloatArray:
+    """Return left @ inverse, in blocks of columns."""
+    products = np.empty(left.shape)
 
     def work(start: int) -> None:
-        block = slice(start, start + _BLOCK)
-        inverse[block] -= left[:, block].T @ right
+        columns = slice(start, start + _BLOCK)
+        products[:, columns] = left @ inverse[:, columns]
+
+    on_cores(work, range(0, len(inverse), _BLOCK))
+    return products
+
+
+def _subtract_product(inverse: FloatArray, left: FloatArray, right: FloatArray) -> None:
+    """Set inverse -= left.T @ right, which is symmetric: one triangle, in blocks that fit the cache, and its copy."""
+
+    def work(start: int) -> None:
+        rows = slice(start, start + _BLOCK)
+        factor = left[:, rows].T
+        for first in range(start, len(inverse), _WIDTH):
+            columns = slice(first, first + _WIDTH)
+            inverse[rows, columns] -= factor @ right[:, columns]
+            # Below the diagonal block, which is its own counterpart.
+            below = slice(max(first, start + _BLOCK), first + _WIDTH)
+            inverse[below, rows] = inverse[rows, below].T
 
     on_cores(work, range(0, len(inverse), _BLOCK))
