@@ -43,8 +43,11 @@ class Follower:
     (active_set.py), and so are those after it.  Which is decided by counting, never by a clock.
     """
 
-    def __init__(self, kernel: NDArray[Any], signs: FloatArray, tol: float, max_iter: int) -> None:
+    def __init__(
+        self, kernel: NDArray[Any], signs: FloatArray, tol: float, max_iter: int, linear_from: int | None = None
+    ) -> None:
         self._kernel, self._signs, self._tol, self._max_iter = kernel, signs, tol, max_iter
+        self._may_be_linear = len(signs) >= (ROWS if linear_from is None else linear_from)
         m = len(signs)
         self._smo: Any = load_solver(kernel.dtype)
         self._s, self._g, self._state = np.zeros(m), np.zeros(m), self._smo.new_state()
@@ -64,12 +67,12 @@ class Follower:
         budget = max(64, _ENTRIES_PER_CALL // m)
         with ExitStack() as stack:
             while start < number:
-                if m >= ROWS and self._wants_linear(start):
+                if self._may_be_linear and self._wants_linear(start):
                     if self._active is None:
                         # The bits of a product depend on how many threads share it.
                         stack.enter_context(one_thread())
                     self._solve_linear(start, float(stages.costs[start]))
-                stop, patience = number, PATIENCE if m >= ROWS else -1
+                stop, patience = number, PATIENCE if self._may_be_linear else -1
                 if self._tried == start or start < self._rests_until:
                     stop, patience = min(number, max(start + 1, self._rests_until)), -1
                 done = self._smo.run_stages(

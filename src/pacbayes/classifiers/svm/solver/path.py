@@ -248,8 +248,11 @@ def solve_path(
     tol: float = 1e-3,
     max_iter: int = MAX_ITER,
     advance: Callable[[int], None] = lambda machines: None,
+    linear_from: int | None = None,
 ) -> SVMPath:
     """Do the work of `svm_path` on arguments already checked, without its warning.
+
+    From `linear_from` rows on linear algebra may be used; by default from where it nearly always pays.
 
     `advance` is told how many machines were trained since the last time, several times a second.
     """
@@ -257,6 +260,6 @@ def solve_path(
     costs, rows = stages(lambdas, float(np.abs(np.diagonal(kernel)).mean()))
     dual_coef, intercept, violation = np.empty((h, len(signs))), np.empty(h), np.empty(h)
     n_iter = np.empty(h, dtype=np.int64)
-    follower = Follower(kernel, signs, tol, max_iter)
+    follower = Follower(kernel, signs, tol, max_iter, linear_from)
     follower.run(Stages(costs, rows), (dual_coef, intercept, n_iter, violation), advance)
     return SVMPath(lambdas, dual_coef, intercept, n_iter, violation, violation <= tol)
