@@ -1,10 +1,14 @@
 """`pacbayes predict`: the labels a saved model gives new examples."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
+
+if TYPE_CHECKING:
+    from pacbayes.cli.inputs.new_rows import NewRows
 
 # What a spreadsheet takes for a formula if a cell begins with it; and what marks those that did.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
@@ -58,12 +62,13 @@ def predict(
     apostrophe in front, because a spreadsheet would run the others as formulas. Remove one apostrophe to get the name.
     """
     from pacbayes.certificates.certify import VOTINGS
-    from pacbayes.cli.inputs.data import read_new
     from pacbayes.cli.inputs.model import check_outputs
+    from pacbayes.cli.inputs.new_rows import NewRows
     from pacbayes.cli.interrupted import keeps
-    from pacbayes.cli.show import Note, print_guarantee, warnings_as_notes
+    from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
     from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
     from pacbayes.numeric.checks import check_choice
+    from pacbayes.runtime.file_write import spooled, writing
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -79,17 +84,17 @@ def predict(
         ) from None
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows, notes = read_new(data, loaded, tuple(missing or ()), sep)
-    with warnings_as_notes(note):
-        text = _predicted(loaded, rows, shares)
-    if out is None:
-        print(text, end="")
-    else:
-        from pacbayes.runtime.file_write import write_file
-
-        write_file(out, text.encode())
+    rows = NewRows(data, loaded, tuple(missing or ()), sep)
+    # Nothing is seen of the predictions until all of them are there.
+    with spooled() if out is None else writing(out) as file:
+        with warnings_as_notes(note):
+            number = _write_predictions(loaded, rows, shares, file, out)
+        if out is None:
+            print_file(file)
+    notes = rows.notes
+    if out is not None:
         keeps(lambda: f"the predictions are in {str(out)!r}")
-        notes.append(f"{len(rows)} predictions written to {out}.")
+        notes.append(f"{number} predictions written to {out}.")
     for line in notes:
         note(line)
     if out is not None and out.is_file():
@@ -99,8 +104,28 @@ def predict(
         note(loaded.certificate_.main_assumption)
 
 
-def _predicted(model: Any, rows: Any, shares: bool) -> str:
-    """Return the predictions as CSV text."""
+def _write_predictions(model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None) -> int:
+    """Write the predictions as CSV, block by block; return how many there are."""
+    from pacbayes.runtime.file_write import naming
+    from pacbayes.runtime.progress import current_stage, progress, working_for
+
+    number = done = 0
+    with progress("predictions", rows.total) as advance:
+        stage = current_stage()
+        for block in rows:
+            # One bar for the file, not one for each block.
+            with working_for(stage):
+                text = _predicted(model, block, shares, header=number == 0)
+            with nullcontext() if out is None else naming(out):
+                file.write(text.encode())
+            number += len(block)
+            advance(rows.done - done)
+            done = rows.done
+    return number
+
+
+def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> str:
+    """Return the predictions of some rows as CSV text."""
     import pandas as pd
 
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
@@ -108,7 +133,7 @@ def _predicted(model: Any, rows: Any, shares: bool) -> str:
     if shares:
         votes = model.vote_share(given)
         table |= {f"share of {name}": votes[:, i] for i, name in enumerate(model.classes_)}
-    return pd.DataFrame(table).to_csv(index=False, lineterminator="\n")
+    return pd.DataFrame(table).to_csv(index=False, header=header, lineterminator="\n")
 
 
 def as_cells(labels: Any) -> Any:
