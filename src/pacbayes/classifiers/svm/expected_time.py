@@ -40,12 +40,12 @@ def advice(n: int, number: int, seconds: float, kernel: str) -> str:
     Examples
     --------
     >>> print(advice(20_000, 201, 1000.0, "rbf"))
-    training 201 support vector machines on 20000 rows will take about 17 minutes, cross-validation (cv) up to half as \
-long again. kernel="nystroem" takes about 1 minute for both; a larger validation_size trains on fewer rows.
+    training 201 support vector machines on 20000 rows will take about 17 minutes, cross-validation (cv) two to three \
+times as long again. kernel="nystroem" takes about 1 minute for both; a larger validation_size trains on fewer rows.
     """
     text = (
         f"training {number} support vector machines on {n} rows will take about {minutes(seconds)}, cross-validation "
-        "(cv) up to half as long again. "
+        "(cv) two to three times as long again. "
     )
     if kernel == "rbf":
         text += f'kernel="nystroem" takes about {minutes(_NYSTROEM_SECONDS * N_COMPONENTS * n)} for both; a'
