@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pacbayes import DISTANCES, Baseline, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
 from pacbayes.certificates import Certificate, best_single, binomial_upper, certify, choose_posterior
-from pacbayes.certificates.certificate import confidence, failure, percent_down, percent_up
 from pacbayes.certificates.limits import risks_of
+from pacbayes.certificates.percentages import confidence, failure, percent_down, percent_up
 from pacbayes.certificates.posterior_choice import BITS, divide_delta, integer_weights, weights_of
 from pacbayes.posteriors.problem import Problem
 

@@ -16,7 +16,7 @@ from tests.data.test_preparing import mixed
 from tests.report.html.browser_page import Page
 
 from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
-from pacbayes.certificates.certificate import percent_up
+from pacbayes.certificates.percentages import percent_up
 from pacbayes.cli.inputs.lambdas import parse_lambdas
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
@@ -70,7 +70,7 @@ def test_without_arguments_it_is_the_default_estimator_on_wdbc(capsys):
         assert one["bound"] == pytest.approx(optimal_posterior(risks, m, distance=one["distance"]).bound, rel=1e-9)
     assert found["baselines"]["hold-out"]["bound"] == clf.certificate_.baselines["hold-out"].bound
     assert sum(carrier["weight"] for carrier in found["weights"]) == pytest.approx(1.0)
-    assert sum(carrier["number"] for carrier in found["weights"]) == np.count_nonzero(clf.posterior_.weights)
+    assert sum(carrier["number"] for carrier in found["weights"]) == np.count_nonzero(clf.weights_)
 
 
 def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
@@ -80,8 +80,10 @@ def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
     assert [table[0][0] for table in tables] == ["classifier", "bound", "lambda"]
     assert all(len(row) == len(table[0]) for table in tables for row in table)
     assert [row[0] for row in tables[1][1:]] == [*DISTANCES, "Occam", "hold-out"]
-    assert tables[0][0][-1] == "test errors"
-    assert guarantee.startswith("With probability at least 95 % over the sample, the stochastic classifier errs on at")
+    assert tables[0][0][-2:] == ["test errors", "which rule"]
+    assert [row[-1] for row in tables[0][1:]] == ["proposal", "proposal", "proposal", "–"]
+    sure = "With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most"
+    assert guarantee.startswith(sure)
     assert "Fix distance and delta before you look" in done.err
     assert "The class is the last column, 'kind'" in done.err
 
@@ -118,10 +120,28 @@ def test_every_option_reaches_the_estimator(files, capsys):
     ).fit(good(200)[["a", "b"]], good(200)["kind"])
     assert found["certificates"]["stochastic"]["bound"] == clf.certificate_.bound
     assert found["baselines"]["hold-out"]["bound"] is None
-    two = as_json(["certify", files / "data.csv", *QUICK, "--distance", "kl", "--distance", "linear"], capsys)
-    one = as_json(["certify", files / "data.csv", *QUICK], capsys)
+    words = ["certify", files / "data.csv", *QUICK, "--hedge", "1"]
+    two = as_json([*words, "--distance", "kl", "--distance", "linear"], capsys)
+    one = as_json(words, capsys)
     assert two["certificates"]["stochastic"]["bound"] > one["certificates"]["stochastic"]["bound"]
     assert "smallest of 2" in two["certificates"]["stochastic"]["theorem"]
+
+
+@pytest.mark.parametrize("hedge", ["0", "0.5", "1", "auto"])
+def test_hedge(files, hedge, capsys):
+    found = as_json(["certify", files / "data.csv", *QUICK, "--hedge", hedge], capsys)
+    clf = StochasticSVC(parse_lambdas(QUICK[1]), hedge=hedge if hedge == "auto" else float(hedge), random_state=0)
+    clf.fit(good(200)[["a", "b"]], good(200)["kind"])
+    assert found["hedge"] == clf.hedge_ == (0.1 if hedge == "auto" else float(hedge))
+    assert (found["posterior"] is None) == (hedge == "0")
+    for voting, certificate in clf.certificates_.items():
+        shown = found["certificates"][voting]
+        names = ("bound", "rule", "source", "level")
+        assert [shown[name] for name in names] == [getattr(certificate, name) for name in names]
+        assert [one["bound"] for one in shown["alternatives"]] == [one.bound for one in certificate.alternatives]
+    table = in_process(["certify", files / "data.csv", *QUICK, "--hedge", hedge], capsys)
+    assert table.code == 0
+    assert str(clf.certificate_) in table.out
 
 
 def test_catoni_and_a_prior_from_the_training_part(files, capsys):

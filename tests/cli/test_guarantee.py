@@ -100,7 +100,7 @@ def test_json_of_a_named_data_set_and_another_estimator(tmp_path, capsys):
 
 def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
     """77 % of the weight on wdbc is on the smallest lambdas."""
-    done = in_process(["certify", "--report", tmp_path / "report.html"], capsys)
+    done = in_process(["certify", "--hedge", "1", "--report", tmp_path / "report.html"], capsys)
     remark = next(line for line in done.err.splitlines() if "posterior weight is at" in line)
     weights = fitted_on_wdbc().posterior_.weights
     assert remark.startswith(
@@ -109,13 +109,13 @@ def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
     assert round(100 * weights[:22].sum()) == 77
     assert "on the same data, is not covered by the certificate" in remark
     assert remark in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert json.loads(in_process(["certify", "--json"], capsys).out)["remarks"] == [remark]
-    middle = in_process(["certify", "--dataset", "haberman"], capsys)
+    assert json.loads(in_process(["certify", "--hedge", "1", "--json"], capsys).out)["remarks"] == [remark]
+    middle = in_process(["certify", "--dataset", "haberman", "--hedge", "1"], capsys)
     assert "posterior weight is at" not in middle.err
 
 
 def fitted_on_wdbc():
-    return StochasticSVC(random_state=0).fit(*two_classes())
+    return StochasticSVC(hedge=1, random_state=0).fit(*two_classes())
 
 
 def test_remarks_on_other_grids():

@@ -22,10 +22,10 @@ def three_classes():
 
 
 @cache
-def fitted(kind, data, split="shared"):
+def fitted(kind, data, split="shared", hedge="auto"):
     """Return the model, fitted with all rows of `data()`."""
     X, y = data()
     if kind == "svc":
         # A wide posterior: a validation part this small does not tell the machines apart.
-        return StochasticSVC(LAMBDAS, split=split, validation_size=40, cv=3, random_state=0).fit(X, y)
-    return StochasticClassifier(DecisionTreeClassifier(), TREES, split=split, random_state=0).fit(X, y)
+        return StochasticSVC(LAMBDAS, split=split, validation_size=40, hedge=hedge, cv=3, random_state=0).fit(X, y)
+    return StochasticClassifier(DecisionTreeClassifier(), TREES, split=split, hedge=hedge, random_state=0).fit(X, y)

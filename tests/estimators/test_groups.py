@@ -12,8 +12,8 @@ from tests.classifiers.test_group_errors import exact_risk, is_rounded_up, sampl
 
 import pacbayes.classifiers.cross_validation as cross_validation_module
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
-from pacbayes.certificates.certificate import percent_up
 from pacbayes.certificates.limits import chernoff_upper
+from pacbayes.certificates.percentages import percent_up
 from pacbayes.classifiers.cross_validation import folds_of
 from pacbayes.report import report_html
 
@@ -53,7 +53,7 @@ def test_the_certificate_is_about_groups_and_says_so(make, split, tmp_path):
 
 def test_certificates_follow_from_the_errors_in_groups_that_are_stored(tmp_path):
     X, y, groups = sample(60)
-    clf = svc().fit(X, y, groups=groups)
+    clf = svc(hedge=1).fit(X, y, groups=groups)
     clf.classifiers_.group_errors.counts[:] += 1
     save(clf, tmp_path / "model")
     again = load(tmp_path / "model")
@@ -104,7 +104,7 @@ def test_a_prior_of_the_training_rows_gets_whole_groups():
 def test_without_groups_nothing_changes(make):
     """Every row a group of its own: the same division and risks; only the limits of single classifiers are wider."""
     X, y, _ = sample(60)
-    one, two = make().fit(X, y), make().fit(X, y, groups=np.arange(y.size))
+    one, two = make(hedge=1).fit(X, y), make(hedge=1).fit(X, y, groups=np.arange(y.size))
     assert one.certificate_.bound == two.certificate_.bound
     assert one.certificates_["best"].bound < two.certificates_["best"].bound
     assert one.certificate_.unit == "example"

@@ -181,7 +181,7 @@ def test_wrong_parameters(choice, error, message):
 
 def test_baselines_and_assumptions(capsys):
     X, y = two_classes()
-    clf = StochasticSVC(LAMBDAS, random_state=0, verbose=1).fit(X, y)
+    clf = StochasticSVC(LAMBDAS, hedge=1, random_state=0, verbose=1).fit(X, y)
     assert capsys.readouterr().out.strip() == str(clf.certificate_)
     baselines = clf.certificate_.baselines
     assert baselines["Occam"].bound == clf.certificates_["best"].bound

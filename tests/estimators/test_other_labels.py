@@ -57,11 +57,12 @@ def test_every_way_of_predicting_says_what_the_classifiers_say(mark, split):
     new = rows(300, 1)[0]
     everyone = clf.classifiers_.predict(new)
     assert (everyone == mark).any(axis=0).sum() > 50
-    weights = clf.posterior_.weights
+    weights = clf.weights_
     said = everyone[drawn_by_hand(clf, new), np.arange(300)]
     assert (said == mark).any()
     assert clf.predict(new).tolist() == said.tolist()
-    assert voting(clf, "majority").predict(new).tolist() == plurality(clf.classifiers_, weights, new)
+    vote = voting(clf, "majority")
+    assert vote.predict(new).tolist() == plurality(clf.classifiers_, vote.weights_, new)
     assert voting(clf, "best").predict(new).tolist() == everyone[clf.best_index_].tolist()
     shares = np.stack([weights @ (everyone == label) for label in (0, 1)], axis=1)
     assert np.array_equal(clf.vote_share(new), shares)

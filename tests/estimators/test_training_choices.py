@@ -20,7 +20,7 @@ LAMBDAS = [0.1, 0.5, 1.0, 5.0, 10.0]
 
 
 def fit(data=two_classes, **choices):
-    return StochasticSVC(LAMBDAS, **({"random_state": 0, "cv": 3} | choices)).fit(*data())
+    return StochasticSVC(LAMBDAS, **({"random_state": 0, "cv": 3, "hedge": 1} | choices)).fit(*data())
 
 
 def cv_errors(clf):

@@ -20,7 +20,7 @@ def breast_cancer():
     X, y = two_classes()
     order = np.random.default_rng(0).permutation(len(X))
     data, test = order[:455], order[455:]
-    clf = StochasticSVC(LAMBDAS, validation_size=150, cv=3, random_state=0).fit(X[data], y[data])
+    clf = StochasticSVC(LAMBDAS, validation_size=150, hedge=1, cv=3, random_state=0).fit(X[data], y[data])
     return clf, (X[data], y[data]), (X[test], y[test])
 
 
@@ -70,4 +70,5 @@ def constant_grid(n=40, classes=2, number=None, **params):
     """Return a model of classifiers that each always say one class, on labels that are evenly mixed."""
     grid = [DummyClassifier(strategy="constant", constant=k) for k in range(number or classes)]
     y = np.arange(n) % classes
+    params = {"hedge": 1} | params
     return StochasticClassifier(None, grid, random_state=0, **params).fit(np.arange(n)[:, None] * 1.0, y)

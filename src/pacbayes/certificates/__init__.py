@@ -2,17 +2,23 @@
 
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline, Certificate
-from pacbayes.certificates.certify import VOTINGS, best_single, certify
+from pacbayes.certificates.certify import VOTINGS, certify
+from pacbayes.certificates.claim import Claim
 from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.questions.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.limits import chernoff_upper
+from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.posterior_choice import choose_posterior
+from pacbayes.certificates.proposals import propose
+from pacbayes.certificates.questions.difference import Difference, certify_difference, compare_classifiers
+from pacbayes.certificates.rules import Rule
 
 __all__ = [
     "VOTINGS",
     "Baseline",
     "Certificate",
+    "Claim",
     "Difference",
+    "Rule",
     "best_single",
     "binomial_upper",
     "certify",
@@ -22,4 +28,5 @@ __all__ = [
     "compare_classifiers",
     "constant_baseline",
     "most_frequent",
+    "propose",
 ]

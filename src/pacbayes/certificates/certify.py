@@ -1,33 +1,51 @@
-"""Certificates for a posterior over a set of classifiers, one for each way of predicting with it."""
+"""Certificates for a set of classifiers, one for each way of predicting with it."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
-from pacbayes.certificates.limits import risks_of, upper_limits
+from pacbayes.certificates.claim import TRAINING, VALIDATION, Claim
+from pacbayes.certificates.hedge import hedged_level
+from pacbayes.certificates.limits import risks_of
+from pacbayes.certificates.occam import best_single
+from pacbayes.certificates.percentages import format_share
 from pacbayes.certificates.posterior_choice import divide_delta
+from pacbayes.certificates.rules import Rule, claims_of
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.rounding import round_down, round_up, usual_float_errors
+from pacbayes.numeric.rounding import round_down, usual_float_errors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 
 VOTINGS = ("stochastic", "majority", "best")
+#: Rules that the validation rows chose.
+POSTERIOR, OCCAM = "posterior", "Occam"
 # Why certificates from a stratified set are none.
 STRATIFIED = (
     "the rows were divided by their labels (stratify=True), so that the training rows tell the class counts of the "
     "validation rows"
 )
+_ALONE = (
+    "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
+    "delta and way of predicting were fixed before their results were seen."
+)
+_BY_ROW = (
+    "What a classifier, with all that prepares its rows, says of a row depends on that row alone, not on the rows "
+    "it is asked about together with it."
+)
+_AVERAGED = "The bound is on the average over the draws of classifiers; random_state was chosen without the data."
+_KEYED = (
+    "The bound is for the draws of this key, which is certified as it is; random_state, which fixed it, was chosen "
+    "without the data."
+)
 
 
 def certify(
-    posterior: Posterior,
+    posterior: Posterior | None,
     classifiers: ClassifierSet | Errors,
     *,
     delta: float,
@@ -36,23 +54,34 @@ def certify(
     hold_out: Baseline,
     constant: Baseline,
     assumptions: Sequence[str] = (),
+    rules: Sequence[Rule] = (),
+    hedge: float = 1.0,
 ) -> dict[str, Certificate]:
-    r"""Return the certificates of a posterior by way of predicting; each holds alone at level `delta`.
+    r"""Return the certificates of a set by way of predicting; each holds alone at level `delta`.
 
-    * stochastic: the PAC-Bayesian bound `B` of the posterior, and the lower root where the theorem has two sides.
-    * majority: `2 B`.  Where the weighted vote errs, ties included, classifiers of at least half the weight err, so
-      that it errs at most twice as often as the stochastic classifier.
-    * best: for each classifier the exact binomial limit (for groups, Chernoff's) at level :math:`\delta p_i`; all hold
-      at once at :math:`\delta`, hence the smallest does, whichever it is.
+    For each way, rules share `delta`, and the one with the smallest bound is certified (see `claims_of`):
+
+    * stochastic: draws that the training rows proposed, and the posterior with its PAC-Bayesian bound `B` (and the
+      lower root where the theorem has two sides).
+    * majority: votes fixed on the training rows, and that of the posterior with `2 B`.  Where a weighted vote errs,
+      ties included, classifiers of at least half the weight err, so that it errs at most twice as often as the
+      stochastic classifier.
+    * best: the classifier that the training rows proposed, and Occam's bound: for each classifier the exact binomial
+      limit (for groups, Chernoff's) at its level times :math:`p_i`; all hold at once, hence the smallest does,
+      whichever it is.
 
     `classifiers` is a set, or the validation errors of one.  From a set whose rows were divided by their labels come
     certificates that say that they are not valid; of bare errors that is not known.
+
+    `rules` were fixed on the training rows, and their errors counted on the validation rows.  `posterior`, the best at
+    level ``hedge * delta``, is None where `hedge` is 0.  With ``hedge=1``, the paper's system, there are no rules.
 
     `hold_out` and `constant` are what a classifier chosen within the training rows guarantees, and always answering the
     most frequent class; they stand beside each certificate.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from pacbayes import optimal_posterior
     >>> errors = np.array([8, 9, 30])
     >>> posterior = optimal_posterior(errors / 100, 100)
@@ -64,49 +93,92 @@ def certify(
     the majority vote 0.4224
     the best single classifier 0.1581
     """
-    errors = _counted(classifiers, posterior.m)
-    posterior = _check_posterior(posterior, errors, delta, prior, n_distances)
-    best = best_single(errors, posterior.m, delta, prior)
-    others = {"hold-out": hold_out, CONSTANT: constant}
+    m = posterior.m if posterior is not None else _size(classifiers)
+    errors = _counted(classifiers, m)
+    others: dict[str, list[Callable[[float], Claim]]] = {voting: [] for voting in VOTINGS}
+    if posterior is not None:
+        checked = _check_posterior(posterior, errors, hedged_level(delta, hedge, 1), prior, n_distances)
+
+        def drawn(share: float) -> Claim:
+            level = divide_delta(share, n_distances)
+            at_level = checked if checked.delta <= level else _at_level(checked, errors, level, prior)
+            return _posterior_claim(at_level, n_distances)
+
+        others["stochastic"].append(drawn)
+        others["majority"].append(lambda level: _doubled(drawn(level)))
+        others["best"].append(lambda level: _occam_claim(errors, m, level, prior, hedge))
+    elif hedge > 0.0:
+        raise ValueError(f"posterior must not be None where hedge is above 0, got hedge={hedge:g}")
+    best = best_single(errors, m, delta, prior)
     occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
-    baselines = {"Occam": occam, **others}
-    alone = (
-        "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
-        "delta and way of predicting were fixed before their results were seen."
-    )
-    by_row = (
-        "What a classifier, with all that prepares its rows, says of a row depends on that row alone, not on the rows "
-        "it is asked about together with it."
-    )
-    shared = (*assumptions, by_row, alone)
-    stochastic = _stochastic(posterior, delta, n_distances, shared, baselines)
-    grouped = isinstance(errors, GroupErrors)
-    limit = "Chernoff's limit (the kl inverse)" if grouped else "the exact binomial limit"
-    found = {
-        "stochastic": stochastic,
-        "majority": _majority(stochastic, shared, baselines),
-        "best": Certificate(
-            best.bound,
-            None,
-            delta,
-            posterior.m,
-            "chernoff" if grouped else "binomial",
-            best.empirical_risk,
-            best.kl,
-            "the best single classifier",
-            f"Occam's bound: {limit} at delta times the prior weight of classifier {best.index}.",
-            shared,
-            others,
-        ),
-    }
+    beside = {"hold-out": hold_out, CONSTANT: constant}
+    shared = (*assumptions, *_shares(hedge), _BY_ROW, _ALONE)
+    found = {}
+    for voting in VOTINGS:
+        mine = [rule for rule in rules if rule.voting == voting]
+        claims = claims_of(mine, others[voting], m, delta, hedge)
+        baselines = beside if voting == "best" else {"Occam": occam, **beside}
+        found[voting] = _certificate(voting, claims, delta, m, shared, baselines)
     if not isinstance(classifiers, ClassifierSet):
         return found
     not_valid = STRATIFIED if classifiers.stratified else None
     details: dict[str, Any] = {"not_valid": not_valid, "unit": classifiers.unit, "copies": classifiers.copies}
     for voting, certificate in found.items():
-        others = {name: replace(one, unit=classifiers.unit) for name, one in certificate.baselines.items()}
-        found[voting] = replace(certificate, baselines=others, **details)
+        own = {name: replace(one, unit=classifiers.unit) for name, one in certificate.baselines.items()}
+        found[voting] = replace(certificate, baselines=own, **details)
     return found
+
+
+def _certificate(
+    voting: str,
+    claims: list[Claim],
+    delta: float,
+    m: int,
+    assumptions: tuple[str, ...],
+    baselines: dict[str, Baseline],
+) -> Certificate:
+    """Return the certificate of the claim with the smallest bound, the first of several."""
+    won = min(claims, key=lambda claim: claim.bound)
+    keyed = voting == "stochastic" and won.source == TRAINING
+    names = {"majority": "the majority vote", "best": "the best single classifier"}
+    drawn = "the stochastic classifier with its key" if keyed else "the stochastic classifier"
+    if voting == "stochastic":
+        assumptions = (*assumptions, _KEYED if keyed else _AVERAGED)
+    return Certificate(
+        bound=won.bound,
+        lower=won.lower,
+        delta=delta,
+        m=m,
+        distance=won.distance,
+        empirical_risk=won.empirical_risk,
+        kl=won.kl,
+        holds_for=names.get(voting, drawn),
+        theorem=won.theorem,
+        assumptions=assumptions,
+        baselines=baselines,
+        rule=won.rule,
+        level=won.level,
+        source=won.source,
+        alternatives=tuple(claim for claim in claims if claim is not won),
+    )
+
+
+def _shares(hedge: float) -> tuple[str, ...]:
+    """Say how delta was divided; nothing where it was not."""
+    if hedge == 1.0:
+        return ()
+    if hedge == 0.0:
+        return ("What predicts was fixed on the training rows alone; the validation rows only counted its errors.",)
+    return (
+        f"Of delta, {format_share(1.0 - hedge)} was given to what the training rows proposed and {format_share(hedge)} "
+        "to what the validation rows might show. Of all these rules the one with the smallest bound predicts.",
+    )
+
+
+def _size(classifiers: ClassifierSet | Errors) -> int:
+    if not isinstance(classifiers, ClassifierSet):
+        raise TypeError("classifiers must be a ClassifierSet where posterior is None: bare errors do not tell m")
+    return classifiers.m
 
 
 def _counted(classifiers: ClassifierSet | Errors, m: int) -> Errors | GroupErrors:
@@ -120,55 +192,49 @@ def _counted(classifiers: ClassifierSet | Errors, m: int) -> Errors | GroupError
 
 
 def _check_posterior(
-    posterior: Posterior, errors: Errors | GroupErrors, delta: float, prior: FloatArray | None, n_distances: int
+    posterior: Posterior, errors: Errors | GroupErrors, share: float, prior: FloatArray | None, n_distances: int
 ) -> Posterior:
     """Return the posterior with its numbers computed anew, or raise unless they belong to these errors and this prior.
 
     What it says may differ by rounding, where it comes from elsewhere: of both bounds the larger is certified.
     """
-    level = divide_delta(delta, n_distances)
+    level = divide_delta(share, n_distances)
     if posterior.delta > level * (1.0 + 1e-12):
         raise ValueError(f"posterior must have been computed at delta = {level:g} or less, got {posterior.delta:g}")
-    with usual_float_errors(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
-        problem = Problem.checked(
-            risks_of(errors, posterior.m),
-            posterior.m,
-            posterior.used_distance or posterior.distance,
-            min(posterior.delta, level),
-            prior,
-            posterior.constant,
-        )
-        bound, risk, kl = problem.evaluate(posterior.weights)
-    if posterior.bound < bound * (1.0 - 1e-9):
+    anew = _at_level(posterior, errors, min(posterior.delta, level), prior)
+    if posterior.bound < anew.bound * (1.0 - 1e-9):
         raise ValueError(
-            f"posterior must belong to these errors and this prior, for which its bound is {bound:.6g}; it says "
+            f"posterior must belong to these errors and this prior, for which its bound is {anew.bound:.6g}; it says "
             f"{posterior.bound:.6g}"
         )
-    return replace(
-        posterior, bound=max(bound, posterior.bound), empirical_risk=risk, kl=kl, delta=problem.function.delta
-    )
+    return replace(anew, bound=max(anew.bound, posterior.bound))
 
 
-def _stochastic(
-    posterior: Posterior, delta: float, n_distances: int, assumptions: tuple[str, ...], baselines: dict[str, Baseline]
-) -> Certificate:
+def _at_level(posterior: Posterior, errors: Errors | GroupErrors, level: float, prior: FloatArray | None) -> Posterior:
+    """Return the same weights with their bound at a level, which holds for all posteriors at once, wherever found."""
+    with usual_float_errors(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
+        m, constant = posterior.m, posterior.constant
+        distance = posterior.used_distance or posterior.distance
+        problem = Problem.checked(risks_of(errors, m), m, distance, level, prior, constant)
+        bound, risk, kl = problem.evaluate(posterior.weights)
+    return replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
+
+
+def _posterior_claim(posterior: Posterior, n_distances: int) -> Claim:
     theorem = f"PAC-Bayes bound with the distance {posterior.distance} and the {posterior.constant} constant."
     if n_distances > 1:
         theorem += f" It is the smallest of {n_distances}; each was computed at delta / {n_distances}."
-    averaged = "The bound is on the average over the draws of classifiers; random_state was chosen without the data."
-    return Certificate(
-        min(posterior.bound, 1.0),
-        _lower(posterior),
-        delta,
-        posterior.m,
-        posterior.distance,
-        posterior.empirical_risk,
-        posterior.kl,
-        "the stochastic classifier",
-        theorem,
-        (*assumptions, averaged),
-        baselines,
+    return Claim(
+        rule=POSTERIOR,
+        source=VALIDATION,
+        level=posterior.delta,
+        bound=min(posterior.bound, 1.0),
+        empirical_risk=posterior.empirical_risk,
+        kl=posterior.kl,
+        distance=posterior.distance,
+        theorem=theorem,
+        lower=_lower(posterior),
     )
 
 
@@ -183,52 +249,28 @@ def _lower(posterior: Posterior) -> float | None:
     return max(distance.lower(risk, function.threshold(posterior.kl)), 0.0)
 
 
-def _majority(stochastic: Certificate, assumptions: tuple[str, ...], baselines: dict[str, Baseline]) -> Certificate:
-    # Doubling is exact.
-    bound = min(2.0 * stochastic.bound, 1.0)
+def _doubled(drawn: Claim) -> Claim:
+    """Return what the stochastic classifier's claim says of the vote with the same weights."""
     price = (
         "Twice the stochastic classifier's bound: the price of a guarantee for the vote, which usually errs less than "
-        "the stochastic classifier. " + stochastic.theorem
+        "the stochastic classifier. " + drawn.theorem
     )
-    return Certificate(
-        bound,
-        None,
-        stochastic.delta,
-        stochastic.m,
-        stochastic.distance,
-        stochastic.empirical_risk,
-        stochastic.kl,
-        "the majority vote",
-        price,
-        assumptions,
-        baselines,
+    # Doubling is exact.
+    return replace(drawn, bound=min(2.0 * drawn.bound, 1.0), lower=None, theorem=price)
+
+
+def _occam_claim(errors: Errors | GroupErrors, m: int, share: float, prior: FloatArray | None, hedge: float) -> Claim:
+    best = best_single(errors, m, share, prior)
+    grouped = isinstance(errors, GroupErrors)
+    limit = "Chernoff's limit (the kl inverse)" if grouped else "the exact binomial limit"
+    level = "delta" if hedge == 1.0 else f"{hedge:g} delta"
+    return Claim(
+        rule=OCCAM,
+        source=VALIDATION,
+        level=share,
+        bound=best.bound,
+        empirical_risk=best.empirical_risk,
+        kl=best.kl,
+        distance="chernoff" if grouped else "binomial",
+        theorem=f"Occam's bound: {limit} at {level} times the prior weight of classifier {best.index}.",
     )
-
-
-@dataclass(frozen=True)
-class SingleBest:
-    """The classifier with the smallest Occam bound, and the numbers behind it."""
-
-    index: int
-    bound: float
-    empirical_risk: float
-    kl: float
-
-
-def best_single(errors: Errors | GroupErrors, m: int, delta: float, prior: FloatArray | None) -> SingleBest:
-    """Return the classifier with the smallest Occam bound, the first of several.
-
-    Examples
-    --------
-    >>> best = best_single(np.array([3, 2, 2]), 50, 0.05, np.array([0.9, 0.05, 0.05]))
-    >>> best.index, round(best.bound, 4), round(best.kl, 4)
-    (0, 0.1506, 0.1054)
-    """
-    with usual_float_errors():
-        shares = np.full(len(errors), 1.0 / len(errors)) if prior is None else prior / prior.sum()
-        # Rounded down: a smaller level makes a larger limit.
-        levels = np.maximum(round_down(delta * shares, 64.0), 0.0)
-    bounds = upper_limits(errors, m, levels)
-    best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
-    kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
-    return SingleBest(best, float(bounds[best]), float(risks_of(errors[best : best + 1], m)[0]), kl)

@@ -11,14 +11,14 @@ NOT_SHARED = "every row validates some classifier"
 NOT_ASKED = "cv=None: not asked for"
 
 
-def hold_out(classifiers: ClassifierSet, found: CrossValidation | None, delta: float) -> Baseline:
+def hold_out(classifiers: ClassifierSet, found: CrossValidation | None, chosen: int | None, delta: float) -> Baseline:
     """Return the baseline for the classifier chosen within the training rows; None where none was."""
     assert classifiers.splits is not None
-    if found is None:
+    if found is None or chosen is None:
         return Baseline(None, None, NOT_ASKED if classifiers.splits.kind == "shared" else NOT_SHARED)
-    chosen = found.first
     bound = float(upper_limits(classifiers.counted[chosen : chosen + 1], classifiers.m, delta)[0])
-    number = candidates_of(len(classifiers)).size
+    # Files of early versions do not tell which took part; there were as many as are asked where each costs a fit.
+    number = max(found.candidates.size, candidates_of(len(classifiers)).size)
     among = f"all {number}" if number == len(classifiers) else f"{number} of {len(classifiers)}"
     note = (
         f"classifier {chosen} ({format_params(classifiers.params[chosen])}), chosen among {among} by "

@@ -59,6 +59,17 @@ def upper_limits(counted: Errors | GroupErrors, m: int, delta: ArrayLike) -> Flo
     return binomial_upper(counted, m, delta)
 
 
+def risk_of_one(errors: int | GroupErrors, m: int) -> float:
+    """Return the risk that the errors of one classifier amount to, rounded up.
+
+    Examples
+    --------
+    >>> risk_of_one(2, 8)
+    0.25
+    """
+    return float(risks_of(errors if isinstance(errors, GroupErrors) else np.array([errors]), m)[0])
+
+
 def risks_of(counted: Errors | GroupErrors, m: int) -> FloatArray:
     """Return the risks that errors, or errors in groups, amount to, rounded up."""
     return counted.risks(m) if isinstance(counted, GroupErrors) else risks_of_errors(counted, m)

@@ -34,9 +34,12 @@ def certified_as_dict(
             for voting, certificate in model.certificates_.items()
         },
         "vote_errors": model.vote_errors_,
-        "posterior": {
+        "hedge": model.hedge_,
+        "posterior": None
+        if model.hedge_ == 0.0
+        else {
             name: getattr(posterior, name)
-            for name in ("distance", "bound", "lower_bound", "empirical_risk", "kl", "beta", "n_effective")
+            for name in ("distance", "delta", "bound", "lower_bound", "empirical_risk", "kl", "beta", "n_effective")
         },
         "bounds": [
             {"distance": one.distance, "bound": one.bound, "empirical_risk": one.empirical_risk, "kl": one.kl}

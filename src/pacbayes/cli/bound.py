@@ -40,7 +40,7 @@ def bound(
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
     from pacbayes.bounds.distances.registry import DISTANCES, get_distance
-    from pacbayes.certificates.certificate import confidence
+    from pacbayes.certificates.percentages import confidence
     from pacbayes.cli.show import Note, print_json, print_tables
     from pacbayes.numeric.checks import check_level, check_sample_size
     from pacbayes.numeric.rounding import format_up

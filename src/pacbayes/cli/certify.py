@@ -100,6 +100,14 @@ def certify(
             "delta is divided and the smallest bound used.  [default: kl]"
         ),
     ] = None,
+    hedge: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE",
+            help="The share of delta kept for what the validation examples may show: 0 is hold-out, 1 the posterior "
+            "alone; auto is 0.1, or 1 with --split independent.",
+        ),
+    ] = "auto",
     prior: Annotated[
         str, typer.Option(help="uniform, or cross-validation: weights by errors in it within the training part.")
     ] = "uniform",
@@ -129,11 +137,12 @@ def certify(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
 ) -> None:
-    """Train many classifiers, find the best posterior over them, and print what is guaranteed.
+    """Train many classifiers, test what they propose, and print what is guaranteed.
 
-    One part of the examples trains a classifier for every lambda (or setting); the other counts their errors. The
-    posterior with the smallest PAC-Bayesian bound is found, with proof, and its certificate printed. Nothing that is
-    learnt, encoding and imputation included, sees the examples that count errors.
+    One part of the examples trains a classifier for every lambda (or setting) and proposes, by cross-validation within
+    it, how to predict; the other counts errors. The posterior with the smallest PAC-Bayesian bound is found too, with
+    proof; whichever has the smaller bound predicts (see --hedge). Nothing that is learnt, encoding and imputation
+    included, sees the examples that count errors.
     """
     from pacbayes.cli.inputs.data import Choices, read_data, read_test
     from pacbayes.cli.inputs.model import CertifyOptions, check_outputs, make_model
@@ -165,6 +174,7 @@ def certify(
         duplicates,
         group is not None,
         prior,
+        hedge,
     )
     options.check()
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
@@ -279,12 +289,15 @@ def _print(
 
 def _role(view: "ReportView") -> str:
     from pacbayes.certificates.certificate import PLURAL
+    from pacbayes.certificates.certify import POSTERIOR
 
     classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.chosen_among)
     how = f"distance {distance}" if tried == 1 else f"the best of {tried} distances, {distance}"
+    if view.certificate.rule != POSTERIOR:
+        how = f"as the {view.certificate.source} proposed"
     counted = PLURAL[classifiers.unit].replace("rows", "examples")
     how += f", delta {view.delta:g}; {classifiers.m} validation {counted}"
     if len(classifiers) == 1:
         return f"There is a single classifier ({how})."
     drawn = f"For every new example one of {len(classifiers)} classifiers is drawn"
-    return f"{drawn}, with the posterior weights below ({how})."
+    return f"{drawn}, with the {view.weight_name}s below ({how})."

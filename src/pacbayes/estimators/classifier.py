@@ -119,6 +119,7 @@ class StochasticClassifier(CertifiedClassifier):
         distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
+        hedge: float | str = "auto",
         voting: str = "stochastic",
         error_score: str = "raise",
         cv: int | None = 3,
@@ -137,6 +138,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.distance = distance
         self.delta = delta
         self.constant = constant
+        self.hedge = hedge
         self.voting = voting
         self.error_score = error_score
         self.cv = cv

@@ -25,6 +25,7 @@ from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipe
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
+from pacbayes.estimators.training_choices import CROSS_VALIDATION
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
@@ -165,6 +166,7 @@ class StochasticSVC(CertifiedClassifier):
         distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
+        hedge: float | str = "auto",
         voting: str = "stochastic",
         cv: int | None = 5,
         n_jobs: int | None = None,
@@ -184,6 +186,7 @@ class StochasticSVC(CertifiedClassifier):
         self.distance = distance
         self.delta = delta
         self.constant = constant
+        self.hedge = hedge
         self.voting = voting
         self.cv = cv
         self.n_jobs = n_jobs
@@ -259,7 +262,10 @@ class StochasticSVC(CertifiedClassifier):
         train = splits(0)[0]
         with one_thread():
             errors_in_fold = svm_errors_in_fold(members, codes[train])
-            candidates, rng = candidates_of(len(classifiers)), generator(seed, FOLDS)
+            # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
+            number, rng = len(classifiers), generator(seed, FOLDS)
+            every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
+            candidates = np.arange(number) if every else candidates_of(number)
             return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, splits.units_of(train))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.certificate import CONSTANT, percent_up
+from pacbayes.certificates.certificate import CONSTANT
+from pacbayes.certificates.certify import OCCAM, POSTERIOR
+from pacbayes.certificates.percentages import percent_up
 from pacbayes.report.view import ReportView
 
 
@@ -28,7 +30,8 @@ class Bar:
 def bars_of(view: ReportView) -> list[Bar]:
     """Return the bound of each distance alone, the choice among several, the vote, the best one and the baselines."""
     certificates = view.model.certificates_
-    single = len(view.chosen_among) == 1
+    # Whether a bar of the five distances is the certificate itself.
+    single = len(view.chosen_among) == 1 and view.model.hedge_ == 1.0
     bars = []
     for distance in view.distances:
         own = single and distance == view.posterior.distance
@@ -41,16 +44,21 @@ def bars_of(view: ReportView) -> list[Bar]:
         chosen = certificates["stochastic"]
         number = len(view.chosen_among)
         label = f"stochastic classifier, best of {number} distances"
-        mine = view.voting == "stochastic"
         note = f"the smallest of {number} bounds, each at δ/{number}: {chosen.distance}"
+        if view.model.hedge_ < 1.0:
+            label, note = f"stochastic classifier, {chosen.rule}", chosen.theorem
+        mine = view.voting == "stochastic"
         bars.append(Bar(label, chosen.bound, chosen.empirical_risk, chosen.kl, note, mine))
     vote, best = certificates["majority"], certificates["best"]
     mine = view.voting == "majority"
-    note = f"{vote.theorem} The validation errors are the vote's own; the bound is not computed from them."
-    bars.append(Bar("majority vote", vote.bound, view.model.vote_risk_, vote.kl, note, mine))
+    note = vote.theorem
+    if vote.rule == POSTERIOR:
+        note += " The validation errors are the vote's own; the bound is not computed from them."
+    label = "majority vote" if vote.rule == POSTERIOR else f"majority vote, {vote.rule}"
+    bars.append(Bar(label, vote.bound, view.model.vote_risk_, vote.kl, note, mine))
     bars.append(
         Bar(
-            "best single classifier (Occam)",
+            "best single classifier (Occam)" if best.rule == OCCAM else f"best single classifier, {best.rule}",
             best.bound,
             best.empirical_risk,
             best.kl,
@@ -73,7 +81,9 @@ def compared(view: ReportView) -> list[str]:
     others = []
     if view.voting != "best":
         best = view.model.certificates_["best"]
-        others.append(("the best single classifier (Occam's bound)", best.bound))
+        occam = best.rule == OCCAM
+        name = "the best single classifier (Occam's bound)" if occam else "the one classifier of voting='best'"
+        others.append((name, best.bound))
     hold_out = own.baselines["hold-out"]
     if hold_out.bound is not None:
         others.append(("one classifier chosen by cross-validation and then validated once (hold-out)", hold_out.bound))

@@ -1,4 +1,4 @@
-"""A remark where most of the posterior weight sits at an end of the grid."""
+"""A remark where most of the weight sits at an end of the grid."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ MOST_WEIGHT = 0.5
 def grid_remarks(view: ReportView) -> list[str]:
     """Return a remark for every parameter whose best values may lie beyond its grid.
 
-    At least half of the posterior weight is on the smallest, or largest, tenth of the values; on a path it is said with
+    At least half of the weight is on the smallest, or largest, tenth of the values; on a path it is said with
     the neighbours that err as often.  No remark changes a certificate.
 
     Examples
@@ -27,16 +27,17 @@ def grid_remarks(view: ReportView) -> list[str]:
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> wide = ReportView.of(StochasticSVC([0.3, 1, 3, 10, 30, 100], random_state=0).fit(X, y))
     >>> print(grid_remarks(wide)[0].partition(";")[0])
-    90 % of the posterior weight is at the smallest of 6 values of lambda (0.3)
+    90 % of the {weight_name} is at the smallest of 6 values of lambda (0.3)
     >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
     []
     """
-    params, weights, risks = view.classifiers.params, view.posterior.weights, view.classifiers.risks
+    params, weights, risks = view.classifiers.params, view.weights, view.classifiers.risks
     remarks = []
     for name in params[0]:
         values = [setting.get(name) for setting in params]
         if all(_is_number(value) for value in values):
-            remarks += _remark(name.rpartition("__")[2], np.array(values, dtype=np.float64), weights, risks)
+            of = name.rpartition("__")[2]
+            remarks += _remark(of, view.weight_name, np.array(values, dtype=np.float64), weights, risks)
     return remarks
 
 
@@ -44,7 +45,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _remark(name: str, values: FloatArray, weights: FloatArray, risks: FloatArray) -> list[str]:
+def _remark(name: str, weight_name: str, values: FloatArray, weights: FloatArray, risks: FloatArray) -> list[str]:
     distinct = np.unique(values)
     if distinct.size < FEWEST:
         return []
@@ -56,7 +57,7 @@ def _remark(name: str, values: FloatArray, weights: FloatArray, risks: FloatArra
             place = f"{end[0]:.4g}" if end.size == 1 else f"{end.min():.4g} to {end.max():.4g}"
             count = which if end.size == 1 else f"{end.size} {which}"
             return [
-                f"{share:.0f} % of the posterior weight is at the {count} of {distinct.size} values of {name} "
+                f"{share:.0f} % of the {weight_name} is at the {count} of {distinct.size} values of {name} "
                 f"({place}); there may be better classifiers {beyond} them. A wider grid is for other data: one chosen "
                 "after seeing this, on the same data, is not covered by the certificate."
             ]

@@ -2,15 +2,9 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.certificate import (
-    OF_NEW,
-    Certificate,
-    confidence,
-    failure,
-    format_share,
-    percent_down,
-    percent_up,
-)
+from pacbayes.certificates.certificate import OF_NEW, Certificate
+from pacbayes.certificates.claim import TRAINING
+from pacbayes.certificates.percentages import confidence, failure, format_share, percent_down, percent_up
 from pacbayes.report.comparison import compared
 from pacbayes.report.view import ReportView
 
@@ -22,6 +16,11 @@ _LONG_RUN = {
     "group": "For every new group, take the share of its rows that are answered wrongly; this is the mean of those "
     "shares in the long run. A group counts once, whatever its size, so this is not the share of errors among all "
     "rows. In a single group it may be far higher.",
+}
+# For which draws the guarantee of the stochastic classifier is, by whether it was proposed on the training rows.
+_DRAWS = {
+    False: "The guarantee is for the average over these draws.",
+    True: "The draws follow from the example and from a key that was fixed beforehand; the guarantee is for this key.",
 }
 # How what was counted may fail to be independent draws.
 _NOT_DRAWN = {
@@ -78,10 +77,16 @@ def _is_useless(certificate: Certificate) -> bool:
 def _who(view: ReportView) -> str:
     number = len(view.classifiers)
     classifiers = "the one classifier" if number == 1 else f"one of {number} classifiers"
+    proposed = view.certificate.source == TRAINING
     if view.voting == "best":
+        chosen = (
+            "Cross-validation within the training rows proposed it, before any validation row was looked at."
+            if proposed
+            else "It was chosen on the validation rows, and the guarantee accounts for that choice."
+        )
         return (
             f"The best single classifier is number {view.model.best_index_} of {number}; it alone gives the answers. "
-            "It was chosen on the validation rows, and the guarantee accounts for that choice."
+            f"{chosen}"
         )
     if view.voting == "majority":
         return (
@@ -90,7 +95,7 @@ def _who(view: ReportView) -> str:
         )
     return (
         f"The stochastic classifier: for every new example, {classifiers}, drawn at random with the weights shown "
-        "below, gives the answer. The guarantee is for the average over these draws."
+        f"below, gives the answer. {_DRAWS[proposed]}"
     )
 
 

@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.certificates.certificate import confidence
-from pacbayes.certificates.posterior_choice import divide_delta
+from pacbayes.certificates.percentages import confidence
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.numeric.rounding import format_up
 from pacbayes.posteriors.problem import Problem
@@ -22,10 +21,10 @@ _RISK, _TEST, _POSTERIOR = "#1f4e79", "#7fa8d1", "#d9822b"
 
 
 def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
-    """Draw the validation risk, test error and posterior weight of every classifier.
+    """Draw the validation risk, test error and weight of every classifier.
 
-    Against the regularisation parameter for `StochasticSVC`, against the rank by validation risk otherwise.  Posterior
-    weights are drawn on a scale of their own, on the right.
+    Against the regularisation parameter for `StochasticSVC`, against the rank by validation risk otherwise.  Weights,
+    those of the rule that predicts, are drawn on a scale of their own, on the right.
 
     Parameters
     ----------
@@ -63,9 +62,9 @@ def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any 
     certificate = clf.certificates_["stochastic"]
     axes.axhline(certificate.bound, color=_RISK, linestyle="--", label="bound of the stochastic classifier")
     right = axes.twinx()
-    right.fill_between(places[order], clf.posterior_.weights[order], color=_POSTERIOR, alpha=0.35, linewidth=0)
-    right.set_ylim(0.0, 1.6 * float(clf.posterior_.weights.max()))
-    right.set_ylabel("posterior weight", color=_POSTERIOR)
+    right.fill_between(places[order], view.weights[order], color=_POSTERIOR, alpha=0.35, linewidth=0)
+    right.set_ylim(0.0, 1.6 * float(view.weights.max()))
+    right.set_ylabel(view.weight_name, color=_POSTERIOR)
     if view.is_path:
         axes.set_xscale("log")
     axes.set_ylim(bottom=0.0)
@@ -148,15 +147,14 @@ def plot_gibbs_curve(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axe
     'inverse temperature β'
     """
     axes = _axes(clf, ax)
-    level = divide_delta(clf.delta_, len(clf.distances_))
+    best = ReportView.of(clf).posterior
     betas = np.geomspace(1e-2, 100.0 * clf.classifiers_.m, 400)
     for distance in clf._distances:
         problem = Problem.checked(
-            clf.classifiers_.risks, clf.classifiers_.m, distance, level, clf.prior_, clf.posterior_.constant
+            clf.classifiers_.risks, clf.classifiers_.m, distance, best.delta, clf.prior_, best.constant
         )
         points = [problem.curve.at(float(beta)) for beta in betas]
         axes.plot(betas, [problem.function(point.risk, point.kl) for point in points], label=distance.name)
-    best = clf.posterior_
     # Where the optimum is at infinity the line is flat by its end.
     beta = min(best.beta, betas[-1])
     axes.plot(

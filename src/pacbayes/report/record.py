@@ -61,7 +61,7 @@ def data_table(view: ReportView) -> TextTable:
 
 def result_fingerprint(view: ReportView) -> str:
     """Return the fingerprint of what a second run has to find again."""
-    return fingerprint([view.classifiers.counted, view.posterior.weights])
+    return fingerprint([view.classifiers.counted, view.weights])
 
 
 def _classes(view: ReportView) -> str:

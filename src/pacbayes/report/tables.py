@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline, confidence, format_share, percent_up
+from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline
+from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.constant import format_label
+from pacbayes.certificates.percentages import confidence, format_share, percent_up
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.splits import GROUP
 from pacbayes.posteriors.posterior import Posterior
@@ -42,7 +44,7 @@ class TextTable:
 
 @dataclass(frozen=True)
 class WeightGroup:
-    """A classifier, or neighbours on a path with equally many errors, with their posterior weight together."""
+    """A classifier, or neighbours on a path with equally many errors, with their weight together."""
 
     label: str
     number: int
@@ -70,7 +72,7 @@ def weight_groups(view: ReportView) -> list[WeightGroup]:
     >>> weight_groups(ReportView.of(StochasticSVC([0.1, 0.2, 1.0], random_state=0).fit(X, y)))
     [WeightGroup(label='0.1 to 1', number=3, weight=1.0, risk=0.0)]
     """
-    weights, risks = view.posterior.weights, view.classifiers.risks
+    weights, risks = view.weights, view.classifiers.risks
     if view.is_path:
         found = _runs(view)
     else:
@@ -82,7 +84,7 @@ def weight_groups(view: ReportView) -> list[WeightGroup]:
 
 
 def _runs(view: ReportView) -> list[WeightGroup]:
-    lambdas, weights, risks = view.places, view.posterior.weights, view.classifiers.risks
+    lambdas, weights, risks = view.places, view.weights, view.classifiers.risks
     order = np.argsort(lambdas, kind="stable")
     cuts = np.flatnonzero(np.diff(risks[order])) + 1
     found = []
@@ -103,7 +105,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     constant = certificates["stochastic"].baselines[CONSTANT]
     assert constant.bound is not None
     assert constant.empirical_risk is not None
-    # The vote's bound follows from the stochastic classifier's; its own errors are only shown.
+    # Where the vote's bound follows from the stochastic classifier's, its own errors are only shown.
     risks = [view.model.vote_risk_ if name == "majority" else one.empirical_risk for name, one in certificates.items()]
     columns = {
         "classifier": [
@@ -120,6 +122,8 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     if observed is not None:
         errors = [*(observed.errors[name] for name in certificates), observed.constant]
         columns["test errors"] = [f"{format_share(one / observed.rows)} of {observed.rows}" for one in errors]
+    if view.model.hedge_ < 1.0:
+        columns["which rule"] = [*(one.rule for one in certificates.values()), "–"]
     if full:
         columns["classifier"] = [
             f"{name} (this model)" if voting == view.voting else name
@@ -144,6 +148,9 @@ def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]
         "δ": [*(repr(one.delta) for one in found), repr(view.delta)],
         f"validation {PLURAL[view.classifiers.unit]} m": [*(str(one.m) for one in found), str(view.classifiers.m)],
         "distance": [*(one.distance for one in found), "–"],
+        "its share of δ": [*("–" if one.level is None else repr(one.level) for one in found), repr(view.delta)],
+        "recommended by": [*(f"the {one.source}" for one in found), "the training rows"],
+        "other rules": [*("; ".join(map(str, one.alternatives)) or "none" for one in found), "none"],
         "where it comes from": [*(one.theorem for one in found), f"{constant.note[0].upper()}{constant.note[1:]}."],
     }
 
@@ -151,9 +158,18 @@ def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]
 def _certificate_caption(view: ReportView) -> str:
     caption = (
         f"Each certificate holds alone, with probability at least {confidence(view.delta)}: decide beforehand which "
-        "classifier you will use. The majority vote's bound is twice the stochastic classifier's; it is not computed "
-        "from the vote's own errors."
+        "classifier you will use."
     )
+    if view.model.certificates_["majority"].rule == POSTERIOR:
+        caption += (
+            " The majority vote's bound is twice the stochastic classifier's; it is not computed from the vote's own "
+            "errors."
+        )
+    if view.model.hedge_ < 1.0:
+        caption += (
+            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what the training rows proposed; each rule is "
+            "the one with the smallest bound."
+        )
     unbeaten = [one.holds_for for one in view.model.certificates_.values() if one.beats_constant is False]
     if unbeaten:
         caption += f" No better than always giving the same answer: {', '.join(unbeaten)}."
@@ -191,6 +207,8 @@ def bounds_table(view: ReportView) -> TextTable:
         "once is, with delta divided among them)."
     )
     number = len(view.chosen_among)
+    if view.model.hedge_ < 1.0:
+        notes.append("The bounds of the distances are what a posterior would guarantee that had all of delta.")
     if number > 1:
         notes.append(f"The certificate divides delta among {number} distances; these bounds do not.")
     return TextTable(
@@ -202,7 +220,7 @@ def bounds_table(view: ReportView) -> TextTable:
 
 
 def weight_table(view: ReportView, most: int = MOST_ROWS) -> TextTable:
-    """Return the classifiers that carry most of the posterior weight, the heaviest first."""
+    """Return the classifiers that carry most of the weight, the heaviest first."""
     groups = weight_groups(view)
     so_far = np.cumsum([group.weight for group in groups])
     shown = groups[: min(int(np.searchsorted(so_far, ENOUGH_WEIGHT)) + 1, most)]
@@ -229,10 +247,10 @@ def _test_errors(observed: ObservedErrors, group: WeightGroup) -> str:
 
 def _weight_caption(view: ReportView, shown: Sequence[WeightGroup]) -> str:
     number, total = sum(group.number for group in shown), len(view.classifiers)
-    together = f"Together {format_share(sum(group.weight for group in shown))} of the posterior weight."
+    together = f"Together {format_share(sum(group.weight for group in shown))} of the {view.weight_name}."
     rest = "" if number == total else f" The other {total - number} share the rest."
     prior = f" Each had the prior weight {format_number(1.0 / total)}." if view.prior is None else ""
-    effective = f" Effective number of classifiers, 1/Σq²: {format_number(view.posterior.n_effective)}."
+    effective = f" Effective number of classifiers, 1/Σq²: {format_number(1.0 / float(np.sum(view.weights**2)))}."
     return together + rest + prior + effective
 
 

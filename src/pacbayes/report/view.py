@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.certify import VOTINGS
+from pacbayes.certificates.certify import POSTERIOR, VOTINGS
 from pacbayes.certificates.posterior_choice import choose_posterior
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors, errors_of
 from pacbayes.classifiers.risks import risks_of_errors
@@ -94,7 +94,8 @@ class ReportView:
     #: The rows and labels the model was fitted with, for their fingerprint.
     data: tuple[Any, NDArray[Any]] | None
     classifiers: ClassifierSet
-    #: The posterior the certificates are for, the prior (None for the uniform one) and the level.
+    #: The posterior, the prior (None for the uniform one) and the level.  A model that kept nothing for a posterior is
+    #: compared with the one that would have been best at the whole level.
     posterior: Posterior
     prior: FloatArray | None
     delta: float
@@ -125,7 +126,7 @@ class ReportView:
             observed=None if test is None else ObservedErrors.count(model, *_pair("test", test)),
             data=fitted_with,
             classifiers=classifiers,
-            posterior=model.posterior_,
+            posterior=_posterior(model),
             prior=None if model.has_uniform_prior_ else model.prior_,
             delta=model.delta_,
             chosen_among=model.distances_,
@@ -139,6 +140,17 @@ class ReportView:
     def voting(self) -> str:
         """The way of predicting."""
         return check_choice("voting", self.model.voting, VOTINGS)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """The weights that predict: of the draws for voting="stochastic", else of the vote."""
+        return self.model.draw_or_vote_weights_
+
+    @cached_property
+    def weight_name(self) -> str:
+        """What they are called."""
+        drawn = self.model.certificates_["stochastic" if self.voting == "stochastic" else "majority"]
+        return "posterior weight" if drawn.rule == POSTERIOR else "weight"
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -166,6 +178,19 @@ class ReportView:
                 constant=self.posterior.constant,
             )
         return self._found[distance, delta]
+
+
+def _posterior(model: CertifiedClassifier) -> Posterior:
+    if model.hedge_ > 0.0:
+        return model.posterior_
+    return choose_posterior(
+        model.classifiers_.risks,
+        model.classifiers_.m,
+        distance=model._distances,
+        delta=model.delta_,
+        prior=None if model.has_uniform_prior_ else model.prior_,
+        constant=model.constant,
+    )
 
 
 def _is_lambda(value: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.certificates.certificate import confidence
+from pacbayes.certificates.percentages import confidence
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.formatting import format_percent
 from pacbayes.report.tables import TextTable

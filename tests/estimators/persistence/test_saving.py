@@ -135,7 +135,8 @@ def test_a_certificate_in_a_file_is_not_believed(tmp_path):
     path = tmp_path / "model"
     clf = fitted("svc", two_classes)
     state = state_of(clf)
-    state["fitted"]["certificates_"] = encode({"stochastic": replace(clf.certificates_["stochastic"], bound=0.001)})
+    better = replace(clf.certificates_["stochastic"], bound=0.001, alternatives=())
+    state["fitted"]["certificates_"] = encode({"stochastic": better})
     state["fitted"]["best_index_"] = 10**9
     write_state(path, state)
     again = load(path)
@@ -145,7 +146,7 @@ def test_a_certificate_in_a_file_is_not_believed(tmp_path):
 
 def test_what_follows_from_the_errors_is_computed_from_them(tmp_path):
     path = tmp_path / "model"
-    clf = fitted("svc", two_classes)
+    clf = fitted("svc", two_classes, hedge=1)
     state = state_of(clf)
     classifiers = state["fitted"]["classifiers_"]
     classifiers["risks"] = np.zeros(len(clf.classifiers_))
@@ -167,7 +168,7 @@ def test_what_follows_from_the_errors_is_computed_from_them(tmp_path):
 
 
 def test_weights_that_are_not_the_best_have_their_own_bound_and_gap(tmp_path):
-    clf = fitted("svc", two_classes)
+    clf = fitted("svc", two_classes, hedge=1)
     state = state_of(clf)
     number = len(clf.classifiers_)
     weights = np.zeros(number)
@@ -234,9 +235,9 @@ def test_a_division_by_labels_is_said_by_the_loaded_certificate(tmp_path):
 @pytest.mark.parametrize("errors", [-1, 10_000, 284])
 def test_errors_of_the_vote_that_cannot_be_are_refused(errors, tmp_path):
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
-    clf.vote_errors_ = errors
+    clf._vote_errors = errors
     save(clf, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"vote_errors_ must be|the vote can have erred at most .* times, got 284"):
+    with pytest.raises(ValueError, match=r"_vote_errors must be|a vote can have erred at most .* times, got 284"):
         load(tmp_path / "model")
 
 

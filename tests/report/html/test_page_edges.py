@@ -13,7 +13,7 @@ from tests.report.html.browser_page import HTML, SVG, Page, points_of
 from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, optimal_posterior, save
-from pacbayes.certificates.certificate import percent_up
+from pacbayes.certificates.percentages import percent_up
 from pacbayes.report import report_html, write_report
 from pacbayes.report.html.svg import Scale, scale_over
 from pacbayes.report.view import ReportView
@@ -44,7 +44,7 @@ def test_parameters_stay_text():
 
 
 def test_grid_is_ranked_by_risk():
-    clf = fitted("grid", three_classes)
+    clf = fitted("grid", three_classes, hedge=1)
     page = Page(report_html(clf))
     head, rows = page.table("table-risks")
     assert head == ["rank", "classifier", "validation risk", "posterior weight"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes.certificates.certificate import confidence, format_share
+from pacbayes.certificates.percentages import confidence, format_share
 from pacbayes.certificates.questions.trinomial import difference_upper
 from pacbayes.numeric.checks import check_level
 from pacbayes.runtime.html_card import card

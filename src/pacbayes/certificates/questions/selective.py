@@ -165,7 +165,7 @@ def loosest_passed(thresholds: Thresholds, counted: Tested, m: int, target: floa
     if index is not None:
         value = float(thresholds.values[index])
         return Passed(index, value, int(counted.answered[index]), int(counted.wrong[index]), number)
-    larger = _OTHER_TARGETS[_OTHER_TARGETS > target]
+    larger = _OTHER_TARGETS[target < _OTHER_TARGETS]
     would = next((float(t) for t in larger if _loosest(thresholds, counted, m, float(t), delta)[0] is not None), None)
     return Passed(None, np.inf, 0, 0, number, would)
 

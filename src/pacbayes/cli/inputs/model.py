@@ -1,6 +1,7 @@
 """From the arguments of `pacbayes certify` to an unfitted estimator."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ class CertifyOptions:
     duplicates: str = "keep"
     grouped: bool = False
     prior: str = "uniform"
+    hedge: str = "auto"
 
     def check(self) -> None:
         """Raise before any work, in the words of the command line."""
@@ -52,6 +54,7 @@ class CertifyOptions:
             raise ValueError("--duplicates together is not for --group: a group counts once, whatever copies it holds")
         check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear"))
         self.size()
+        self.resolved_hedge()
         if self.lambdas is not None:
             parse_lambdas(self.lambdas)
         if self.seed < 0:
@@ -76,6 +79,20 @@ class CertifyOptions:
         if self.estimator != "svm":
             return None
         return list(DEFAULT_LAMBDAS) if self.lambdas is None else parse_lambdas(self.lambdas)
+
+    def resolved_hedge(self) -> float | str:
+        """Return the share of delta kept for what the validation examples may show, or "auto"."""
+        if self.hedge == "auto":
+            return self.hedge
+        try:
+            share = float(self.hedge)
+        except ValueError:
+            share = math.nan
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"--hedge must be auto or a number from 0 to 1, got {self.hedge!r}")
+        if share < 1.0 and self.split == "independent":
+            raise ValueError("--hedge below 1 is for --split shared: else every example validates some classifier")
+        return share
 
     def size(self) -> float | int:
         """Return the validation size: a number of examples, or a fraction."""
@@ -104,6 +121,7 @@ def make_model(options: CertifyOptions, columns: Columns) -> Any:
         "distance": options.distances[0] if len(options.distances) == 1 else list(options.distances),
         "prior": options.prior,
         "delta": options.delta,
+        "hedge": options.resolved_hedge(),
         "duplicates": options.duplicates,
         "random_state": options.seed,
         "checkpoint": None if options.checkpoint is None else str(options.checkpoint),

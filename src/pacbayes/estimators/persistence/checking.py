@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.posterior_choice import check_distances, integer_weights, weights_of
+from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
+from pacbayes.certificates.posterior_choice import BITS, check_distances, integer_weights, weights_of
+from pacbayes.certificates.rules import PROPOSAL, Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
@@ -71,12 +73,51 @@ def check_model(model: Any) -> None:
         expected = resolve_prior(CROSS_VALIDATION, classifiers.params, None, model._cross_validated, classifiers.splits)
         assert expected is not None
         _need(np.allclose(model.prior_, expected, rtol=1e-9, atol=0.0), "prior_", "must follow from cross-validation")
-    if model.vote_errors_ is not None:
-        _check_counted(model.vote_errors_, "vote_errors_", classifiers.splits)
+    if model._vote_errors is not None:
+        _check_counted(model._vote_errors, "_vote_errors", classifiers.splits)
+    check_rules(model)
     if model._constant is not None:
         _need(type(model._constant) is tuple and len(model._constant) == 2, "_constant", "must be a pair")
         _whole(model._constant[0], "_constant", 0, classes.size - 1)
         _check_counted(model._constant[1], "_constant", classifiers.splits)
+
+
+def check_rules(model: Any) -> None:
+    """Raise unless rules are whole weights with counted errors, one proposal for each way where there is a hedge."""
+    hedge, rules, classifiers = model.hedge_, model._rules, model.classifiers_
+    _need(type(hedge) is float and 0.0 <= hedge <= 1.0, "hedge_", "must be from 0 to 1")
+    _need(type(rules) is tuple and all(isinstance(rule, Rule) for rule in rules), "_rules", "must be rules")
+    names = [(rule.voting, rule.name) for rule in rules]
+    known = all(voting in VOTINGS and type(name) is str for voting, name in names)
+    _need(known and len(set(names)) == len(names), "Rule", "must have a way of predicting, and a name of its own")
+    _need(not any(name in (POSTERIOR, OCCAM) for _, name in names), "Rule.name", "must not be that of another")
+    proposals = {voting for voting, name in names if name == PROPOSAL}
+    _need(proposals == (set(VOTINGS) if hedge < 1.0 else set()), "_rules", "must hold the proposals")
+    _need(hedge < 1.0 or not rules, "_rules", "must be empty where nothing is proposed")
+    _need(hedge == 1.0 or model._cross_validated is not None, "_cross_validated", "must be there for a proposal")
+    for rule in rules:
+        _array(rule.parts, "Rule.parts", "i", (len(classifiers),))
+        whole = bool((rule.parts >= 0).all() and (rule.parts <= 2**BITS).all()) and sum(rule.parts.tolist()) == 2**BITS
+        _need(whole, "Rule.parts", "must be whole multiples of 2^-52 with the sum one")
+        _check_counted(rule.errors, "Rule.errors", classifiers.splits)
+        if rule.voting == "best":
+            _need(np.count_nonzero(rule.parts) == 1, "Rule.parts", "must be one classifier")
+            _check_same_errors(rule, classifiers)
+
+
+def _check_same_errors(rule: Rule, classifiers: ClassifierSet) -> None:
+    """Raise unless a rule that is one classifier has its errors, which are stored twice."""
+    own = classifiers.counted[rule.index : rule.index + 1]
+    mine = rule.errors.counts if isinstance(rule.errors, GroupErrors) else np.array([rule.errors])
+    _need(np.array_equal(own.counts if isinstance(own, GroupErrors) else own, mine), "Rule.errors", "must be the same")
+
+
+def check_posterior(posterior: Any, model: Any) -> None:
+    """Raise unless there is a posterior where a share of delta was kept for it, with weights that draws can follow."""
+    _need((posterior is None) == (model.hedge_ == 0.0), "posterior", "must be None if hedge_ is 0, and only then")
+    _need(posterior is not None or model._vote_errors is None, "_vote_errors", "must be None without a posterior")
+    if posterior is not None:
+        check_weights(posterior["weights"], len(model.classifiers_))
 
 
 def check_weights(weights: Any, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Models of formats 1 and 2, which stored certificates and words: what can be computed is computed now."""
+"""Models of earlier formats: 1 and 2 stored certificates and words, 3 knew no rules beside the posterior."""
 
 import math
 import re
@@ -13,8 +13,8 @@ from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.estimators.prior import PRIORS
 
-# The last of them.
-LAST = 2
+# The last with certificates and words, which are computed now, and the first with rules beside the posterior.
+LAST, RULES = 2, 4
 _CHOSEN = re.compile(r"classifier (\d{1,9}) \(.*, chosen among .* by (\d{1,6})-fold ", re.DOTALL)
 _NUMBERS = ("bound", "lower", "delta", "m", "empirical_risk", "kl")
 
@@ -35,6 +35,12 @@ def from_early(fitted: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], 
     if isinstance(members, IndependentMembers):
         facts["classifiers_"]._members = replace(members, trained=[_by_kind(one) for one in members.trained])
     return facts, {name: getattr(posterior, name) for name in ("weights", "distance", "constant")}, stored
+
+
+def with_rules(fitted: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes as they are stored now, of a model that had all of delta for its posterior."""
+    facts = dict(fitted)
+    return facts | {"hedge_": 1.0, "_rules": (), "_vote_errors": facts.pop("vote_errors_")}
 
 
 def _by_kind(one: Trained) -> Trained:

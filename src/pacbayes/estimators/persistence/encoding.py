@@ -8,6 +8,7 @@ import numpy as np
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.rules import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
@@ -35,6 +36,7 @@ _TYPES: tuple[type, ...] = (
     OneMachine,
     Pair,
     Posterior,
+    Rule,
     SvmTrainingTask,
     SVMPath,
     Scaling,

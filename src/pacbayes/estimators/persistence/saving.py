@@ -20,15 +20,15 @@ import pacbayes
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.classifier import StochasticClassifier
 from pacbayes.estimators.persistence.archive import DatelessZip, check_said, read_archive, write_archive
-from pacbayes.estimators.persistence.checking import check_model, check_weights
-from pacbayes.estimators.persistence.early_formats import LAST, check_agree, from_early
+from pacbayes.estimators.persistence.checking import check_model, check_posterior
+from pacbayes.estimators.persistence.early_formats import LAST, RULES, check_agree, from_early, with_rules
 from pacbayes.estimators.persistence.encoding import check_names, decode, encode
 from pacbayes.estimators.persistence.reviewed import PREDICTOR, TREE, check_trees, needs_trust, unreviewed
 from pacbayes.estimators.persistence.schema import Schema
 from pacbayes.estimators.svc import StochasticSVC
 
 # What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
-FORMAT = 3
+FORMAT = 4
 # Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
 # our own machines, which may stand at the end of a pipeline, are arrays, and so are trees; the arrays are checked.
 HARMLESS = (
@@ -188,7 +188,9 @@ def _state(model: CertifiedClassifier) -> dict[str, Any]:
     params["checkpoint"] = None
     if not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
-    posterior = {name: getattr(model.posterior_, name) for name in ("weights", "distance", "constant")}
+    found = vars(model).get("posterior_")
+    facts = ("weights", "distance", "constant")
+    posterior = None if found is None else {name: getattr(found, name) for name in facts}
     return {
         "class": type(model).__name__,
         "params": encode(params),
@@ -207,12 +209,14 @@ def _model(state: Any, found: int) -> CertifiedClassifier:
         fitted, posterior, stored = from_early(fitted)
     else:
         posterior = decode(state["posterior"])
+    if found < RULES:
+        fitted = with_rules(fitted)
     model.__dict__.update(check_names(kind, fitted))
     for name in DERIVED:
         model.__dict__.pop(name, None)
     check_model(model)
-    check_weights(posterior["weights"], len(model.classifiers_))
-    model._restore(**posterior)
+    check_posterior(posterior, model)
+    model._restore(posterior)
     if stored is not None:
         check_agree(stored, model.certificates_)
     return model

@@ -64,6 +64,20 @@ class SharedVoters:
                 advance(codes.shape[1])
         return votes
 
+    def answers(self, X: FloatArray, chosen: Codes) -> Codes:
+        """Return the numbers of the classes that the chosen machines give the rows, shape (chosen, n)."""
+        machines, rows = _restricted(self.members, chosen)
+        codes = np.empty((chosen.size, len(X)), dtype=np.intp)
+
+        def kernel_block(block: slice) -> FloatArray:
+            return self.members.kernel.between(rows, self.members.scaling(X[block]))
+
+        with one_thread(), progress("predictions", len(X)) as advance:
+            for block, found in machines.predict(kernel_block, len(X), len(rows)):
+                codes[:, block] = found
+                advance(found.shape[1])
+        return codes
+
 
 def _restricted(members: SharedMembers, chosen: Codes) -> tuple[Machines, FloatArray]:
     """Return the chosen machines, and the scaled training rows that support any of them."""

@@ -27,6 +27,9 @@ class Voters(Protocol):
     def votes(self, X: Any, chosen: Codes, parts: Counts) -> FloatArray:
         """Return for every row and label the sum of `parts` over the chosen classifiers that vote for it, exactly."""
 
+    def answers(self, X: Any, chosen: Codes) -> Codes:
+        """Return the numbers of the labels that the chosen classifiers give the rows, shape (chosen, n)."""
+
 
 class EachVoters:
     """Any classifiers, asked one by one.
@@ -66,6 +69,15 @@ class EachVoters:
                 votes[rows, codes] += part
                 advance(1)
         return votes
+
+    def answers(self, X: Any, chosen: Codes) -> Codes:
+        """Return the numbers of the labels that the chosen classifiers give the rows, shape (chosen, n)."""
+        codes = np.empty((chosen.size, number_of_rows(X)), dtype=np.intp)
+        with progress("predictions", chosen.size) as advance:
+            for place, i in enumerate(chosen.tolist()):
+                codes[place] = self._codes(i, X)
+                advance(1)
+        return codes
 
     def _codes(self, i: int, X: Any) -> Codes:
         predicted = np.asarray(self._classifiers[i].predict(X))
@@ -110,10 +122,18 @@ def majority(voters: Voters, X: Any, parts: Counts, n_classes: int) -> Codes:
         undecided = undecided[first_two[:, 1] - first_two[:, 0] <= left]
         if undecided.size == 0:
             break
-    order = np.arange(votes.shape[1])
+    return winners_of(votes, voters, n_classes)
+
+
+def winners_of(votes: FloatArray, voters: Voters, n_classes: int) -> Codes:
+    """Return the number of the label with most votes in each row, shape (..., labels): of several the first class.
+
+    Labels that are no class come after the classes, in their own order, not in that in which they were met.
+    """
+    order = np.arange(votes.shape[-1])
     if order.size > n_classes:
         order[n_classes:] = n_classes + np.argsort(voters.labels[n_classes:], kind="stable")
-    winners: Codes = order[votes[:, order].argmax(axis=1)]
+    winners: Codes = order[votes[..., order].argmax(axis=-1)]
     return winners
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.certificates.certificate import PLURAL
-from pacbayes.certificates.posterior_choice import divide_delta
+from pacbayes.certificates.certify import POSTERIOR
+from pacbayes.certificates.percentages import format_share
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.comparison import Bar
 from pacbayes.report.formatting import format_bound, format_down, format_gap, format_number
@@ -53,7 +54,7 @@ def _percents(scale: Scale, most: int) -> dict[float, str]:
 
 def risks_chart(view: ReportView) -> Chart:
     """Return the posterior above the risks of the classifiers."""
-    places, risks, weights = view.places, view.classifiers.risks, view.posterior.weights
+    places, risks, weights = view.places, view.classifiers.risks, view.weights
     shown = _shown(view)
     tested = view.observed.risks if view.observed is not None else view.classifiers.test_risks
     bound = view.model.certificates_["stochastic"].bound
@@ -63,7 +64,7 @@ def risks_chart(view: ReportView) -> Chart:
         ticks = 7 if width == _WIDE else 4
         x = scale_over(places[shown].tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=view.is_path)
         weight = Scale(0.0, float(weights.max()), 120.0, 26.0)
-        canvas.y_axis(weight, _LEFT, width - _RIGHT, _percents(weight, 4), "posterior weight")
+        canvas.y_axis(weight, _LEFT, width - _RIGHT, _percents(weight, 4), view.weight_name)
         canvas.stems([(x(places[i]), weight(weights[i])) for i in shown], 120.0, "weight")
         canvas.line(_LEFT, 120.0, width - _RIGHT, 120.0, "axis")
         curves = [("risk", risks)] if tested is None else [("test", tested), ("risk", risks)]
@@ -85,14 +86,14 @@ def risks_chart(view: ReportView) -> Chart:
         else (f" Of {weights.size} classifiers, {shown.size} are drawn: the heaviest, and others evenly spread.")
     )
     counted = PLURAL[view.classifiers.unit]
-    legend = [("weight", "posterior weight"), ("risk", f"errors on {view.classifiers.m} validation {counted}")]
+    legend = [("weight", view.weight_name), ("risk", f"errors on {view.classifiers.m} validation {counted}")]
     if tested is not None:
         rows = view.observed.rows if view.observed is not None else view.classifiers.m_test
         legend.append(("test", f"errors on {rows} test rows"))
     legend.append(("bound", "bound of the stochastic classifier"))
     heaviest = int(np.argmax(weights))
     description = (
-        f"Above, the posterior weight of {weights.size} classifiers; the largest is "
+        f"Above, the {view.weight_name} of {weights.size} classifiers; the largest is "
         f"{format_number(weights[heaviest])}, at {format_number(places[heaviest])}. Below, their shares of validation "
         f"errors, from {format_bound(float(risks.min()))} to {format_bound(float(risks.max()))}, and the bound of the "
         f"stochastic classifier, {format_bound(bound)}."
@@ -114,18 +115,18 @@ def _shown(view: ReportView) -> NDArray[np.intp]:
     if order.size <= _DRAWN:
         return order
     spread = np.linspace(0, order.size - 1, _DRAWN // 2).astype(np.intp)
-    heavy = np.argsort(-view.posterior.weights[order], kind="stable")[: _DRAWN // 2]
+    heavy = np.argsort(-view.weights[order], kind="stable")[: _DRAWN // 2]
     return order[np.union1d(spread, heavy)]
 
 
 def _risks_table(view: ReportView, shown: NDArray[np.intp], tested: NDArray[np.float64] | None) -> TextTable:
-    head = ("λ" if view.is_path else "rank", "classifier", "validation risk", "posterior weight")
+    head = ("λ" if view.is_path else "rank", "classifier", "validation risk", view.weight_name)
     rows = [
         (
             format_number(view.places[i]) if view.is_path else f"{view.places[i]:.0f}",
             str(i),
             format_bound(float(view.classifiers.risks[i])),
-            format_number(view.posterior.weights[i]),
+            format_number(view.weights[i]),
             *(() if tested is None else (format_bound(float(tested[i])),)),
         )
         for i in shown.tolist()
@@ -161,12 +162,21 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
 
     said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
     title = "The five bounds, and what other methods guarantee"
+    doubled = (
+        ", except for the majority vote: there it is the share of the vote's own errors, while the bound is twice the "
+        "stochastic classifier's"
+        if view.model.certificates_["majority"].rule == POSTERIOR
+        else ""
+    )
     caption = (
         f"Every bar is a guarantee at δ = {view.delta!r} that holds alone. The inner part of a bar is the share of "
-        "validation errors it is computed from, except for the majority vote: there it is the share of the vote's own "
-        "errors, while the bound is twice the stochastic classifier's. Choosing the smallest after looking is not "
-        "covered."
+        "validation errors it is computed from" + doubled + ". Choosing the smallest after looking is not covered."
     )
+    if view.model.hedge_ < 1.0:
+        caption += (
+            f" The certificates of this model divided δ: {format_share(1.0 - view.model.hedge_)} was for what the "
+            "training rows proposed. The bars of single distances have all of it."
+        )
     if len(view.chosen_among) > 1:
         caption += (
             f" The certificate chose among {len(view.chosen_among)} distances at a share of δ each, which makes "
@@ -190,10 +200,9 @@ def gibbs_chart(view: ReportView) -> Chart:
     grid = np.geomspace(min(0.1, finite / 10.0), max(100.0 * m, 10.0 * finite), _CURVE_POINTS)
     # The digits the table shows, so that its bounds are those of the temperatures beside them.
     betas = np.array([float(f"{beta:.4g}") for beta in grid])
-    level = divide_delta(view.delta, len(view.chosen_among))
     values = {}
     for name in view.chosen_among:
-        problem = Problem.checked(view.classifiers.risks, m, view.distance(name), level, view.prior, best.constant)
+        problem = Problem.checked(view.classifiers.risks, m, view.distance(name), best.delta, view.prior, best.constant)
         points = [problem.weights(problem.curve.at(float(beta))) for beta in betas]
         values[name] = [problem.evaluate(weights) for weights in points]
 

@@ -1,0 +1,221 @@
+"""Certificates against a careful hold-out's, from the same rows: bounds and test errors on nine data sets.
+
+A fifth of the rows is put aside for test errors; of the others half train and half validate, delta = 0.05.  Hold-out is
+one classifier, with the fewest errors in 5-fold cross-validation within the training rows (of a tied run the middle
+one), and its exact binomial limit on the validation rows at the whole delta: what a careful user does by hand.
+All numbers are means over seeds; a ratio is that of two bounds from the same rows, averaged over seeds, then over data
+sets.  20 seeds for data sets of up to 1500 rows, 3 for the others.
+
+Run: python benchmarks/bench_tightness.py [--quick] [--jobs N]
+It takes about a quarter of an hour on two cores, with --quick (four small data sets, 5 seeds) one minute.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, load_dataset
+from pacbayes.certificates import Baseline, certify, choose_posterior, propose
+from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.hedge import USUAL, hedged_level
+from pacbayes.certificates.posterior_choice import integer_weights
+from pacbayes.certificates.rules import Rule
+from pacbayes.estimators.prediction.draws import draw_key
+from pacbayes.estimators.prediction.testing import tested
+from pacbayes.estimators.prediction.voters import EachVoters
+
+DELTA, FOLDS = 0.05, 5
+DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "bupa", "banknote", "waveform", "spambase", "mushroom")
+QUICK = ("wdbc", "ionosphere", "haberman", "bupa")
+LARGE, SEEDS, FEW = 1500, 20, 3
+ABSENT = Baseline(None, None, "shown beside")
+VOTINGS = ("best", "majority", "stochastic")
+
+
+def divided(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Return rows to fit with, rows for test errors, and their labels."""
+    data = load_dataset(name)
+    parts: tuple[Any, Any, Any, Any] = tuple(
+        train_test_split(np.asarray(data.data, dtype=np.float64), data.target, test_size=0.2, random_state=seed)
+    )
+    return parts
+
+
+def of_estimator(clf: Any, X_test: Any, y_test: Any) -> dict[str, float]:
+    """Return each way's bound and test error, and hold-out's."""
+    held = clf.certificates_["best"].baselines["hold-out"].bound
+    chosen = clf.classifiers_[int(np.argmax(clf.proposal_["best"]))]
+    found = {"hold-out": held, "hold-out test": float(np.mean(chosen.predict(X_test) != y_test))}
+    for voting in VOTINGS:
+        found[voting] = clf.certificates_[voting].bound
+        found[f"{voting} test"] = float(np.mean(clf.set_params(voting=voting).predict(X_test) != y_test))
+    return found
+
+
+def machines(name: str, seed: int) -> dict[str, float]:
+    """Return what 201 support vector machines give, with the default hedge and, for comparison, without a proposal."""
+    X, X_test, y, y_test = divided(name, seed)
+    found = of_estimator(StochasticSVC(delta=DELTA, cv=FOLDS, random_state=seed, n_jobs=1).fit(X, y), X_test, y_test)
+    for label, choices in HEDGE_1.items():
+        alone = StochasticSVC(delta=DELTA, hedge=1, cv=FOLDS, random_state=seed, n_jobs=1, **choices).fit(X, y)
+        found[label] = alone.certificates_["stochastic"].bound
+        if label == "hedge=1, kl":
+            found["hedge=1, Occam"] = alone.certificates_["best"].bound
+            found["hedge=1, 2B"] = alone.certificates_["majority"].bound
+    return found
+
+
+#: The stochastic classifier at hedge=1: what PAC-Bayes alone guarantees.
+HEDGE_1: dict[str, dict[str, Any]] = {
+    "hedge=1, kl": {},
+    "hedge=1, catoni": {"distance": "catoni", "prior": "cross-validation"},
+}
+
+
+def forest(name: str, seed: int) -> dict[str, float]:
+    """Return what the trees of a forest give, with proposals from their out-of-bag errors."""
+    X, X_test, y, y_test = divided(name, seed)
+    classes, codes = np.unique(y, return_inverse=True)
+    order = np.random.default_rng([seed, 1]).permutation(len(y))
+    train, validation = order[: len(y) - len(y) // 2], order[len(y) - len(y) // 2 :]
+    grown = RandomForestClassifier(100, oob_score=True, random_state=seed, n_jobs=1).fit(X[train], codes[train])
+    trees, number = grown.estimators_, len(grown.estimators_)
+    classifiers = ClassifierSet.from_fitted(trees, X[validation], codes[validation].astype(float))
+    errors = np.array(
+        [
+            train.size * np.mean(tree.predict(X[train[out]]) != codes[train[out]])
+            for tree, out in zip(trees, out_of_bag(grown, train.size), strict=True)
+        ]
+    )
+    share = hedged_level(DELTA, USUAL, 1)
+    posterior = choose_posterior(
+        classifiers.risks, classifiers.m, distance="kl", delta=share, prior=None, constant="exact"
+    )
+    uniform = Rule("majority", "uniform", integer_weights(np.full(number, 1.0 / number)))
+    rules = [*propose(np.arange(number), errors, number), uniform]
+    voters = EachVoters(classifiers, np.arange(float(classes.size)))
+    key = draw_key(seed)
+
+    def count(rows: Any, truth: Any) -> list[Rule]:
+        return list(tested(rules, voters, rows, truth, key, classes.size, lambda wrong: int(wrong.sum())))
+
+    *counted, all_alike = count(X[validation], codes[validation])
+    certificates = certify(
+        posterior, classifiers, delta=DELTA, prior=None, hold_out=ABSENT, constant=ABSENT, rules=counted, hedge=USUAL
+    )
+    on_test = {
+        (rule.voting, rule.name): rule.errors / len(y_test) for rule in count(X_test, np.searchsorted(classes, y_test))
+    }
+    best = next(rule for rule in counted if rule.voting == "best")
+    found = {
+        "hold-out": float(binomial_upper(best.errors, classifiers.m, DELTA)),
+        "hold-out test": on_test["best", "proposal"],
+        "uniform": float(binomial_upper(all_alike.errors, classifiers.m, DELTA)),
+        "uniform test": on_test["majority", "uniform"],
+    }
+    for voting in VOTINGS:
+        found[voting] = certificates[voting].bound
+    won = certificates["majority"].rule
+    found["majority test"] = on_test.get(("majority", won), np.nan)
+    return found
+
+
+def out_of_bag(grown: RandomForestClassifier, n: int) -> Iterator[Any]:
+    """Yield for each tree the training rows that are not in its bootstrap sample."""
+    for sampled in grown.estimators_samples_:
+        yield np.setdiff1d(np.arange(n), sampled)
+
+
+def assorted() -> list[Any]:
+    """Return 30 classifiers of many kinds."""
+    scaled: Callable[..., Any] = make_pipeline
+    return [
+        *(scaled(StandardScaler(), LogisticRegression(C=C, max_iter=2000)) for C in (0.01, 0.1, 1.0, 10.0)),
+        *(scaled(StandardScaler(), SVC(C=C)) for C in (0.1, 1.0, 10.0, 100.0)),
+        *(scaled(StandardScaler(), SVC(C=C, kernel="linear")) for C in (0.01, 1.0)),
+        *(scaled(StandardScaler(), KNeighborsClassifier(k)) for k in (1, 3, 5, 9, 15)),
+        *(DecisionTreeClassifier(max_depth=depth) for depth in (1, 2, 4, 8)),
+        *(RandomForestClassifier(30, max_features=share) for share in (0.2, 0.5, 1.0)),
+        *(ExtraTreesClassifier(30, max_features=share) for share in (0.2, 0.5, 1.0)),
+        *(HistGradientBoostingClassifier(max_iter=40, max_depth=depth) for depth in (2, 4)),
+        scaled(StandardScaler(), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)),
+        scaled(StandardScaler(), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.9)),
+        GaussianNB(var_smoothing=1e-3),
+    ]
+
+
+def kinds(name: str, seed: int) -> dict[str, float]:
+    """Return what 30 assorted classifiers give."""
+    X, X_test, y, y_test = divided(name, seed)
+    grid = [clone(one) for one in assorted()]
+    clf = StochasticClassifier(None, grid, delta=DELTA, cv=FOLDS, random_state=seed).fit(X, y)
+    return of_estimator(clf, X_test, y_test)
+
+
+def run(task: Callable[[str, int], dict[str, float]], names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> Any:
+    """Return the means over seeds by data set: of everything found, and of ratios of bounds to hold-out's."""
+    pairs = [(name, seed) for name in names for seed in range(seeds[name])]
+    results = Parallel(n_jobs=jobs)(delayed(task)(*pair) for pair in pairs)
+    means: dict[str, dict[str, float]] = {}
+    for name in names:
+        mine = [found for (of, _), found in zip(pairs, results, strict=True) if of == name]
+        columns = {key: float(np.nanmean([found[key] for found in mine])) for key in mine[0]}
+        for key in mine[0]:
+            if not key.endswith(" test"):
+                columns[f"{key} / hold-out"] = float(np.mean([found[key] / found["hold-out"] for found in mine]))
+                if "uniform" in mine[0]:
+                    columns[f"{key} / uniform"] = float(np.mean([found[key] / found["uniform"] for found in mine]))
+        means[name] = columns
+    return means
+
+
+def print_table(title: str, means: dict[str, dict[str, float]], percents: list[str], ratios: list[str]) -> None:
+    print(f"\n### {title}\n")
+    print("| data | " + " | ".join([*(f"{name} %" for name in percents), *ratios]) + " |")
+    print("|---" * (1 + len(percents) + len(ratios)) + "|")
+    mean = {key: float(np.mean([one[key] for one in means.values()])) for key in (*percents, *ratios)}
+    for name, one in (means | {"**mean**": mean}).items():
+        cells = [*(f"{100 * one[key]:.2f}" for key in percents), *(f"{one[key]:.3f}" for key in ratios)]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="four small data sets, 5 seeds")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    options = parser.parse_args()
+    names = QUICK if options.quick else DATA
+    seeds = {name: 5 if options.quick else SEEDS if len(load_dataset(name).target) <= LARGE else FEW for name in names}
+    print(f"delta = {DELTA}; seeds: {', '.join(f'{name} {number}' for name, number in seeds.items())}")
+    found = run(machines, names, seeds, options.jobs)
+    ways = ["hold-out", *VOTINGS]
+    print_table("201 support vector machines: bounds", found, ways, [f"{way} / hold-out" for way in VOTINGS])
+    print_table("the same: test errors", found, [f"{way} test" for way in ways], [])
+    alone = ["hedge=1, kl", "hedge=1, Occam", "hedge=1, 2B", "hedge=1, catoni"]
+    print_table("without a proposal (hedge=1)", found, alone, [f"{way} / hold-out" for way in alone])
+    found = run(forest, names, seeds, options.jobs)
+    columns = ["uniform", "hold-out", "majority", "uniform test", "hold-out test", "majority test"]
+    print_table("forests of 100 trees", found, columns, ["majority / uniform", "majority / hold-out"])
+    few = dict.fromkeys(names, 2) if options.quick else {name: min(number, 5) for name, number in seeds.items()}
+    small = tuple(name for name in names if name not in ("mushroom", "spambase"))
+    found = run(kinds, small, few, options.jobs)
+    columns = ["hold-out", "majority", "hold-out test", "majority test"]
+    print_table("30 assorted classifiers", found, columns, ["majority / hold-out", "best / hold-out"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Occam's bound: of all classifiers, each with the exact limit at its own share of delta, the one with the smallest."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pacbayes.certificates.limits import risks_of, upper_limits
+from pacbayes.classifiers.classifier_set import Errors
+from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.rounding import round_down, round_up, usual_float_errors
+
+
+@dataclass(frozen=True)
+class SingleBest:
+    """The classifier with the smallest Occam bound, and the numbers behind it."""
+
+    index: int
+    bound: float
+    empirical_risk: float
+    kl: float
+
+
+def best_single(errors: Errors | GroupErrors, m: int, delta: float, prior: FloatArray | None) -> SingleBest:
+    """Return the classifier with the smallest Occam bound, the first of several.
+
+    Examples
+    --------
+    >>> best = best_single(np.array([3, 2, 2]), 50, 0.05, np.array([0.9, 0.05, 0.05]))
+    >>> best.index, round(best.bound, 4), round(best.kl, 4)
+    (0, 0.1506, 0.1054)
+    """
+    with usual_float_errors():
+        shares = np.full(len(errors), 1.0 / len(errors)) if prior is None else prior / prior.sum()
+        # Rounded down: a smaller level makes a larger limit.
+        levels = np.maximum(round_down(delta * shares, 64.0), 0.0)
+    bounds = upper_limits(errors, m, levels)
+    best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
+    kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
+    return SingleBest(best, float(bounds[best]), float(risks_of(errors[best : best + 1], m)[0]), kl)

@@ -1,0 +1,150 @@
+"""Rules fixed on the training rows: their limits hold, alone and as the smallest of several, where every risk is known.
+
+Exactly for one rule, by summing the binomial distribution.  By simulation for the estimators: a row is one of 400
+points of a square, its label that of its region or, with probability 0.15, another, so that a true risk is a mean over
+400 points.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes.certificates.proposals import propose
+from pacbayes.certificates.rules import Rule, parts_of_one
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
+
+DELTA, NOISE = 0.1, 0.15
+VOTINGS = ("stochastic", "majority", "best")
+SIDE = (np.arange(20) - 9.5) / 10
+POINTS = np.array([(a, b) for a in SIDE for b in SIDE])
+QUADRANT = 2 * (POINTS[:, 0] > 0) + (POINTS[:, 1] > 0)
+# The classes of the points: two as in exclusive or; five with the middle of the square.
+CLEAN = {2: (POINTS[:, 0] * POINTS[:, 1] > 0).astype(int), 5: np.where(np.abs(POINTS).max(axis=1) < 0.5, 4, QUADRANT)}
+LAMBDAS = np.geomspace(1e-3, 30.0, 12)
+
+
+@pytest.mark.parametrize("level", [0.3, 0.05, 0.045, 1e-4])
+@pytest.mark.parametrize("m", [1, 2, 7, 60, 284])
+def test_the_limit_of_one_rule_fails_with_at_most_its_level(m, level):
+    """Summed over the binomial distribution, on a grid of true risks that holds the limits themselves."""
+    limits = np.array([Rule("best", "proposal", parts_of_one(0, 1), e).claim(m, level).bound for e in range(m + 1)])
+    assert limits[-1] == 1.0
+    for risk in (*np.linspace(0.0, 1.0, 101), *limits, *np.nextafter(limits, 1.0)):
+        failing = float(binom.pmf(np.flatnonzero(risk > limits), m, risk).sum())
+        assert failing <= level * (1 + 1e-9)
+
+
+def sample(n, classes, rng):
+    rows = rng.integers(0, 400, n)
+    other = rng.random(n) < NOISE
+    return POINTS[rows], (CLEAN[classes][rows] + other * rng.integers(1, classes, n)) % classes
+
+
+def true_risk(labels, classes):
+    """The exact risk of a classifier that gives the 400 points these labels; of several, by rows."""
+    return np.where(labels == CLEAN[classes], NOISE, 1 - NOISE / (classes - 1)).mean(axis=-1)
+
+
+def failures(make, classes, n, fits):
+    """How often the true risk of what predicts is above its certificate, or above that of another rule: by voting."""
+    counts = dict.fromkeys(VOTINGS, 0)
+    rules = set()
+    for seed in range(fits):
+        clf = make(seed).fit(*sample(n, classes, np.random.default_rng([seed, 7])))
+        for voting in VOTINGS:
+            certificate = clf.certificates_[voting]
+            said = clf.set_params(voting=voting).predict(POINTS)
+            risk = float(true_risk(said, classes))
+            if voting == "stochastic" and certificate.rule == "posterior":
+                # On average over keys.
+                risk = float(clf.posterior_.weights @ true_risk(clf.classifiers_.predict(POINTS), classes))
+            counts[voting] += risk > certificate.bound
+            rules.add(certificate.rule)
+    return counts, rules
+
+
+def largest(fits):
+    """More failures than this have a probability below 1e-4 if each has at most the probability delta."""
+    return binom.ppf(1 - 1e-4, fits, DELTA)
+
+
+# Rows, and how many of them validate; the last is as small as can be.
+SIZES = {"usual": (160, 0.5), "tiny": (20, 5)}
+CASES = [*product((2, 5), (0, 0.1, 1), ("usual", "tiny"))]
+
+
+def machines(hedge, validation_size):
+    def make(seed):
+        return StochasticSVC(
+            LAMBDAS, gamma=8.0, scale=False, hedge=hedge, validation_size=validation_size, delta=DELTA, cv=3,
+            random_state=seed,
+        )  # fmt: skip
+
+    return make
+
+
+def check_machines(classes, hedge, size, fits):
+    n, validation_size = SIZES[size]
+    counts, rules = failures(machines(hedge, validation_size), classes, n, fits)
+    assert max(counts.values()) <= largest(fits), counts
+    assert rules & ({"proposal"} if hedge < 1 else {"posterior", "Occam"})
+
+
+@pytest.mark.parametrize(
+    ("classes", "hedge", "size"), [(2, 0.1, "usual"), (5, 0.1, "tiny"), (2, 0, "tiny"), (2, 1, "tiny")]
+)
+def test_failures_are_compatible_with_delta(classes, hedge, size):
+    check_machines(classes, hedge, size, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("classes", "hedge", "size"), CASES)
+def test_failures_are_compatible_with_delta_in_many_fits(classes, hedge, size):
+    check_machines(classes, hedge, size, 600)
+
+
+class Table(ClassifierMixin, BaseEstimator):
+    """The clean label of a point, wrong at three in ten points drawn by its number: all are equally good."""
+
+    def __init__(self, number=0):
+        self.number = number
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        wrong = np.random.default_rng(self.number).random(400) < 0.3
+        rows = np.rint((np.asarray(X) * 10 + 9.5) @ [20, 1]).astype(int)
+        return np.where(wrong[rows], 1 - CLEAN[2][rows], CLEAN[2][rows])
+
+
+def tables(hedge):
+    def make(seed):
+        grid = [Table(1000 * seed + i) for i in range(50)]
+        return StochasticClassifier(None, grid, hedge=hedge, delta=DELTA, cv=2, random_state=seed)
+
+    return make
+
+
+@pytest.mark.parametrize(("hedge", "fits"), [(0.1, 12), pytest.param(0.1, 600, marks=pytest.mark.slow)])
+def test_many_classifiers_that_are_equally_good(hedge, fits):
+    counts, rules = failures(tables(hedge), 2, 120, fits)
+    assert max(counts.values()) <= largest(fits), counts
+    assert rules >= {"proposal"}
+
+
+@pytest.mark.parametrize("hedge", [0, 0.1])
+def test_a_proposal_chosen_by_validation_errors_is_caught(hedge, monkeypatch):
+    def peeking(self):
+        rules = propose(np.arange(len(self.classifiers_)), 3 * self.classifiers_.errors, len(self.classifiers_))
+        return [rule for rule in rules if hedge or rule.name == "proposal"]
+
+    monkeypatch.setattr(CertifiedClassifier, "_proposed", peeking)
+    counts, _ = failures(tables(hedge), 2, 120, 16)
+    assert counts["best"] > largest(16), counts
+    assert counts["stochastic"] > largest(16), counts
