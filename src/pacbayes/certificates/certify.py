@@ -112,7 +112,7 @@ def certify(
     best = best_single(errors, m, delta, prior)
     occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
     beside = {"hold-out": hold_out, CONSTANT: constant}
-    shared = (*assumptions, *_shares(hedge), _BY_ROW, _ALONE)
+    shared = (*assumptions, *shares_of_delta(hedge), _BY_ROW, _ALONE)
     found = {}
     for voting in VOTINGS:
         mine = [rule for rule in rules if rule.voting == voting]
@@ -163,7 +163,7 @@ def _certificate(
     )
 
 
-def _shares(hedge: float) -> tuple[str, ...]:
+def shares_of_delta(hedge: float) -> tuple[str, ...]:
     """Say how delta was divided; nothing where it was not."""
     if hedge == 1.0:
         return ()

@@ -15,6 +15,7 @@ from pacbayes.certificates.claim import TRAINING, VALIDATION, Claim
 from pacbayes.certificates.hedge import hedged_level, proposal_level
 from pacbayes.certificates.limits import risks_of, upper_limits
 from pacbayes.certificates.posterior_choice import BITS, Counts
+from pacbayes.certificates.questions.by_class import PartErrors
 from pacbayes.classifiers.group_errors import GroupErrors
 
 #: The rule that holds most of delta: what the training rows recommend.
@@ -42,6 +43,8 @@ class Rule:
     parts: Counts
     #: Its errors on the validation rows, None as long as they are not counted.
     errors: int | GroupErrors | None = None
+    #: The same in every class and slice, None where nobody asked.
+    in_parts: PartErrors | None = None
 
     @property
     def index(self) -> int:

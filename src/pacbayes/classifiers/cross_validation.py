@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.numeric.arrays import Rows
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.progress import progress
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
@@ -15,6 +15,8 @@ CANDIDATES = 50
 
 #: ``errors_in_fold(candidates, train, test)`` trains candidates on some training rows and counts errors on others.
 ErrorsInFold = Callable[[Rows, Rows, Rows], Rows]
+#: ``scores_in_fold(train, test)`` trains a weighted set on some training rows and scores every class of others.
+ScoresInFold = Callable[[Rows, Rows], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,3 +124,29 @@ def cross_validate(
             with progress(f"cross-validation, fold {k + 1} of {sizes.size}", candidates.size):
                 errors[:, k], sizes[k] = errors_in_fold(candidates, train, test), test.size
     return CrossValidation(candidates, errors, sizes)
+
+
+def cross_score(
+    scores_in_fold: ScoresInFold,
+    n_classes: int,
+    codes: Rows,
+    folds: int,
+    rng: np.random.Generator,
+    units: Rows | None = None,
+) -> FloatArray:
+    """Return what a weighted set, trained without a row's fold, scores its classes: shape (n, n_classes).
+
+    The folds are those of `cross_validate` with an equal `rng`.  Where a fold leaves a single class to train with, that
+    class is the only one with a score, zero.
+    """
+    fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
+    scores = np.full((codes.size, n_classes), -np.inf)
+    for k in range(int(fold.max()) + 1):
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        known = np.unique(codes[train])
+        if known.size > 1:
+            with progress(f"confidence in cross-validation, fold {k + 1} of {int(fold.max()) + 1}", None):
+                scores[test] = scores_in_fold(train, test)
+        else:
+            scores[np.ix_(test, known)] = 0.0
+    return scores

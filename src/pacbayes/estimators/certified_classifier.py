@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -28,18 +29,19 @@ from pacbayes.certificates.posterior_choice import (
     weights_of,
 )
 from pacbayes.certificates.proposals import propose
+from pacbayes.certificates.questions.by_class import PartErrors, count_parts
 from pacbayes.certificates.rules import PROPOSAL, Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.data.splits import GROUP, SPLITS
 from pacbayes.estimators.available import available
-from pacbayes.estimators.fitted_attributes import FittedAttributes
 from pacbayes.estimators.missing_values import naming_remedy
-from pacbayes.estimators.prediction.draws import KEY, draw_classifiers
+from pacbayes.estimators.prediction.draws import KEY
 from pacbayes.estimators.prediction.testing import tested
-from pacbayes.estimators.prediction.voters import Voters, majority, number_of_rows
+from pacbayes.estimators.prediction.voters import Voters
 from pacbayes.estimators.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
+from pacbayes.estimators.questions import Asked, CrossScores, Questions, Slices, check_questions
 from pacbayes.estimators.roles import roles
 from pacbayes.estimators.shown import Shown
 from pacbayes.estimators.training_choices import check_training_choices, resolve_distances
@@ -52,7 +54,7 @@ from pacbayes.runtime.seeds import seed_of
 FOLDS = KEY + 1
 
 
-class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # type: ignore[misc]  # untyped
+class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: ignore[misc]  # untyped
     """A set of classifiers as one, with a certificate for each way; subclasses train the set and validate rows."""
 
     # -- what subclasses provide -------------------------------------------------------------------------------------
@@ -78,7 +80,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         check_choice("constant", self.constant, CONSTANTS)
         check_level(self.delta)
         check_prior_kind(self.prior, self.split)
-        resolve_hedge(self.hedge, self._no_proposal())
+        check_questions(self.class_share, self.max_error, resolve_hedge(self.hedge, self._no_proposal()))
         if self.cv is not None and (isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer)):
             raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
         if self.cv is not None and self.cv < 2:
@@ -114,13 +116,15 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         validation_rows: Callable[[], tuple[Any, Codes]] | None,
         key: bytes,
         codes: NDArray[np.int64],
+        slices: Slices | None = None,
+        cross_scores: CrossScores | None = None,
     ) -> Self:
         """Turn a trained set into posterior, tested rules and certificates.
 
         `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
         where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
         `_validated` would, and their class numbers; None where there are no such rows.  `codes` are the class numbers
-        of all rows.
+        of all rows.  `cross_scores` scores the training rows in cross-validation.
 
         Attributes whose names begin with an underscore are what was so when the model was fitted, whatever its
         parameters are set to later.  They, the errors and the weights are what a file stores; see `_restore`.
@@ -136,7 +140,9 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         constant, _ = most_frequent(codes[train], codes[validation])
         self._constant = constant, self._counted(codes[validation] != constant)
         self._level = check_level(self.delta)
-        share = hedged_level(self._level, self.hedge_, 1)
+        named = () if slices is None else slices.names
+        self._asked = Asked(float(self.class_share), named, max_error=self.max_error)
+        share = hedged_level(self._main_level, self.hedge_, 1)
         self._distances = resolve_distances(self.distance, self._cross_validated, classifiers.m, share or self._level)
         # What the training rows propose is fixed here, before anything that was counted on validation rows is used.
         rules = list(self._proposed())
@@ -151,7 +157,12 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
             )
             # Its vote is counted to be shown; a limit of these errors would not hold, for they chose the weights.
             rules.append(Rule("majority", POSTERIOR, integer_weights(self.posterior_.weights)))
-        self._rules, self._vote_errors = self._tested(rules, validation_rows)
+        of_slices = np.zeros(codes.size, dtype=np.intp) if slices is None else slices.codes
+        self._rules, self._vote_errors = self._tested(rules, validation_rows, of_slices[validation])
+        if self.max_error is not None:
+            assert validation_rows is not None
+            assert cross_scores is not None
+            self._asked = self._count_thresholds(self._voters(), *validation_rows(), cross_scores, codes[train])
         self._conclude()
         if self.verbose:
             print(self.certificate_)
@@ -162,10 +173,13 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         self.certificates_ = self._certificates()
         found, prior = self.certificates_["best"], None if self._uniform else self.prior_
         if found.rule == OCCAM:
-            level = hedged_level(self._level, self.hedge_, 1)
-            self.best_index_ = best_single(self.classifiers_.counted, self.classifiers_.m, level, prior).index
+            self.best_index_ = self._occam_index(prior)
         else:
             self.best_index_ = self._rule("best", found.rule).index
+
+    def _occam_index(self, prior: FloatArray | None) -> int:
+        level = hedged_level(self._main_level, self.hedge_, 1)
+        return best_single(self.classifiers_.counted, self.classifiers_.m, level, prior).index
 
     def _restore(self, posterior: dict[str, Any] | None) -> None:
         """Compute anew all that follows from what a file stores; none of it is read from there."""
@@ -187,7 +201,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
                 self.classifiers_.risks,
                 self.classifiers_.m,
                 distance=among[check_choice("distance", distance, among)],
-                delta=divide_delta(hedged_level(self._level, self.hedge_, 1), len(self._distances)),
+                delta=divide_delta(hedged_level(self._main_level, self.hedge_, 1), len(self._distances)),
                 prior=None if self._uniform else self.prior_,
                 constant=check_choice("constant", constant, CONSTANTS),
             )
@@ -202,12 +216,23 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         return rules if self.hedge_ > 0.0 else tuple(rule for rule in rules if rule.name == PROPOSAL)
 
     def _tested(
-        self, rules: list[Rule], validation_rows: Callable[[], tuple[Any, Codes]] | None
+        self, rules: list[Rule], validation_rows: Callable[[], tuple[Any, Codes]] | None, slices: Codes
     ) -> tuple[tuple[Rule, ...], int | GroupErrors | None]:
         """Return the rules with their errors on validation rows, and apart from them those of the posterior's vote."""
         if validation_rows is None:
             return (), None
-        found = tested(rules, self._voters(), *validation_rows(), self._key, self.classes_.size, self._counted)
+        voters, (rows, codes) = self._voters(), validation_rows()
+
+        def in_parts(wrong: NDArray[np.bool_]) -> PartErrors:
+            return count_parts(wrong, codes, self.classes_.size, slices, len(self._asked.slices))
+
+        parts = in_parts if self._asked.class_share > 0.0 else None
+        if parts is not None and self.hedge_ > 0.0:
+            # The other single classifier that may predict; its limits have the share of its prior weight.
+            index = self._occam_index(None if self._uniform else self.prior_)
+            said = voters.predict_assigned(rows, np.full(codes.size, index, dtype=np.intp))
+            self._asked = replace(self._asked, occam=(index, in_parts(said != codes)))
+        found = tested(rules, voters, rows, codes, self._key, self.classes_.size, self._counted, parts)
         return (found, None) if self.hedge_ == 0.0 else (found[:-1], found[-1].errors)
 
     def _counted(self, wrong: NDArray[np.bool_]) -> int | GroupErrors:
@@ -228,10 +253,10 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         self._check_votes()
         found = self._cross_validated
         chosen = None if found is None else found.first if self.hedge_ == 1.0 else found.middle
-        return certify(
+        found_by = certify(
             posterior,
             self.classifiers_,
-            delta=self._level,
+            delta=self._main_level,
             prior=None if self._uniform else self.prior_,
             n_distances=len(self._distances),
             hold_out=hold_out(self.classifiers_, found, chosen, self._level),
@@ -240,6 +265,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
             rules=self._rules,
             hedge=self.hedge_,
         )
+        return {voting: self._as_asked(voting, one) for voting, one in found_by.items()}
 
     def _check_votes(self) -> None:
         """Raise if a vote erred more often than its classifiers' errors allow."""
@@ -285,12 +311,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         voting = check_choice("voting", self.voting, VOTINGS)
         with naming_remedy(X, self._remedy()):
             rows, voters = self._validated(X), self._voters()
-            if voting == "majority":
-                codes = majority(voters, rows, self._parts(voting), self.classes_.size)
-            elif voting == "stochastic":
-                codes = voters.predict_assigned(rows, draw_classifiers(rows, self._parts(voting), self._key))
-            else:
-                codes = voters.predict_assigned(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
+            codes = self._say(voting, voters, rows)
         return voters.labels[codes]
 
     def vote_share(self, X: Any) -> FloatArray:

@@ -12,8 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
-from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold
+from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
+from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold, grid_scores_in_fold
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.row_values import check_values
@@ -23,7 +23,8 @@ from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
-from pacbayes.numeric.arrays import Rows
+from pacbayes.estimators.questions import CrossScores, check_slices
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
@@ -48,7 +49,7 @@ class StochasticClassifier(CertifiedClassifier):
         As for `grid_set`.  Part of the prior: fix it beforehand.
     n_iter : int, optional
         Settings to draw from `param_grid`; None for all of them.
-    split, validation_size, duplicates, prior, distance, delta, constant, voting
+    split, validation_size, duplicates, prior, distance, delta, constant, class_share, max_error, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted; see `grid_set`.
@@ -120,6 +121,8 @@ class StochasticClassifier(CertifiedClassifier):
         delta: float = 0.05,
         constant: str = "exact",
         hedge: float | str = "auto",
+        class_share: float = 0.0,
+        max_error: float | None = None,
         voting: str = "stochastic",
         error_score: str = "raise",
         cv: int | None = 3,
@@ -139,6 +142,8 @@ class StochasticClassifier(CertifiedClassifier):
         self.delta = delta
         self.constant = constant
         self.hedge = hedge
+        self.class_share = class_share
+        self.max_error = max_error
         self.voting = voting
         self.error_score = error_score
         self.cv = cv
@@ -148,7 +153,7 @@ class StochasticClassifier(CertifiedClassifier):
         self.verbose = verbose
 
     @progress("fitting", None)
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
         """Train the classifiers, find the posterior and its certificates.
 
         Parameters
@@ -161,6 +166,10 @@ class StochasticClassifier(CertifiedClassifier):
             The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
             fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
             errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
+
+        slices : array_like of shape (N,), optional
+            With `class_share`: a value for every row (a site, a device), and the certificate has a limit for the
+            rows of each beside those by class.
 
         Returns
         -------
@@ -175,6 +184,7 @@ class StochasticClassifier(CertifiedClassifier):
         if labels.size < 2:
             raise ValueError("X must hold at least two rows, got 1 sample")
         check_values(rows)
+        parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
         with naming_remedy(rows, self._remedy()):
@@ -209,6 +219,8 @@ class StochasticClassifier(CertifiedClassifier):
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
             codes,
+            parts,
+            None if train is None else self._cross_scores(classifiers, rows, labels, codes, train, seed),
         )
 
     def _cross_validate(
@@ -220,6 +232,21 @@ class StochasticClassifier(CertifiedClassifier):
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
         candidates, rng = candidates_of(len(classifiers)), generator(seed, FOLDS)
         return cross_validate(errors_in_fold, candidates, codes, self.cv, rng, units)
+
+    def _cross_scores(
+        self, classifiers: ClassifierSet, rows: Any, labels: NDArray[Any], codes: Rows, train: Rows, seed: int
+    ) -> CrossScores:
+        """Return how the mean probabilities with some weights score the training rows in cross-validation."""
+        assert classifiers.splits is not None
+        units, folds = classifiers.splits.units_of(train), self.cv
+
+        def scores(weights: FloatArray) -> FloatArray:
+            assert folds is not None
+            training = _safe_indexing(rows, train)
+            in_fold = grid_scores_in_fold(classifiers, training, labels[train], self.classes_, weights, self.n_jobs)
+            return cross_score(in_fold, self.classes_.size, codes[train], folds, generator(seed, FOLDS), units)
+
+        return scores
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)

@@ -13,8 +13,8 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
-from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
+from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
+from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold, svm_scores_in_fold
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.belonging import check_duplicates
@@ -25,7 +25,9 @@ from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipe
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
+from pacbayes.estimators.questions import CrossScores, check_slices
 from pacbayes.estimators.training_choices import CROSS_VALIDATION
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
@@ -77,6 +79,12 @@ class StochasticSVC(CertifiedClassifier):
         The certificate fails with at most this probability.
     constant : {"exact", "paper"}
         See `log_constant`.
+    class_share : float
+        The share of delta that is kept for limits by class, and in `slices`: ``certificate_.by_class``.  0 for none;
+        0.2 is sensible.  Needs a proposal, and there are none for a posterior that wins.
+    max_error : float, optional
+        A target for the share of errors among answered examples: the classifier answers only where it is sure enough
+        (see `answers`), and `certificate_` is about these.  It is tested for the proposal, at the whole of delta.
     voting : {"stochastic", "majority", "best"}
         How to predict; read when predicting.  "stochastic": for each row a machine drawn from the posterior, by a keyed
         hash of the row, so that a row's label does not depend on the rows around it.  "majority": the weighted
@@ -167,6 +175,8 @@ class StochasticSVC(CertifiedClassifier):
         delta: float = 0.05,
         constant: str = "exact",
         hedge: float | str = "auto",
+        class_share: float = 0.0,
+        max_error: float | None = None,
         voting: str = "stochastic",
         cv: int | None = 5,
         n_jobs: int | None = None,
@@ -187,6 +197,8 @@ class StochasticSVC(CertifiedClassifier):
         self.delta = delta
         self.constant = constant
         self.hedge = hedge
+        self.class_share = class_share
+        self.max_error = max_error
         self.voting = voting
         self.cv = cv
         self.n_jobs = n_jobs
@@ -195,7 +207,7 @@ class StochasticSVC(CertifiedClassifier):
         self.verbose = verbose
 
     @progress("fitting", None)
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
         """Train the machines, find the posterior and its certificates.
 
         Parameters
@@ -208,6 +220,10 @@ class StochasticSVC(CertifiedClassifier):
             fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
             errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
 
+        slices : array_like of shape (N,), optional
+            With `class_share`: a value for every row (a site, a device), and the certificate has a limit for the
+            rows of each beside those by class.
+
         Returns
         -------
         self
@@ -216,6 +232,7 @@ class StochasticSVC(CertifiedClassifier):
         check_duplicates(self.duplicates, groups)
         self._forget()
         rows, labels = self._checked(X, narrow_labels(y))
+        parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
         with naming_remedy(rows, self._remedy()):
@@ -249,6 +266,8 @@ class StochasticSVC(CertifiedClassifier):
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
             draw_key(seed),
             codes,
+            parts,
+            None if train is None else self._cross_scores(classifiers, codes[train], seed),
         )
 
     def _cross_validate(
@@ -267,6 +286,21 @@ class StochasticSVC(CertifiedClassifier):
             every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
             candidates = np.arange(number) if every else candidates_of(number)
             return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, splits.units_of(train))
+
+    def _cross_scores(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> CrossScores:
+        """Return how the mean decisions of machines with some weights score the training rows in cross-validation."""
+        members, folds = classifiers.members, self.cv
+
+        def scores(weights: FloatArray) -> FloatArray:
+            assert isinstance(members, SharedMembers)
+            assert folds is not None
+            splits = members.task.splits
+            with one_thread():
+                in_fold = svm_scores_in_fold(members, codes, weights)
+                units = splits.units_of(splits(0)[0])
+                return cross_score(in_fold, self.classes_.size, codes, folds, generator(seed, FOLDS), units)
+
+        return scores
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.percentages import percent_up
 from pacbayes.numeric.arrays import Codes
 from pacbayes.numeric.rounding import round_down
 
@@ -24,6 +25,8 @@ from pacbayes.numeric.rounding import round_down
 USUAL_SHARE = 0.2
 #: What a limit is about.
 CLASS, SLICE = "class", "slice"
+# Characters of a name in a sentence.
+_LONGEST = 40
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,15 @@ class PartLimit:
     also: str = ""
 
     def __str__(self) -> str:
-        from pacbayes.certificates.constant import format_label
-        from pacbayes.certificates.percentages import percent_up
-
         also = f" ({self.also})" if self.also else ""
-        counted = f"{self.errors} errors on {self.rows} validation rows"
-        return f"{self.kind} {format_label(self.name)}{also}: errs on at most {percent_up(self.bound)} of it; {counted}"
+        counted = f"{self.errors} {'error' if self.errors == 1 else 'errors'} on {self.rows} validation rows"
+        return f"{self.kind} {self.shown}{also}: errs on at most {percent_up(self.bound)} of it; {counted}"
+
+    @property
+    def shown(self) -> str:
+        """The class or value as it is written in a sentence."""
+        text = repr(self.name)
+        return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +151,15 @@ def part_limits(
         *((SLICE, name, "") for name in slices),
     ]
     return tuple(
-        PartLimit(kind, name, int(rows), int(errors), _limit(int(errors), int(rows), one), said)
+        PartLimit(kind, _plain(name), int(rows), int(errors), _limit(int(errors), int(rows), one), said)
         for (kind, name, said), rows, errors in zip(names, counted.rows, counted.errors, strict=True)
     )
 
 
 def _limit(errors: int, rows: int, level: float) -> float:
     return 1.0 if rows == 0 else float(binomial_upper(errors, rows, level))
+
+
+def _plain(name: Any) -> Any:
+    """Return a name as a plain Python value, ready for JSON."""
+    return name.item() if isinstance(name, np.generic) else name

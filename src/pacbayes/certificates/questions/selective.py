@@ -25,7 +25,7 @@ GRID = 2.0**-20
 # Thresholds: one for every so many hundredths of the training rows that are answered.
 _STEPS = 100
 # Targets that are tried where none passed, to be named as information.
-_OTHER_TARGETS = np.arange(0.005, 1.0, 0.005)
+_OTHER_TARGETS = (np.arange(1, 200) / 200).tolist()
 
 
 def on_grid(scores: FloatArray) -> FloatArray:
@@ -128,8 +128,8 @@ class Passed:
 
     #: The loosest threshold that passed, None where none did.
     index: int | None
-    #: Its value; infinity where none passed: nothing is answered.
-    threshold: float
+    #: Its value, None where none passed: nothing is answered.
+    threshold: float | None
     #: Validation rows answered there, 0 where none passed.
     answered: int
     #: Those of them that were wrong.
@@ -165,14 +165,12 @@ def loosest_passed(thresholds: Thresholds, counted: Tested, m: int, target: floa
     if index is not None:
         value = float(thresholds.values[index])
         return Passed(index, value, int(counted.answered[index]), int(counted.wrong[index]), number)
-    larger = _OTHER_TARGETS[target < _OTHER_TARGETS]
-    would = next((float(t) for t in larger if _loosest(thresholds, counted, m, float(t), delta)[0] is not None), None)
-    return Passed(None, np.inf, 0, 0, number, would)
+    larger = (other for other in _OTHER_TARGETS if other > target)
+    would = next((other for other in larger if _loosest(thresholds, counted, m, other, delta)[0] is not None), None)
+    return Passed(None, None, 0, 0, number, would)
 
 
-def _loosest(
-    thresholds: Thresholds, counted: Tested, m: int, target: float, delta: float
-) -> tuple[int | None, int]:
+def _loosest(thresholds: Thresholds, counted: Tested, m: int, target: float, delta: float) -> tuple[int | None, int]:
     """Return the last threshold that passes before the first that does not, and how many were tested."""
     found = None
     for number, t in enumerate(thresholds.order(m, target, delta).tolist(), 1):

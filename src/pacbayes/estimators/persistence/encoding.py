@@ -8,6 +8,8 @@ import numpy as np
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.questions.by_class import PartErrors
+from pacbayes.certificates.questions.selective import Tested, Thresholds
 from pacbayes.certificates.rules import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.cross_validation import CrossValidation
@@ -20,10 +22,12 @@ from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import Splits
+from pacbayes.estimators.questions import Asked
 from pacbayes.numeric.checks import check_choice
 from pacbayes.posteriors.posterior import Posterior
 
 _TYPES: tuple[type, ...] = (
+    Asked,
     Baseline,
     Certificate,
     ClassifierSet,
@@ -35,6 +39,7 @@ _TYPES: tuple[type, ...] = (
     Machines,
     OneMachine,
     Pair,
+    PartErrors,
     Posterior,
     Rule,
     SvmTrainingTask,
@@ -42,6 +47,8 @@ _TYPES: tuple[type, ...] = (
     Scaling,
     SharedMembers,
     Splits,
+    Tested,
+    Thresholds,
     Trained,
 )
 # The classes a file may name; nothing else is ever made from one.
