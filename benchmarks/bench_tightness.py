@@ -31,9 +31,9 @@ from sklearn.tree import DecisionTreeClassifier
 from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, load_dataset
 from pacbayes.certificates import Baseline, certify, choose_posterior, propose
 from pacbayes.certificates.binomial import binomial_upper
-from pacbayes.certificates.hedge import USUAL, hedged_level
 from pacbayes.certificates.posterior_choice import integer_weights
-from pacbayes.certificates.rules import Rule
+from pacbayes.certificates.rules.hedge import USUAL, hedged_level
+from pacbayes.certificates.rules.rule import Rule
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.testing import tested
 from pacbayes.estimators.prediction.voters import EachVoters

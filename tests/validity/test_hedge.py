@@ -13,8 +13,8 @@ from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from pacbayes import StochasticClassifier, StochasticSVC
-from pacbayes.certificates.proposals import propose
-from pacbayes.certificates.rules import Rule, parts_of_one
+from pacbayes.certificates.rules.proposals import propose
+from pacbayes.certificates.rules.rule import Rule, parts_of_one
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 
 DELTA, NOISE = 0.1, 0.15

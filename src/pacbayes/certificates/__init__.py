@@ -3,14 +3,14 @@
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, certify
-from pacbayes.certificates.claim import Claim
 from pacbayes.certificates.constant import constant_baseline, most_frequent
 from pacbayes.certificates.limits import chernoff_upper
-from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.posterior_choice import choose_posterior
-from pacbayes.certificates.proposals import propose
 from pacbayes.certificates.questions.difference import Difference, certify_difference, compare_classifiers
-from pacbayes.certificates.rules import Rule
+from pacbayes.certificates.rules.claim import Claim
+from pacbayes.certificates.rules.occam import best_single
+from pacbayes.certificates.rules.proposals import propose
+from pacbayes.certificates.rules.rule import Rule
 
 __all__ = [
     "VOTINGS",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pacbayes.certificates.claim import VALIDATION, Claim
 from pacbayes.certificates.percentages import confidence, format_share, percent_down, percent_up
 from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.by_class import PartLimit
+from pacbayes.certificates.rules.claim import VALIDATION, Claim
 from pacbayes.numeric.rounding import format_up
 from pacbayes.runtime.html_card import card
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
-from pacbayes.certificates.claim import TRAINING, VALIDATION, Claim
-from pacbayes.certificates.hedge import hedged_level
 from pacbayes.certificates.limits import risks_of
-from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.percentages import format_share
 from pacbayes.certificates.posterior_choice import divide_delta
-from pacbayes.certificates.rules import Rule, claims_of
+from pacbayes.certificates.rules.claim import TRAINING, VALIDATION, Claim
+from pacbayes.certificates.rules.hedge import hedged_level
+from pacbayes.certificates.rules.occam import best_single
+from pacbayes.certificates.rules.rule import Rule, claims_of
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.numeric.arrays import FloatArray

@@ -15,10 +15,8 @@ from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS, certify
 from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.hedge import hedged_level, resolve_hedge
 from pacbayes.certificates.hold_out import hold_out
 from pacbayes.certificates.limits import risk_of_one
-from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.posterior_choice import (
     BITS,
     check_distances,
@@ -28,9 +26,11 @@ from pacbayes.certificates.posterior_choice import (
     restored_posterior,
     weights_of,
 )
-from pacbayes.certificates.proposals import propose
 from pacbayes.certificates.questions.by_class import PartErrors, count_parts
-from pacbayes.certificates.rules import PROPOSAL, Rule
+from pacbayes.certificates.rules.hedge import hedged_level, resolve_hedge
+from pacbayes.certificates.rules.occam import best_single
+from pacbayes.certificates.rules.proposals import propose
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
@@ -172,6 +172,8 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         """Set what follows from errors, prior, posterior and rules."""
         self.certificates_ = self._certificates()
         found, prior = self.certificates_["best"], None if self._uniform else self.prior_
+        if self._asked.occam is not None and self._asked.occam[0] != self._occam_index(prior):
+            raise ValueError("the errors by class must be those of the classifier with the smallest Occam bound")
         if found.rule == OCCAM:
             self.best_index_ = self._occam_index(prior)
         else:

@@ -9,7 +9,7 @@ from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.limits import risk_of_one
 from pacbayes.certificates.posterior_choice import Counts, integer_weights, weights_of
-from pacbayes.certificates.rules import PROPOSAL, Rule, parts_of_one
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule, parts_of_one
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors

@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS, shares_of_delta
-from pacbayes.certificates.claim import TRAINING, Claim
-from pacbayes.certificates.occam import occam_levels
 from pacbayes.certificates.posterior_choice import weights_of
 from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.below import CertifiedMember, members_below
@@ -25,7 +23,9 @@ from pacbayes.certificates.questions.selective import (
     counted_at,
     loosest_passed,
 )
-from pacbayes.certificates.rules import PROPOSAL
+from pacbayes.certificates.rules.claim import TRAINING, Claim
+from pacbayes.certificates.rules.occam import occam_levels
+from pacbayes.certificates.rules.rule import PROPOSAL
 from pacbayes.estimators.fitted_attributes import FittedAttributes
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.confidence import confidence

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from pacbayes.certificates.certificate import OF_NEW, Certificate
-from pacbayes.certificates.claim import TRAINING
 from pacbayes.certificates.percentages import confidence, failure, format_share, percent_down, percent_up
+from pacbayes.certificates.rules.claim import TRAINING
 from pacbayes.report.comparison import compared
 from pacbayes.report.view import ReportView
 

@@ -73,9 +73,10 @@ class Answered:
         """How it was found, in sentences."""
         if not self.passed:
             return [f"The threshold that the training rows put first did not pass; {self.tested} tested."]
+        errors = f"{self.errors} {'error' if self.errors == 1 else 'errors'}"
         return [
-            f"{self.errors} {'error' if self.errors == 1 else 'errors'} on {self.rows} answered of {self.m} validation rows; of {self.tested} thresholds "
-            "tested in an order fixed on the training rows, each at the whole of delta, the loosest that passed."
+            f"{errors} on {self.rows} answered of {self.m} validation rows; of {self.tested} thresholds tested in an "
+            "order fixed on the training rows, each at the whole of delta, the loosest that passed."
         ]
 
 

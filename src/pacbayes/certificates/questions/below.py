@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.certificates.occam import occam_limits
 from pacbayes.certificates.percentages import percent_up
+from pacbayes.certificates.rules.occam import occam_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.params import format_params
 from pacbayes.numeric.arrays import FloatArray

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.posterior_choice import BITS, check_distances, integer_weights, weights_of
-from pacbayes.certificates.rules import PROPOSAL, Rule
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
@@ -26,6 +26,7 @@ from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, SPLITS, Splits
+from pacbayes.estimators.persistence.checking_questions import check_asked
 from pacbayes.estimators.prediction.draws import KEY_BYTES
 from pacbayes.estimators.prior import PRIORS, resolve_prior
 from pacbayes.estimators.training_choices import CROSS_VALIDATION
@@ -76,6 +77,7 @@ def check_model(model: Any) -> None:
     if model._vote_errors is not None:
         _check_counted(model._vote_errors, "_vote_errors", classifiers.splits)
     check_rules(model)
+    check_asked(model)
     if model._constant is not None:
         _need(type(model._constant) is tuple and len(model._constant) == 2, "_constant", "must be a pair")
         _whole(model._constant[0], "_constant", 0, classes.size - 1)

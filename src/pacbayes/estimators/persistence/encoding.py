@@ -10,7 +10,7 @@ from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.questions.by_class import PartErrors
 from pacbayes.certificates.questions.selective import Tested, Thresholds
-from pacbayes.certificates.rules import Rule
+from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors

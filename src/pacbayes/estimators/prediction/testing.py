@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from pacbayes.certificates.posterior_choice import Counts
 from pacbayes.certificates.questions.by_class import PartErrors
-from pacbayes.certificates.rules import Rule
+from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.estimators.prediction.draws import draw_classifiers
 from pacbayes.estimators.prediction.voters import Voters, number_of_rows, winners_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbayes.certificates.hedge import check_hedge, hedged_level, proposal_level, resolve_hedge
+from pacbayes.certificates.rules.hedge import check_hedge, hedged_level, proposal_level, resolve_hedge
 
 deltas = st.floats(1e-320, 1.0, exclude_max=True, allow_subnormal=True)
 

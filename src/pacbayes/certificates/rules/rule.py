@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pacbayes.certificates.claim import TRAINING, VALIDATION, Claim
-from pacbayes.certificates.hedge import hedged_level, proposal_level
 from pacbayes.certificates.limits import risks_of, upper_limits
 from pacbayes.certificates.posterior_choice import BITS, Counts
 from pacbayes.certificates.questions.by_class import PartErrors
+from pacbayes.certificates.rules.claim import TRAINING, VALIDATION, Claim
+from pacbayes.certificates.rules.hedge import hedged_level, proposal_level
 from pacbayes.classifiers.group_errors import GroupErrors
 
 #: The rule that holds most of delta: what the training rows recommend.

@@ -10,8 +10,8 @@ from pacbayes import optimal_posterior
 from pacbayes.certificates import Baseline, Claim, certify, choose_posterior
 from pacbayes.certificates.limits import chernoff_upper
 from pacbayes.certificates.posterior_choice import integer_weights
-from pacbayes.certificates.proposals import propose
-from pacbayes.certificates.rules import PROPOSAL, Rule, claims_of, parts_of_one
+from pacbayes.certificates.rules.proposals import propose
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule, claims_of, parts_of_one
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import GroupErrors
 

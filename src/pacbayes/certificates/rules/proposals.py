@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.certificates.posterior_choice import Counts, integer_weights
-from pacbayes.certificates.rules import PROPOSAL, Rule, parts_of_one
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule, parts_of_one
 from pacbayes.classifiers.cross_validation import middle_of_fewest
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.rounding import usual_float_errors
