@@ -205,9 +205,10 @@ class Certificate:
         return claim if self.not_valid is None else f'Not valid, because {self.not_valid}. It would say: "{claim}"'
 
     def _claim(self) -> str:
-        sure = f"With probability at least {confidence(self.delta)} over the sample, {self.holds_for}"
+        sure = f"With probability at least {confidence(self.delta)} over the sample,"
         if self.answered is not None:
-            return self.answered.claim(sure)
+            return self.answered.claim(sure, self.holds_for)
+        sure = f"{sure} {self.holds_for}"
         if self.vacuous:
             said = f"{sure} errs on at most 100 % of {OF_NEW[self.unit]}: this certificate says nothing."
         else:

@@ -54,6 +54,8 @@ def predict(
 
     With --out the certificate is on stdout.
 
+    A model with a target (certify --max-error) leaves the label of an example empty where it is not sure.
+
     A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is not a number, gets an
     apostrophe in front, because a spreadsheet would run the others as formulas. Remove one apostrophe to get the name.
     """
@@ -81,7 +83,7 @@ def predict(
         loaded.set_params(voting=voting)
     rows, notes = read_new(data, loaded, tuple(missing or ()), sep)
     with warnings_as_notes(note):
-        text = _predicted(loaded, rows, shares)
+        text, unanswered = _predicted(loaded, rows, shares)
     if out is None:
         print(text, end="")
     else:
@@ -90,6 +92,8 @@ def predict(
         write_file(out, text.encode())
         keeps(lambda: f"the predictions are in {str(out)!r}")
         notes.append(f"{len(rows)} predictions written to {out}.")
+    if loaded.certificate_.answered is not None:
+        notes.append(f"{unanswered} of {len(rows)} examples are not answered: their labels are empty.")
     for line in notes:
         note(line)
     if out is not None and out.is_file():
@@ -99,16 +103,21 @@ def predict(
         note(loaded.certificate_.main_assumption)
 
 
-def _predicted(model: Any, rows: Any, shares: bool) -> str:
-    """Return the predictions as CSV text."""
+def _predicted(model: Any, rows: Any, shares: bool) -> tuple[str, int]:
+    """Return the predictions as CSV text, empty where the model does not answer, and how often it does not."""
+    import numpy as np
     import pandas as pd
 
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
-    table: dict[str, Any] = {"predicted": as_cells(model.predict(given))}
+    cells, answered = as_cells(model.predict(given)), np.ones(len(rows), dtype=bool)
+    if model.certificate_.answered is not None:
+        answered = model.answers(given)
+        cells = np.where(answered, cells.astype(object), "")
+    table: dict[str, Any] = {"predicted": cells}
     if shares:
         votes = model.vote_share(given)
         table |= {f"share of {name}": votes[:, i] for i, name in enumerate(model.classes_)}
-    return pd.DataFrame(table).to_csv(index=False, lineterminator="\n")
+    return pd.DataFrame(table).to_csv(index=False, lineterminator="\n"), int(np.count_nonzero(~answered))
 
 
 def as_cells(labels: Any) -> Any:

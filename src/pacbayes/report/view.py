@@ -36,6 +36,8 @@ class ObservedErrors:
     labels: NDArray[Any]
     #: Errors by way of predicting.
     errors: dict[str, int]
+    #: Errors among the rows that are answered, and how many these are, by way of predicting.
+    among_answered: dict[str, tuple[int, int]]
     #: Errors of always answering the most frequent class.
     constant: int
 
@@ -43,14 +45,19 @@ class ObservedErrors:
     def count(cls, model: CertifiedClassifier, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
         """Count the errors of all three ways of predicting; the model keeps its own."""
         voting = model.voting
+        errors, among = {}, {}
         try:
-            errors = {
-                name: errors_of(model.set_params(voting=name), X, labels, "model.predict(X_test)")
-                for name in model.certificates_
-            }
+            for name, certificate in model.certificates_.items():
+                model.set_params(voting=name)
+                errors[name] = errors_of(model, X, labels, "model.predict(X_test)")
+                among[name] = (errors[name], int(labels.size))
+                if certificate.answered is not None:
+                    answered = np.flatnonzero(model.answers(X))
+                    wrong = model.predict(X)[answered] != labels[answered]
+                    among[name] = (int(np.count_nonzero(wrong)), int(answered.size))
         finally:
             model.set_params(voting=voting)
-        return cls(model, X, labels, errors, int(np.count_nonzero(model.constant_label_ != labels)))
+        return cls(model, X, labels, errors, among, int(np.count_nonzero(model.constant_label_ != labels)))
 
     @property
     def rows(self) -> int:

@@ -13,10 +13,10 @@ class Answered:
     Examples
     --------
     >>> passed = Answered(0.02, 0.75, 300, 273, 1, 12)
-    >>> print(passed.claim("Surely, it"))
+    >>> print(passed.claim("Surely,", "it"))
     Surely, it errs on at most 2.0 % of the examples that it answers; it answered 91.0 % of the validation rows.
-    >>> print(Answered(0.02, None, 300, 0, 0, 1, 0.065).claim("Surely, it"))  # doctest: +NORMALIZE_WHITESPACE
-    Surely, it answers no example: at no level of confidence did the validation rows confirm at most 2.0 % errors.
+    >>> print(Answered(0.02, None, 300, 0, 0, 1, 0.065).claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
+    The vote answers no example: at no level of confidence did the validation rows confirm at most 2.0 % errors.
     The smallest target that would have passed is 6.5 %, which is information and no guarantee.
     """
 
@@ -49,23 +49,23 @@ class Answered:
     def headline(self) -> str:
         """The outcome in the fewest words."""
         if not self.passed:
-            return f"Answers nothing: {_target(self.target)} was not reached"
-        return f"At most {_target(self.target)} errors among the {percent_down(self.share)} that it answers"
+            return f"Answers nothing: {format_target(self.target)} was not reached"
+        return f"At most {format_target(self.target)} errors among the {percent_down(self.share)} that it answers"
 
-    def claim(self, sure: str) -> str:
-        """Return the guarantee in words, after `sure`: with which probability, and what it is about."""
+    def claim(self, sure: str, who: str) -> str:
+        """Return the guarantee in words, after `sure`: with which probability; `who` is what it is about."""
         if self.passed:
             return (
-                f"{sure} errs on at most {_target(self.target)} of the examples that it answers; it answered "
+                f"{sure} {who} errs on at most {format_target(self.target)} of the examples that it answers; it answered "
                 f"{format_share(self.share)} of the validation rows."
             )
         said = (
-            f"{sure} answers no example: at no level of confidence did the validation rows confirm at most "
-            f"{_target(self.target)} errors."
+            f"{who[0].upper()}{who[1:]} answers no example: at no level of confidence did the validation rows confirm at most "
+            f"{format_target(self.target)} errors."
         )
         if self.smallest_target is None:
             return said
-        would = _target(self.smallest_target)
+        would = format_target(self.smallest_target)
         return f"{said} The smallest target that would have passed is {would}, which is information and no guarantee."
 
     @property
@@ -80,12 +80,12 @@ class Answered:
         ]
 
 
-def _target(target: float) -> str:
+def format_target(target: float) -> str:
     """Return a target as a person wrote it: 0.02 is 2.0 %, not the double next to it.
 
     Examples
     --------
-    >>> _target(0.02), _target(0.0125), _target(0.3)
+    >>> format_target(0.02), format_target(0.0125), format_target(0.3)
     ('2.0 %', '1.25 %', '30.0 %')
     """
     written = 100 * Decimal(repr(float(target)))
