@@ -56,12 +56,12 @@ class Answered:
         """Return the guarantee in words, after `sure`: with which probability; `who` is what it is about."""
         if self.passed:
             return (
-                f"{sure} {who} errs on at most {format_target(self.target)} of the examples that it answers; it answered "
-                f"{format_share(self.share)} of the validation rows."
+                f"{sure} {who} errs on at most {format_target(self.target)} of the examples that it answers; it "
+                f"answered {format_share(self.share)} of the validation rows."
             )
         said = (
-            f"{who[0].upper()}{who[1:]} answers no example: at no level of confidence did the validation rows confirm at most "
-            f"{format_target(self.target)} errors."
+            f"{who[0].upper()}{who[1:]} answers no example: at no level of confidence did the validation rows confirm "
+            f"at most {format_target(self.target)} errors."
         )
         if self.smallest_target is None:
             return said

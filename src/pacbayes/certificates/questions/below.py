@@ -58,7 +58,7 @@ def members_below(
     >>> said = np.array([np.arange(100) < errors for errors in (0, 1, 20)]).astype(int)
     >>> found = members_below(ClassifierSet.from_predictions(said, labels), 0.09, [3.0, 1.0, 0.5], 0.05, None)
     >>> [(one.index, round(one.bound, 4), one.cost) for one in found]
-    [(1, 0.0645, 1.0), (0, 0.0402, 3.0)]
+    [(1, 0.059, 1.0), (0, 0.0401, 3.0)]
     """
     if isinstance(target, bool | np.bool_) or not isinstance(target, Real):
         raise TypeError(f"target must be a number between 0 and 1, got {target!r}")

@@ -35,7 +35,7 @@ class PartLimit:
 
     Examples
     --------
-    >>> print(PartLimit("class", "ill", 40, 2, 0.19, "false negatives"))
+    >>> print(PartLimit("class", "ill", 40, 2, 0.1899, "false negatives"))
     class 'ill' (false negatives): errs on at most 19.0 % of it; 2 errors on 40 validation rows
     """
 
@@ -141,8 +141,8 @@ def part_limits(
     >>> counted = PartErrors(np.array([60, 40]), np.array([3, 2]))
     >>> for limit in part_limits(counted, ["healthy", "ill"], [], 0.05, 0.2):
     ...     print(limit)
-    class 'healthy' (false positives): errs on at most 16.8 % of it; 3 errors on 60 validation rows
-    class 'ill' (false negatives): errs on at most 21.0 % of it; 2 errors on 40 validation rows
+    class 'healthy' (false positives): errs on at most 17.2 % of it; 3 errors on 60 validation rows
+    class 'ill' (false negatives): errs on at most 21.2 % of it; 2 errors on 40 validation rows
     """
     one = part_level(level, share, len(classes) + len(slices))
     also = ("false positives", "false negatives") if len(classes) == 2 else ("",) * len(classes)

@@ -43,7 +43,7 @@ def occam_limits(errors: Errors | GroupErrors, m: int, delta: float, prior: Floa
     Examples
     --------
     >>> occam_limits(np.array([3, 2, 2]), 50, 0.05, np.array([0.9, 0.05, 0.05])).round(4)
-    array([0.1506, 0.1754, 0.1754])
+    array([0.1506, 0.1868, 0.1868])
     """
     return upper_limits(errors, m, occam_levels(len(errors), delta, prior))
 
