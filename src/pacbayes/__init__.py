@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
     from pacbayes.certificates import Baseline, Certificate, Difference, certify_difference, compare_classifiers
-    from pacbayes.classifiers import ClassifierSet, SVMPath, grid_set, sigest, svm_path, svm_set
+    from pacbayes.classifiers import ClassifierSet, SVMPath, forest_set, grid_set, sigest, svm_path, svm_set
     from pacbayes.data import load_dataset
     from pacbayes.estimators import StochasticClassifier, StochasticSVC, load, save
     from pacbayes.posteriors import (
@@ -36,6 +36,7 @@ _HOMES = {
     "bound": "pacbayes.bounds",
     "certify_difference": "pacbayes.certificates",
     "compare_classifiers": "pacbayes.certificates",
+    "forest_set": "pacbayes.classifiers",
     "gibbs_posterior": "pacbayes.posteriors",
     "grid_set": "pacbayes.classifiers",
     "kl_divergence": "pacbayes.bounds",
@@ -67,6 +68,7 @@ __all__ = [
     "bound",
     "certify_difference",
     "compare_classifiers",
+    "forest_set",
     "gibbs_posterior",
     "grid_set",
     "kl_divergence",

@@ -142,6 +142,29 @@ def test_recounted_errors_are_the_stored_ones(split, scale, seed, far):
             np.testing.assert_array_equal(everything[i, rows], one_by_one)
 
 
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_fits_do_not_raise_where_numpy_is_told_to(split, scale, kernel):
+    """Squares of tiny numbers become zero, those of huge ones do not count: both are part of the arithmetic."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * 1e-170
+    y = rng.integers(0, 2, 60)
+    if kernel == "rbf":
+        X[:40] *= 1e170
+        X[[3, 5, 7]] = [[1e200], [5e-324], [-1.7e308]]
+    clf = StochasticSVC([10.0, 100.0], split=split, scale=scale, kernel=kernel, random_state=0)
+
+    def everything():
+        clf.fit(X, y)
+        yield from (clf.certificate_, clf.predict(X).tolist(), clf.vote_share(X).tolist(), repr(clf))
+
+    with np.errstate(all="ignore"):
+        usual = list(everything())
+    with np.errstate(all="raise"):
+        assert list(everything()) == usual
+
+
 @pytest.mark.parametrize("fine", [True, False])
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([1.0, 1e-150, 1e100, 1e200]))

@@ -162,6 +162,15 @@ def test_kinds_of_input():
     assert bound(third, [0.1, 0.2, 0.3], 64) == pytest.approx(bound(np.full(3, 1 / 3), [0.1, 0.2, 0.3], 64), rel=1e-6)
 
 
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_of_unequal_sample_sizes_the_least_counts(distance):
+    weights, risks = [0.2, 0.3, 0.5], [0.1, 0.2, 0.3]
+    least = bound(weights, risks, 40, distance=distance)
+    assert bound(weights, risks, [55, 40, 70], distance=distance) == least
+    assert bound(weights, risks, np.array([40, 40, 40], dtype=np.uint8), distance=distance) == least
+    assert bound(weights, risks, [41, 55, 70], distance=distance) < least
+
+
 GOOD = {"weights": [0.5, 0.5], "risks": [0.1, 0.2], "m": 100}
 
 
@@ -171,6 +180,15 @@ GOOD = {"weights": [0.5, 0.5], "risks": [0.1, 0.2], "m": 100}
         ({"m": 0}, ValueError, "m must be at least 1, got 0"),
         ({"m": 10.0}, TypeError, "m must be an integer"),
         ({"m": None}, TypeError, "m must be an integer"),
+        ({"m": [10, 0]}, ValueError, r"m must lie between 1 and 2\*\*53, got 0"),
+        ({"m": [10.0, 20.0]}, TypeError, "m must hold integers"),
+        ({"m": [True, True]}, TypeError, "m must hold integers"),
+        (
+            {"m": [10, 20, 30]},
+            ValueError,
+            r"m must be one integer, or one entry per risk, shape \(2,\), got shape \(3,\)",
+        ),
+        ({"m": []}, TypeError, "m must hold integers"),
         ({"delta": 0}, ValueError, "delta must be strictly between 0 and 1, got 0"),
         ({"delta": 1.0}, ValueError, "delta must be strictly"),
         ({"delta": math.nan}, ValueError, "delta must be strictly .* got nan"),

@@ -48,6 +48,16 @@ def test_small_levels(delta):
         assert tail(k, m, limit - 2**-53) > 0.9 * mpf(delta), (k, m)
 
 
+def test_a_sample_size_for_each():
+    errors, sizes = np.array([0, 3, 7, 9, 2]), np.array([5, 50, 7, 10**6, 40])
+    for delta in (0.05, 1e-150, np.array([0.05, 1e-290, 0.1, 1e-6, 1.0])):
+        levels = np.broadcast_to(delta, 5)
+        alone = [float(binomial_upper(int(k), int(m), d)) for k, m, d in zip(errors, sizes, levels, strict=True)]
+        assert binomial_upper(errors, sizes, delta).tolist() == alone
+    with pytest.raises(ValueError, match="errors must lie between 0 and m = 7, got 8"):
+        binomial_upper([0, 8], [8, 7], 0.05)
+
+
 def test_ends():
     assert binomial_upper([10, 0, 3], 10, [0.05, 0.0, 0.0]).tolist() == [1.0, 1.0, 1.0]
     assert binomial_upper([0, 1, 2], 2, 1.0).tolist() == [0.0, 0.0, 1.0]

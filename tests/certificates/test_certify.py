@@ -15,6 +15,7 @@ from pacbayes.certificates import Certificate, best_single, binomial_upper, cert
 from pacbayes.certificates.limits import risks_of
 from pacbayes.certificates.percentages import confidence, failure, percent_down, percent_up
 from pacbayes.certificates.posterior_choice import BITS, divide_delta, integer_weights, weights_of
+from pacbayes.numeric.rounding import round_down
 from pacbayes.posteriors.problem import Problem
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
@@ -251,6 +252,15 @@ def test_a_posterior_is_checked_once(monkeypatch):
     monkeypatch.setattr(Problem, "checked", lambda *arguments: made.append(arguments) or checked(*arguments))
     choose_posterior(RISKS, M, distance=["kl", "ch"], delta=0.05, prior=None, constant="exact")
     assert [arguments[2].name for arguments in made] == ["kl", "ch"]
+
+
+def test_occam_with_a_sample_size_for_each():
+    # The same risk on more rows is the better guarantee, and the same number of errors too.
+    errors, sizes = np.array([4, 8, 5]), np.array([40, 80, 80])
+    best = best_single(errors, sizes, 0.05, None)
+    assert (best.index, best.empirical_risk) == (2, 0.0625)
+    assert best.bound == binomial_upper(5, 80, round_down(0.05 / 3, 64.0))
+    assert best_single(errors, np.array([80, 80, 80]), 0.05, None) == best_single(errors, 80, 0.05, None)
 
 
 def test_a_classifier_without_prior_weight_is_never_the_best():

@@ -6,9 +6,9 @@ import pytest
 from tests.oracles import kl_upper
 
 from pacbayes import ClassifierSet, optimal_posterior
+from pacbayes.certificates import best_single, certify
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline
-from pacbayes.certificates.certify import best_single, certify
 from pacbayes.certificates.limits import chernoff_upper, risks_of, upper_limits
 from pacbayes.classifiers.group_errors import GroupErrors
 

@@ -17,7 +17,7 @@ from pacbayes.report.view import ReportView
 from pacbayes.runtime.fingerprint import fingerprint
 
 QUICK = ["--lambdas", "0.1,1"]
-SENTENCE = "With probability at least 95 % over the sample, the stochastic classifier errs on at most "
+SENTENCE = "With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most "
 ASSUMED = "This assumes that the rows are independent draws from the distribution that new examples come from."
 
 
@@ -119,14 +119,16 @@ def fitted_on_wdbc():
 
 
 def test_remarks_on_other_grids():
+    from sklearn.base import clone
     from sklearn.dummy import DummyClassifier
     from sklearn.neighbors import KNeighborsClassifier
 
     X, y = two_classes()
-    clf = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [3, 40, 80, 120, 160]}, random_state=0).fit(X, y)
+    clf = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [3, 40, 80, 120, 160]}, hedge=1, random_state=0)
+    clf.fit(X, y)
     (remark,) = grid_remarks(ReportView.of(clf))
     assert "at the smallest of 5 values of n_neighbors (3)" in remark
-    backwards = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [160, 120, 80, 40, 3]}, random_state=0)
+    backwards = clone(clf).set_params(param_grid={"n_neighbors": [160, 120, 80, 40, 3]})
     assert grid_remarks(ReportView.of(backwards.fit(X, y))) == [remark]
     few = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [3, 160]}, random_state=0).fit(X, y)
     assert grid_remarks(ReportView.of(few)) == []

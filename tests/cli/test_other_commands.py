@@ -15,6 +15,7 @@ import pacbayes
 from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds import Catoni
 from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.cli import app
 from pacbayes.cli import bound as bound_command
 from pacbayes.cli import certify as certify_command
@@ -123,6 +124,17 @@ def test_posterior(tmp_path, capsys):
     assert counted["lower_bound"] <= counted["bound"]
 
 
+def test_sample_sizes_in_a_column(tmp_path, capsys):
+    path = tmp_path / "forest.csv"
+    path.write_text("errors,rows,weight,risk\n3,30,0.5,0.1\n9,45,0.5,0.2\n", encoding="utf-8")
+    words = ["posterior", path, "--m", "rows", "--column", "errors", "--counts", "--json"]
+    found = json.loads(in_process(words, capsys).out)
+    expected = optimal_posterior(risks_of_errors(np.array([3, 9]), np.array([30, 45])), [30, 45])
+    assert (found["m"], found["bound"]) == (30, expected.bound)
+    found = json.loads(in_process(["bound", path, "--m", "rows", "--distance", "kl", "--json"], capsys).out)
+    assert (found["m"], found["bounds"]["kl"]) == (30, bound([0.5, 0.5], [0.1, 0.2], 30))
+
+
 def test_bound(tmp_path, capsys):
     done = in_process(["bound", "--m", 250, "--risk", 0.05, "--kl", 1.5], capsys)
     printed = dict(line.split("\t") for line in done.out.splitlines()[1:])
@@ -163,6 +175,7 @@ def example_files(tmp_path, monkeypatch, model):
     (tmp_path / "depths.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
     (tmp_path / "risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
     (tmp_path / "errors.csv").write_text("errors\n10\n20\n", encoding="utf-8")
+    (tmp_path / "forest.csv").write_text("errors,examples\n10,90\n20,110\n", encoding="utf-8")
     (tmp_path / "weights.csv").write_text("risk,weight\n0.1,0.5\n0.2,0.5\n", encoding="utf-8")
     (tmp_path / "model.pacbayes").write_bytes(model[1].read_bytes())
 

@@ -12,10 +12,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -150,6 +151,43 @@ def test_one_of_each_kind_is_asked_and_every_fiftieth(monkeypatch):
     estimators[13] = make_pipeline(second, GaussianNB())
     warn_of_batches(estimators, lambda i: i)
     assert asked == [estimators[i] for i in (0, 7, 9, 13, 50, 100)]
+
+
+class Switched(Centred):
+    """Takes the mean of the batch where it is told to."""
+
+    def __init__(self, on=False):
+        self.on = on
+
+    def transform(self, X):
+        return X - X.mean(axis=0) if self.on else X
+
+
+SCALED_TREE = Pipeline([("scale", StandardScaler()), ("tree", DecisionTreeClassifier())])
+SCALERS = [StandardScaler(), Centred()]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid", "name"),
+    [
+        (Pipeline([("inner", SCALED_TREE)]), {"inner__scale": SCALERS}, "Pipeline"),
+        (OneVsRestClassifier(SCALED_TREE), {"estimator__scale": SCALERS}, "OneVsRestClassifier"),
+        (make_pipeline(FeatureUnion([("s", StandardScaler())]), GaussianNB()), {"featureunion__s": SCALERS}, "Feature"),
+        (make_pipeline(Switched(), GaussianNB()), {"switched__on": [False, True]}, "Switched"),
+        (
+            make_pipeline(make_pipeline(FunctionTransformer()), GaussianNB()),
+            {"pipeline__functiontransformer__func": [None, lambda X: X - X.mean(axis=0)]},
+            "Pipeline",
+        ),
+    ],
+)
+def test_one_that_looks_around_deep_in_a_grid_is_found(estimator, grid, name):
+    """The first of the grid does not; the second is of the same class."""
+    X, y = data()
+    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer"):
+        found = grid_set(estimator, grid, X, y, random_state=0)
+    with pytest.warns(UserWarning, match=f"{name}.* gives a row another answer"):
+        ClassifierSet.from_fitted([found[0], found[1]], X, y)
 
 
 def test_only_training_rows_are_asked_about():

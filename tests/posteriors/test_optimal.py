@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pacbayes import optimal_posterior
+from pacbayes import DISTANCES, optimal_posterior
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,13 @@ def test_float32_and_pandas_like_input():
     assert optimal_posterior((0.25, 0.5), 64, prior=np.float32([0.5, 0.5])).bound == pytest.approx(
         exact.bound, rel=1e-12
     )
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_sample_size_for_each(distance):
+    risks = np.array([3 / 40, 0.1, 11 / 70])
+    equal, unequal = (optimal_posterior(risks, m, distance=distance) for m in ([40, 40, 40], [40, 50, 70]))
+    least = optimal_posterior(risks, 40, distance=distance)
+    for found in (equal, unequal):
+        assert (found.m, found.bound, found.lower_bound) == (40, least.bound, least.lower_bound)
+        assert found.weights.tolist() == least.weights.tolist()

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from pacbayes import DISTANCES, bound
-from pacbayes.bounds import Catoni
+from pacbayes.bounds import Catoni, get_distance
 
 SIZES = [1, 2, 3, 5, 10, 30, 100]
 DELTAS = [0.5, 0.1, 0.05, 0.01, 1e-4]
@@ -41,6 +41,37 @@ def test_failure_probability_is_at_most_delta(distance, constant):
     for m in SIZES:
         for delta in DELTAS:
             assert worst_failure(bounds_for_each_count(m, distance, delta, constant), m) <= delta
+
+
+@pytest.mark.parametrize("distance", [*DISTANCES, Catoni(1.0)])
+def test_more_examples_than_the_bound_knows_of(distance):
+    # The theorem for unequal sample sizes uses the least: with the risk on more examples it fails no more often.
+    for least, m in [(1, 2), (1, 7), (3, 4), (10, 17), (30, 100)]:
+        for delta in DELTAS:
+            bounds = np.array([bound([1.0], [k / m], least, distance=distance, delta=delta) for k in range(m + 1)])
+            assert worst_failure(bounds, m) <= delta
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_the_moment_with_more_examples_is_below_the_constant(distance):
+    # Equation (least-m) itself, for every true risk of a grid; with fewer examples than the constant is for it is not.
+    kind = get_distance(distance)
+    risks = np.linspace(0.01, 0.99, 99)
+
+    def largest_moment(least, m):
+        k = np.arange(m + 1) / m
+        terms = binom.pmf(np.arange(m + 1), m, risks[:, None])
+        return np.log((terms * np.exp(kind.factor(least) * kind.value(k, risks[:, None]))).sum(axis=1).max())
+
+    for least, m in [(2, 3), (5, 8), (20, 21), (20, 60)]:
+        assert largest_moment(least, m) <= kind.log_constant(least) + 1e-12
+    assert largest_moment(20, 10) > kind.log_constant(20)
+
+
+def test_the_check_catches_the_largest_sample_size_in_place_of_the_least():
+    # Two classifiers, one of them measured on few rows: with the m of the other the bound fails.
+    bounds = np.array([bound([1.0], [k / 5], 100, delta=0.05) for k in range(6)])
+    assert worst_failure(bounds, 5) > 0.05
 
 
 def fails_at_most(delta, bounds, m):

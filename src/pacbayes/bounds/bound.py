@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_distribution, check_risks
+from pacbayes.numeric.checks import check_distribution, check_risks, least_sample_size
 from pacbayes.numeric.rounding import EPS, SMALLEST, usual_float_errors
 
 # Sums over classifiers run over blocks that stay in the cache; the temporaries then cost no memory.
@@ -69,7 +69,7 @@ def divergence(weights: FloatArray, total: float, prior: FloatArray | None, prio
 def bound(
     weights: ArrayLike,
     risks: ArrayLike,
-    m: int,
+    m: int | ArrayLike,
     *,
     distance: str | Distance = "kl",
     delta: float = 0.05,
@@ -102,8 +102,9 @@ def bound(
         The posterior `q`.  A sum off by at most 1e-8 (1e-4 in single precision) is normalised, more is an error.
     risks : array_like of shape (H,)
         Empirical risks in [0, 1], each measured on `m` examples.
-    m : int
-        Number of validation examples behind each risk.
+    m : int or array_like of int, shape (H,)
+        Number of validation examples behind each risk, one for all or one for each.  Of unequal ones the least counts:
+        the bound with it holds whatever more there are (equation (least-m) of docs/mathematics.md).
     distance : str or Distance
         One of `DISTANCES`, the name of a distance that was registered, or a distance itself, such as
         `pacbayes.bounds.Catoni`.
@@ -145,8 +146,8 @@ def bound(
     0.2393
     """
     with usual_float_errors():
-        function = get_distance(distance).bound_function(m, delta, constant)
         risks = check_risks(risks)
+        function = get_distance(distance).bound_function(least_sample_size(m, risks.size), delta, constant)
         weights, total = check_distribution("weights", weights, risks.size)
         prior_total = 1.0
         if prior is not None:

@@ -8,7 +8,7 @@ from scipy.special import betaincc, betainccinv
 
 from pacbayes.bounds.binary_kl import kl_roots
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_between, check_sample_size
+from pacbayes.numeric.checks import check_between, check_sample_sizes
 from pacbayes.numeric.rounding import EPS, SMALLEST_NORMAL, round_up, usual_float_errors
 
 # The tail at the limit returned is below the level by this part of it, for m up to 1e8 and above.  `betaincc` was never
@@ -20,7 +20,7 @@ _MARGIN, _MARGIN_OF_MANY = 1e-10, 1e-9
 _SMALL, _SMALLEST = 1e-100, 1e-280
 
 
-def binomial_upper(errors: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
+def binomial_upper(errors: ArrayLike, m: int | ArrayLike, delta: ArrayLike) -> FloatArray:
     r"""Upper confidence limit of a risk from errors counted on `m` examples.
 
     The largest `r` under which so few errors still have a probability of `delta`,
@@ -33,7 +33,7 @@ def binomial_upper(errors: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
     ----------
     errors : array_like of int
         `k`, from 0 to `m`; broadcast against `delta`.
-    m : int
+    m : int, or array_like of int of the shape of `errors`
     delta : array_like of float
         Levels in [0, 1]; the limit at level 0 is 1, that at level 1 is 0 unless `k` is `m`.
 
@@ -47,31 +47,33 @@ def binomial_upper(errors: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
     >>> binomial_upper([0, 8, 100], 100, 0.05).round(6)
     array([0.029513, 0.139717, 1.      ])
     """
-    m = check_sample_size(m)
     counts = np.asarray(errors)
     if counts.dtype.kind not in "iu":
         raise TypeError(f"errors must be integers, got dtype {counts.dtype}")
-    if counts.size and not (counts.min() >= 0 and counts.max() <= m):
-        raise ValueError(f"errors must lie between 0 and m = {m}, got {counts[(counts < 0) | (counts > m)].flat[0]}")
-    k, level = np.broadcast_arrays(counts, check_between("delta", delta, 0.0, 1.0))
+    sizes = check_sample_sizes(m, counts.size).reshape(counts.shape)
+    wrong = (counts < 0) | (counts > sizes)
+    if wrong.any():
+        raise ValueError(f"errors must lie between 0 and m = {sizes[wrong].flat[0]}, got {counts[wrong].flat[0]}")
+    k, sizes, level = np.broadcast_arrays(counts, sizes, check_between("delta", delta, 0.0, 1.0))
     limits = np.ones(k.shape)
     # Every tail is at most one.
     limits[(k < m) & (level == 1.0)] = 0.0
     some = (k < m) & (level > 0.0) & (level < 1.0)
     none, small, usual = some & (k == 0), some & (k > 0) & (level < _SMALL), some & (k > 0) & (level >= _SMALLEST)
     with usual_float_errors():
-        limits[none] = np.minimum(round_up(-np.expm1(np.log(level[none]) / m), 8.0), 1.0)
-        limits[usual] = _limits(k[usual].astype(np.float64), m, level[usual])
-        limits[small] = np.minimum(limits[small], _limits_of_small_levels(k[small].astype(np.float64), m, level[small]))
+        limits[none] = np.minimum(round_up(-np.expm1(np.log(level[none]) / sizes[none]), 8.0), 1.0)
+        limits[usual] = _limits(k[usual].astype(np.float64), sizes[usual].astype(np.float64), level[usual])
+        closed = _limits_of_small_levels(k[small].astype(np.float64), sizes[small].astype(np.float64), level[small])
+        limits[small] = np.minimum(limits[small], closed)
     return limits
 
 
-def _limits(k: FloatArray, m: int, level: FloatArray) -> FloatArray:
+def _limits(k: FloatArray, m: FloatArray, level: FloatArray) -> FloatArray:
     """Return the limits for 0 < k < m: SciPy's inverse, moved up until the tail is safely below the level."""
     limits: NDArray[Any] = np.asarray(betainccinv(k + 1.0, m - k, level), dtype=np.float64)
     # Where the inverse failed, the trivial limit; from zero no multiplication would lead away.
     limits = np.where(np.isfinite(limits), np.maximum(limits, SMALLEST_NORMAL), 1.0)
-    least = level * (1.0 - (_MARGIN if m <= 10**8 else _MARGIN_OF_MANY))
+    least = level * (1.0 - np.where(m <= 1e8, _MARGIN, _MARGIN_OF_MANY))
     step = 1e-13
     while True:
         tail = betaincc(k + 1.0, m - k, limits)
@@ -82,7 +84,7 @@ def _limits(k: FloatArray, m: int, level: FloatArray) -> FloatArray:
         step *= 2.0
 
 
-def _limits_of_small_levels(k: FloatArray, m: int, level: FloatArray) -> FloatArray:
+def _limits_of_small_levels(k: FloatArray, m: FloatArray, level: FloatArray) -> FloatArray:
     r"""Return limits for 0 < k < m from a bound of the tail in closed form, good to a few percent of the level.
 
     From j = k downwards the terms of the tail fall at least by the factor :math:`\rho = k(1-r)/((m-k+1)r)`, and by

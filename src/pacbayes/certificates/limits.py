@@ -8,7 +8,7 @@ from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.classifiers.classifier_set import Errors
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.risks import risks_of_errors
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import check_between, check_sample_size
 from pacbayes.numeric.rounding import round_up, usual_float_errors
 
@@ -45,8 +45,10 @@ def chernoff_upper(risks: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
     return np.asarray(kl_roots(check_between("risks", risks, 0.0, 1.0), threshold)[1])
 
 
-def upper_limits(counted: Errors | GroupErrors, m: int, delta: ArrayLike) -> FloatArray:
+def upper_limits(counted: Errors | GroupErrors, m: int | Rows, delta: ArrayLike) -> FloatArray:
     """Return the upper limit of each classifier's risk at its level: exact for errors, Chernoff's for groups.
+
+    Errors may be those of different numbers `m` of examples, one for each; groups are as many for all.
 
     Examples
     --------
@@ -55,6 +57,7 @@ def upper_limits(counted: Errors | GroupErrors, m: int, delta: ArrayLike) -> Flo
     (array([0.2161, 0.4556]), array([0.2962, 0.5183]))
     """
     if isinstance(counted, GroupErrors):
+        m = _one_size(m)
         return chernoff_upper(counted.risks(m), m, delta)
     return binomial_upper(counted, m, delta)
 
@@ -70,6 +73,12 @@ def risk_of_one(errors: int | GroupErrors, m: int) -> float:
     return float(risks_of(errors if isinstance(errors, GroupErrors) else np.array([errors]), m)[0])
 
 
-def risks_of(counted: Errors | GroupErrors, m: int) -> FloatArray:
+def risks_of(counted: Errors | GroupErrors, m: int | Rows) -> FloatArray:
     """Return the risks that errors, or errors in groups, amount to, rounded up."""
-    return counted.risks(m) if isinstance(counted, GroupErrors) else risks_of_errors(counted, m)
+    return counted.risks(_one_size(m)) if isinstance(counted, GroupErrors) else risks_of_errors(counted, m)
+
+
+def _one_size(m: int | Rows) -> int:
+    if not isinstance(m, int):
+        raise TypeError("m must be one integer where errors are counted in groups")
+    return m

@@ -1,10 +1,11 @@
 """From data to a set of classifiers with risks: splits, kernel widths, support vector machine paths, grids."""
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.forest.forest_set import forest_set
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.classifiers.svm.kernels.sigest import sigest
 from pacbayes.classifiers.svm.solver.path import SVMPath, svm_path
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.svm_set import svm_set
 
-__all__ = ["ClassifierSet", "SVMClassifier", "SVMPath", "grid_set", "sigest", "svm_path", "svm_set"]
+__all__ = ["ClassifierSet", "SVMClassifier", "SVMPath", "forest_set", "grid_set", "sigest", "svm_path", "svm_set"]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.classifiers.members import EstimatorMembers, Members
+from pacbayes.classifiers.packed_errors import PackedErrors, check_error_rows_fit
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
+from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.labels import check_same_kind
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.data.sparse_rows import csr_rows
-from pacbayes.data.splits import EXAMPLE, GROUP, Splits
+from pacbayes.data.splits import EXAMPLE, GROUP, OUT_OF_BAG, Splits
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_between
 from pacbayes.runtime.html_card import card
@@ -23,33 +26,12 @@ from pacbayes.runtime.html_card import card
 Errors = NDArray[np.int64]
 
 
-class Members(Protocol):
-    """The classifiers themselves: handed out one by one, or asked all at once."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, i: int, /) -> Any: ...
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the labels every classifier gives the rows of X, shape (H, n)."""
-
-
-class EstimatorMembers:
-    """Fitted estimators somebody else trained."""
-
-    def __init__(self, estimators: Sequence[Any]) -> None:
-        self._estimators = list(estimators)
-
-    def __len__(self) -> int:
-        return len(self._estimators)
-
-    def __getitem__(self, i: int) -> Any:
-        return self._estimators[i]
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the labels every classifier gives the rows of X, shape (H, n)."""
-        rows = csr_rows(X)
-        return np.stack([np.asarray(estimator.predict(rows)) for estimator in self._estimators])
+# How rows were divided, in words.
+_DIVISIONS = {
+    "shared": "one for all",
+    "independent": "one for each classifier",
+    OUT_OF_BAG: "a bag for each classifier, validated by the rows left out of it",
+}
 
 
 class ClassifierSet:
@@ -69,7 +51,9 @@ class ClassifierSet:
     group_errors : GroupErrors or None
         With groups: errors by the size of the group, from which their mean over groups is exact.
     m : int
-        Validation examples (or groups) behind each risk.
+        Validation examples (or groups) behind each risk; the least, where classifiers have different numbers.
+    m_each : ndarray of int, shape (H,)
+        Those behind the risk of each classifier, all `m` but for the out-of-bag rows of `forest_set`.
     risks : ndarray of shape (H,)
         errors / m (or mean losses), rounded up: never below the exact quotient, 0 and 1 exact.
     unit : {"example", "distinct example", "group"}
@@ -89,6 +73,11 @@ class ClassifierSet:
         For support vector machines: how far each is from optimal, the worst over pairs of classes.
     dropped : list of dict
         Candidates that could not be trained and were left out: "params" and "error" of each.
+    error_rows : ndarray of bool, shape (H, m), or None
+        Which validation rows each classifier gets wrong, where it was made with ``keep_error_rows=True``: for
+        `optimal_vote`.  Where classifiers have validation rows of their own, the columns are all rows.
+    validated_rows : ndarray of bool of the same shape, or None
+        Which rows validate which classifier; None where all columns of `error_rows` validate each.
 
     See Also
     --------
@@ -127,6 +116,7 @@ class ClassifierSet:
         kkt_violation: FloatArray | None = None,
         converged: NDArray[np.bool_] | None = None,
         dropped: Sequence[dict[str, Any]] = (),
+        kept_errors: PackedErrors | None = None,
     ) -> None:
         self.params = list(params)
         self.risks = risks
@@ -142,6 +132,8 @@ class ClassifierSet:
         self.kkt_violation = kkt_violation
         self.converged = converged
         self.dropped = list(dropped)
+        if kept_errors is not None:
+            self._kept_errors = kept_errors
         self._members = members
 
     @classmethod
@@ -180,8 +172,12 @@ class ClassifierSet:
         )
 
     @classmethod
-    def from_fitted(cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike) -> ClassifierSet:
+    def from_fitted(
+        cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike, *, keep_error_rows: bool = False
+    ) -> ClassifierSet:
         """Make a set of fitted classifiers, with errors on examples none of them was trained on.
+
+        With `keep_error_rows` it also knows which examples each gets wrong; see `error_rows`.
 
         Examples
         --------
@@ -194,9 +190,13 @@ class ClassifierSet:
         if not fitted:
             raise ValueError("estimators must hold at least one fitted classifier, got none")
         labels, rows = _check_labels(y_val), csr_rows(X_val)
+        kept = _kept_errors(keep_error_rows, len(fitted), labels.size)
         errors = np.empty(len(fitted), dtype=np.int64)
         for i, estimator in enumerate(fitted):
-            errors[i] = errors_of(estimator, rows, labels, f"estimators[{i}].predict(X_val)")
+            wrong = wrong_rows(estimator, rows, labels, f"estimators[{i}].predict(X_val)")
+            errors[i] = np.count_nonzero(wrong)
+            if kept is not None:
+                kept.packed[i] = np.packbits(wrong)
         try:
             some = _safe_indexing(rows, few_rows(labels))
         except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
@@ -204,11 +204,15 @@ class ClassifierSet:
         if some is not None:
             warn_of_batches(fitted, lambda i: some)
         params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
-        return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted))
+        return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted), kept_errors=kept)
 
     @classmethod
-    def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> ClassifierSet:
+    def from_predictions(
+        cls, predictions: ArrayLike, y_val: ArrayLike, *, keep_error_rows: bool = False
+    ) -> ClassifierSet:
         """Make a set from predicted labels, shape (H, m), of examples no classifier was trained on.
+
+        With `keep_error_rows` it also knows which examples each gets wrong; see `error_rows`.
 
         Examples
         --------
@@ -223,7 +227,11 @@ class ClassifierSet:
                 f"(H, {labels.size}) with H >= 1, got shape {table.shape}"
             )
         check_same_kind("predictions", table, labels)
-        return cls.from_errors([{} for _ in table], count_errors(table, labels), labels.size)
+        kept = _kept_errors(keep_error_rows, len(table), labels.size)
+        if kept is not None:
+            for bits, row in zip(kept.packed, table, strict=True):
+                bits[:] = np.packbits(row != labels)
+        return cls.from_errors([{} for _ in table], count_errors(table, labels), labels.size, kept_errors=kept)
 
     @classmethod
     def from_losses(cls, losses: ArrayLike) -> ClassifierSet:
@@ -257,7 +265,7 @@ class ClassifierSet:
             facts |= {"test risks": _from_to(self.test_risks), "test examples": str(self.m_test)}
         if self.splits is not None:
             facts["training examples"] = str(self.splits.n_train)
-            facts["division"] = "one for all" if self.splits.kind == "shared" else "one for each classifier"
+            facts["division"] = _DIVISIONS[self.splits.kind]
         if self.dropped:
             facts["left out, could not be trained"] = str(len(self.dropped))
         if self._members is None:
@@ -273,6 +281,12 @@ class ClassifierSet:
         return self._known_members()[int(i) % len(self)]
 
     @property
+    def m_each(self) -> Errors:
+        """The number of validation examples (or groups) of each classifier, shape (H,); `m` is the least."""
+        sizes = None if self.splits is None else self.splits.sizes_each
+        return np.full(len(self), self.m, dtype=np.int64) if sizes is None else sizes
+
+    @property
     def unit(self) -> str:
         """What is counted: examples, distinct examples or groups."""
         return EXAMPLE if self.splits is None else self.splits.unit
@@ -284,6 +298,36 @@ class ClassifierSet:
         if found is None:
             raise ValueError("this set was made from losses: it holds risks, not counted errors")
         return found
+
+    @property
+    def kept_errors(self) -> PackedErrors | None:
+        """Which validation rows each classifier gets wrong, packed; None where the set was not asked to keep them."""
+        return self.__dict__.get("_kept_errors")
+
+    @property
+    def error_rows(self) -> NDArray[np.bool_] | None:
+        """Which validation rows each classifier gets wrong; None where the set was not asked to keep them."""
+        return None if self.kept_errors is None else self.kept_errors.rows()
+
+    @property
+    def validated_rows(self) -> NDArray[np.bool_] | None:
+        """Which rows validate which classifier; None where all columns of `error_rows` do, or none are kept."""
+        return None if self.kept_errors is None else self.kept_errors.validated_rows()
+
+    def tandem_risks(self) -> FloatArray:
+        """Return for each pair of classifiers the share of validation rows on which both err, rounded up.
+
+        Shape (H, H).  Where classifiers have validation rows of their own, those that validate both count.
+
+        Examples
+        --------
+        >>> predicted = [[0, 1, 1, 0], [0, 1, 0, 1]]
+        >>> ClassifierSet.from_predictions(predicted, [1, 0, 0, 0], keep_error_rows=True).tandem_risks().tolist()
+        [[0.75, 0.5], [0.5, 0.75]]
+        """
+        if self.kept_errors is None:
+            raise ValueError("this set does not know who errs on which row: make it with keep_error_rows=True")
+        return self.kept_errors.tandem_risks()
 
     @property
     def stratified(self) -> bool:
@@ -302,7 +346,11 @@ class ClassifierSet:
     def recounted(self) -> ClassifierSet:
         """Return the same set with the risks that follow from its errors."""
         again, counted = copy.copy(self), self.counted
-        again.risks = counted.risks(self.m) if isinstance(counted, GroupErrors) else risks_of_errors(counted, self.m)
+        if isinstance(counted, GroupErrors):
+            again.risks = counted.risks(self.m)
+        else:
+            unequal = self.splits is not None and self.splits.sizes_each is not None
+            again.risks = risks_of_errors(counted, self.m_each if unequal else self.m)
         again.test_risks = self._test_risks()
         return again
 
@@ -314,6 +362,7 @@ class ClassifierSet:
     def without_data(self) -> ClassifierSet:
         """Return the same set without the rows that only training and validation needed."""
         slim = copy.copy(self)
+        slim.__dict__.pop("_kept_errors", None)
         slim._members = getattr(self._members, "without_data", lambda: self._members)()
         return slim
 
@@ -323,30 +372,16 @@ class ClassifierSet:
         return self._members
 
 
+def _kept_errors(keep: bool, number: int, n_rows: int) -> PackedErrors | None:
+    """Return room for the errors on every row where they are to be kept and fit into memory."""
+    if not keep:
+        return None
+    check_error_rows_fit(number, n_rows)
+    return PackedErrors.none(number, n_rows)
+
+
 def _from_to(risks: FloatArray) -> str:
     return f"from {risks.min():.4g} to {risks.max():.4g}"
-
-
-def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
-    """Return how many rows a fitted classifier gets wrong; labels of another kind are refused.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> errors_of(DummyClassifier().fit([[0]], ["a"]), [[0], [0]], np.array(["a", "b"]), "predict")
-    1
-    """
-    return int(np.count_nonzero(wrong_rows(estimator, X, labels, name)))
-
-
-def wrong_rows(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[np.bool_]:
-    """Return which rows a fitted classifier gets wrong; labels of another kind are refused."""
-    predictions = np.asarray(estimator.predict(X))
-    if predictions.shape != labels.shape:
-        raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
-    check_same_kind(name, predictions, labels)
-    wrong: NDArray[np.bool_] = predictions != labels
-    return wrong
 
 
 def _check_labels(y_val: ArrayLike) -> NDArray[Any]:

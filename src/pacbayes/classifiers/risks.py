@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Rows
 
 
-def risks_of_errors(errors: NDArray[np.int64], m: int) -> FloatArray:
-    """Return errors/m, each the smallest double that is at least the exact quotient.
+def risks_of_errors(errors: NDArray[np.int64], m: int | Rows) -> FloatArray:
+    """Return errors/m, each the smallest double that is at least the exact quotient; `m` one for all or one for each.
 
     The nearest double may lie half a unit below k/m, and a certificate from it would be that much too small.
 
@@ -19,8 +19,10 @@ def risks_of_errors(errors: NDArray[np.int64], m: int) -> FloatArray:
     >>> risks_of_errors(np.array([0, 1, 3]), 3).tolist()
     [0.0, 0.33333333333333337, 1.0]
     """
+    if np.ndim(m) > 0:
+        return np.array([quotient_up(int(count), int(size)) for count, size in zip(errors, np.asarray(m), strict=True)])
     counts, places = np.unique(errors, return_inverse=True)
-    quotients = [quotient_up(int(count), m) for count in counts]
+    quotients = [quotient_up(int(count), int(m)) for count in counts]
     return np.array(quotients, dtype=np.float64)[places]
 
 

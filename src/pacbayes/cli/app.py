@@ -96,7 +96,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _set_encodings() -> None:
-    """Print UTF-8 into files and pipes, and to terminals and stderr whatever they can show."""
+    """Print UTF-8 into files and pipes, to terminals and stderr what they can show, and nothing where they are shut.
+
+    Python has no stream for a descriptor that was closed before it began (`>&-`, some services).
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # until Python ends
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if stream is sys.stdout and not stream.isatty():

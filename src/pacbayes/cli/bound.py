@@ -12,7 +12,14 @@ EXAMPLES = (
 
 
 def bound(
-    m: Annotated[int, typer.Option("--m", help="The number of validation examples behind each risk.")],
+    m: Annotated[
+        str,
+        typer.Option(
+            "--m",
+            metavar="INTEGER|COLUMN",
+            help="The number of validation examples behind each risk, or the file's column with each classifier's.",
+        ),
+    ],
     weights: Annotated[
         Path | None,
         typer.Argument(help="A file with the columns risk and weight, and prior where it is not uniform."),
@@ -41,16 +48,19 @@ def bound(
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
     from pacbayes.bounds.distances.registry import DISTANCES, get_distance
     from pacbayes.certificates.percentages import confidence
+    from pacbayes.cli.posterior import number_said
     from pacbayes.cli.show import Note, print_json, print_tables
-    from pacbayes.numeric.checks import check_level, check_sample_size
+    from pacbayes.numeric.checks import check_level
     from pacbayes.numeric.rounding import format_up
     from pacbayes.report.tables import TextTable
 
-    size, level = check_sample_size(m), check_level(delta)
+    said, level = number_said(m), check_level(delta)
+    if said is None and weights is None:
+        raise ValueError(f"--m must be an integer where there is no file, got {m!r}")
     names = tuple(distance or DISTANCES)
     for name in names:
         get_distance(name)
-    found = _bounds(weights, sep, risk, kl, size, level, names, constant)
+    size, found = _bounds(weights, sep, risk, kl, m if said is None else said, level, names, constant)
     note = Note(quiet)
     if json:
         print_json({"m": size, "delta": level, "constant": constant, "bounds": found})
@@ -65,23 +75,24 @@ def _bounds(
     sep: str | None,
     risk: float | None,
     kl: float | None,
-    m: int,
+    m: int | str,
     delta: float,
     names: tuple[str, ...],
     constant: str,
-) -> dict[str, float]:
+) -> tuple[int, dict[str, float]]:
+    """Return the number of validation examples that counts, and the bound for each distance."""
     from pacbayes.bounds.bound import bound as bound_of
     from pacbayes.bounds.distances.base import CONSTANTS
     from pacbayes.bounds.distances.registry import get_distance
-    from pacbayes.numeric.checks import check_choice
+    from pacbayes.numeric.checks import check_choice, check_sample_size, least_sample_size
 
     check_choice("--constant", constant, CONSTANTS)
     if path is None:
-        point = _point(risk, kl)
-        return {name: float(get_distance(name).bound_function(m, delta, constant)(*point)) for name in names}
+        point, size = _point(risk, kl), check_sample_size(m)
+        return size, {name: float(get_distance(name).bound_function(size, delta, constant)(*point)) for name in names}
     if risk is not None or kl is not None:
         raise ValueError("give a file or --risk and --kl, not both")
-    from pacbayes.cli.posterior import read_column
+    from pacbayes.cli.posterior import read_column, sample_sizes
     from pacbayes.data.files.reading import listed, read_frame
 
     frame = read_frame(path, sep=sep)
@@ -93,8 +104,10 @@ def _bounds(
         )
     weights, risks = read_column(frame, "weight", path, "the file"), read_column(frame, "risk", path, "the file")
     prior: Any = read_column(frame, "prior", path, "the file") if "prior" in frame.columns else None
-    return {
-        name: bound_of(weights, risks, m, distance=name, delta=delta, prior=prior, constant=constant) for name in names
+    sizes = sample_sizes(frame, path, m) if isinstance(m, str) else m
+    return least_sample_size(sizes, risks.size), {
+        name: bound_of(weights, risks, sizes, distance=name, delta=delta, prior=prior, constant=constant)
+        for name in names
     }
 
 

@@ -11,12 +11,20 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "pacbayes posterior risks.csv --m 250",
     "pacbayes posterior errors.csv --m 250 --column errors --counts --distance linear --json",
+    "pacbayes posterior forest.csv --m examples --column errors --counts",
 )
 
 
 def posterior(
     risks: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file, one row for each classifier.")],
-    m: Annotated[int, typer.Option("--m", help="The number of validation examples behind each risk.")],
+    m: Annotated[
+        str,
+        typer.Option(
+            "--m",
+            metavar="INTEGER|COLUMN",
+            help="The number of validation examples behind each risk, or the column with each classifier's.",
+        ),
+    ],
     column: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column with the risks.  [default: risk, or the only one]")
     ] = None,
@@ -48,13 +56,13 @@ def posterior(
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
     from pacbayes.cli.show import Note, print_json, print_tables
     from pacbayes.data.files.reading import read_frame
-    from pacbayes.numeric.checks import check_sample_size
     from pacbayes.posteriors.optimal import optimal_posterior
     from pacbayes.report.tables import TextTable
 
-    size = check_sample_size(m)
+    said = number_said(m)
     frame = read_frame(risks, sep=sep)
     called = _names(frame, risks, names)
+    size = sample_sizes(frame, risks, m) if said is None else said
     values = _risks(frame, risks, column, counts, size)
     weights = None if prior is None else read_column(frame, prior, risks, "--prior")
     found = optimal_posterior(
@@ -89,7 +97,42 @@ def _names(frame: "pd.DataFrame", path: Path, column: str | None) -> list[str]:
     return ["" if missing else str(value) for value, missing in zip(frame[column], frame[column].isna(), strict=True)]
 
 
-def _risks(frame: "pd.DataFrame", path: Path, column: str | None, counts: bool, m: int) -> Any:
+def number_said(m: str) -> int | None:
+    """Return the number of validation examples that --m says; None where it is a column's name.
+
+    Examples
+    --------
+    >>> number_said("250"), number_said("examples")
+    (250, None)
+    """
+    from pacbayes.numeric.checks import check_sample_size
+
+    try:
+        size = int(m)
+    except ValueError:
+        return None
+    return check_sample_size(size)
+
+
+def sample_sizes(frame: "pd.DataFrame", path: Path, name: str) -> Any:
+    """Return the column that says how many validation examples each classifier has, or raise."""
+    import numpy as np
+
+    if name not in frame.columns:
+        from pacbayes.data.files.reading import listed
+
+        known = listed(list(frame.columns))
+        raise ValueError(
+            f"--m must be an integer or name a column of {str(path)!r}, got {name!r}; its columns are {known}"
+        )
+    values = read_column(frame, name, path, "--m")
+    wrong = ~(np.isfinite(values) & (values >= 1.0) & (values <= 2.0**53) & (values == np.floor(values)))
+    if wrong.any():
+        raise ValueError(f"--m: column {name!r} must hold whole numbers of at least 1, got {values[wrong][0]:g}")
+    return values.astype(np.int64)
+
+
+def _risks(frame: "pd.DataFrame", path: Path, column: str | None, counts: bool, m: Any) -> Any:
     """Return the risks in a file; counts of errors become risks that are never below the exact quotient."""
     import numpy as np
 
@@ -104,9 +147,12 @@ def _risks(frame: "pd.DataFrame", path: Path, column: str | None, counts: bool, 
                 "add --counts"
             )
         return values
-    if not (np.isfinite(values) & (values >= 0.0) & (values <= m) & (values == np.floor(values))).all():
-        bad = values[~(np.isfinite(values) & (values >= 0.0) & (values <= m) & (values == np.floor(values)))][0]
-        raise ValueError(f"--counts: column {name!r} must hold whole numbers from 0 to m = {m}, got {bad:g}")
+    wrong = ~(np.isfinite(values) & (values >= 0.0) & (values <= m) & (values == np.floor(values)))
+    if wrong.any():
+        most = np.broadcast_to(m, values.shape)[wrong][0]
+        raise ValueError(
+            f"--counts: column {name!r} must hold whole numbers from 0 to m = {most}, got {values[wrong][0]:g}"
+        )
     return risks_of_errors(values.astype(np.int64), m)
 
 

@@ -5,7 +5,7 @@ validation rows and another when it comes alone.  Then errors were counted of a 
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,16 +37,20 @@ def few_rows(y: NDArray[Any]) -> Rows:
 
 
 def warn_of_batches(
-    estimators: Sequence[Any], rows: Callable[[int], Any], method: str = "predict", stacklevel: int = 3
+    estimators: Sequence[Any],
+    rows: Callable[[int], Any],
+    method: str = "predict",
+    settings: Sequence[Any] | None = None,
+    stacklevel: int = 3,
 ) -> None:
     """Warn of estimators whose answer for a row depends on the rows around it; ``rows(i)`` gives some for the i-th.
 
-    One of each kind is asked, and every fiftieth.
+    One of each kind is asked, and every fiftieth.  `settings` are what distinguishes them, where that is known.
     """
     kinds: set[Any] = set()
     named: set[str] = set()
     for i, estimator in enumerate(estimators):
-        kind = _kind(estimator)
+        kind = _kind(estimator if settings is None else settings[i])
         if i % ONE_OF != 0 and kind in kinds:
             continue
         kinds.add(kind)
@@ -60,11 +64,25 @@ def warn_of_batches(
             )
 
 
-def _kind(estimator: Any) -> Any:
-    """Return what estimators have in common that differ in their numbers only."""
-    if not isinstance(estimator, Pipeline):
-        return type(estimator)
-    return tuple((type(step), id(getattr(step, "func", None))) for _, step in estimator.steps)
+def _kind(value: Any) -> Any:
+    """Return what estimators, or their settings, have in common that differ in their numbers only.
+
+    A step that looks at the batch may be anywhere in an estimator, and chosen by a word or a switch.
+
+    Examples
+    --------
+    >>> _kind({"depth": 3}) == _kind({"depth": 5}), _kind({"scaled": True}) == _kind({"scaled": False})
+    (True, False)
+    """
+    if value is None or isinstance(value, bool | np.bool_ | str):
+        return value
+    if isinstance(value, Mapping):
+        return tuple((str(name), _kind(inner)) for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_kind, value))
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return type(value), _kind(value.get_params(deep=False))
+    return id(value) if callable(value) else type(value)
 
 
 def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | None:

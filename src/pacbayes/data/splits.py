@@ -13,6 +13,8 @@ from pacbayes.numeric.checks import check_choice
 from pacbayes.runtime.seeds import generator
 
 SPLITS = ("shared", "independent")
+# The division of a forest: every classifier is validated by the rows that its bag left out.
+OUT_OF_BAG = "out-of-bag"
 # What is drawn, divided and counted: every row for itself, rows that are equal in features and class as one, or groups.
 EXAMPLE, DISTINCT, GROUP = "example", "distinct example", "group"
 # Purposes of random numbers, see `seeds.generator`.
@@ -25,9 +27,10 @@ class Splits:
 
     Attributes
     ----------
-    kind : {"shared", "independent"}
+    kind : {"shared", "independent", "out-of-bag"}
     n_train, m : int
-        Sizes of each classifier's training and validation sample, in units.
+        Sizes of each classifier's training and validation sample, in units; out of bag the rows drawn for each bag, and
+        the least number of rows that one leaves out.
     test : ndarray
         Rows put aside first, sorted; no classifier sees them.
     stratified : bool
@@ -38,6 +41,8 @@ class Splits:
         occur, and are validated once.
     units : ndarray of shape (N,), or None
         The number of each row's unit, from 0; None where every row is one.
+    bags : ndarray of uint8, shape (H, ceil(N / 8)), or None
+        Out of bag: which rows the bag of each classifier holds, packed by `numpy.packbits`.
     """
 
     kind: str
@@ -50,11 +55,15 @@ class Splits:
     stratified: bool
     unit: str = EXAMPLE
     units: Rows | None = None
+    bags: NDArray[np.uint8] | None = None
 
     def __call__(self, i: int) -> tuple[Rows, Rows]:
         """Return the i-th classifier's training rows and validation rows, sorted."""
         if self.shared is not None:
             return self.shared
+        if self.bags is not None:
+            inside = np.unpackbits(self.bags[i], count=self.rest.size).view(np.bool_)
+            return np.flatnonzero(inside), np.flatnonzero(~inside)
         order = generator(self.seed, INDEPENDENT, i).permutation(self.n_train + self.m)
         validation, train = order[: self.m], order[self.m :]
         if self.units is None:
@@ -82,7 +91,14 @@ class Splits:
         """No classifier has more training rows, and more validation rows, than these."""
         if self.shared is not None:
             return self.shared[0].size, self.shared[1].size
+        if self.bags is not None:
+            return self.rest.size, self.rest.size
         return self.rest.size - self.m, self.rest.size - self.n_train
+
+    @property
+    def sizes_each(self) -> Rows | None:
+        """The number of validation rows of each classifier out of bag; None where all have `m`."""
+        return None if self.bags is None else _rows_left_out(self.bags, self.rest.size)
 
     @property
     def sizes(self) -> Rows:
@@ -160,6 +176,25 @@ def plan_splits(
         if shared is not None:
             shared = _all_rows(units, shared[0]), _counted_rows(units, shared[1], unit)
     return Splits(kind, n_train, m, test, rest, seed, shared, by_label, unit, units)
+
+
+def out_of_bag_splits(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: int) -> Splits:
+    """Return the division of a forest's rows from the packed bags of its classifiers.
+
+    Examples
+    --------
+    >>> splits = out_of_bag_splits(np.packbits([[1, 0, 1, 0], [1, 1, 1, 0]], axis=1), 4, 4, seed=0)
+    >>> splits(0)[1], splits(1)[1], splits.m, splits.sizes_each
+    (array([1, 3]), array([3]), 1, array([2, 1]))
+    """
+    everything, none = np.arange(n_rows), np.arange(0)
+    least = int(_rows_left_out(bags, n_rows).min())
+    return Splits(OUT_OF_BAG, draws, least, none, everything, seed, None, False, bags=bags)
+
+
+def _rows_left_out(bags: NDArray[np.uint8], n_rows: int) -> Rows:
+    inside: Rows = np.bitwise_count(bags).sum(axis=1, dtype=np.int64)
+    return n_rows - inside
 
 
 def _all_rows(units: Rows, numbers: Rows) -> Rows:

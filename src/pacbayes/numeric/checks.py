@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Rows
 
 # How far a distribution's sum may be from one before it is an error rather than rounding.
 SUM_TOLERANCE = 1e-8
@@ -31,6 +31,38 @@ def check_sample_size(m: Any) -> int:
     if size > LARGEST_M:
         raise ValueError(f"m must be at most 2**53, got {size}")
     return size
+
+
+def check_sample_sizes(m: Any, number: int) -> Rows:
+    """Return the sample size behind each of `number` risks, from one integer for all or one for each; or raise.
+
+    Examples
+    --------
+    >>> check_sample_sizes(50, 3), check_sample_sizes([40, 50, 60], 3)
+    (array([50, 50, 50]), array([40, 50, 60]))
+    """
+    if np.ndim(m) == 0:
+        return np.full(number, check_sample_size(m), dtype=np.int64)
+    sizes = np.asarray(m)
+    if sizes.dtype.kind not in "iu":
+        raise TypeError(f"m must hold integers (numbers of validation examples), got dtype {sizes.dtype}")
+    if sizes.shape != (number,):
+        raise ValueError(f"m must be one integer, or one entry per risk, shape ({number},), got shape {sizes.shape}")
+    if not (sizes.min() >= 1 and sizes.max() <= LARGEST_M):
+        bad = sizes[(sizes < 1) | (sizes > LARGEST_M)][0]
+        raise ValueError(f"m must lie between 1 and 2**53, got {bad}")
+    return sizes.astype(np.int64)
+
+
+def least_sample_size(m: Any, number: int) -> int:
+    """Return the least sample size behind `number` risks: what a bound on all of them may use.
+
+    Examples
+    --------
+    >>> least_sample_size(50, 3), least_sample_size([40, 50, 60], 3)
+    (50, 40)
+    """
+    return check_sample_size(m) if np.ndim(m) == 0 else int(check_sample_sizes(m, number).min())
 
 
 def check_level(delta: Any) -> float:

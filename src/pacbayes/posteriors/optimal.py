@@ -61,7 +61,7 @@ METHODS: dict[str, Callable[..., Posterior]] = {
 
 def optimal_posterior(
     risks: ArrayLike,
-    m: int,
+    m: int | ArrayLike,
     *,
     distance: str | Distance = "kl",
     delta: float = 0.05,
@@ -79,8 +79,9 @@ def optimal_posterior(
     ----------
     risks : array_like of shape (H,)
         Empirical risks in [0, 1], each measured on `m` examples that the classifier was not trained on.
-    m : int
-        Number of validation examples behind each risk.
+    m : int or array_like of int, shape (H,)
+        Number of validation examples behind each risk, one for all or one for each; of unequal ones the least counts,
+        as for `bound`.
     distance, delta, prior, constant
         As for `bound`.
     method : {"certified", "fixed-point", "ordered-subsets", "ipopt", "ccp"}

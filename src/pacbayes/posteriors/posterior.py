@@ -52,7 +52,7 @@ class Posterior:
     empirical_risk: float
     #: K, its divergence from the prior, rounded up.
     kl: float
-    #: Number of validation examples.
+    #: Number of validation examples; the least, where classifiers have different ones.
     m: int
     #: The bound fails with at most this probability.
     delta: float

@@ -11,7 +11,7 @@ from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.bounds.distances.base import BoundFunction, Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_risks
+from pacbayes.numeric.checks import check_risks, least_sample_size
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, check_prior
 from pacbayes.posteriors.grouping import Groups, group_risks
 from pacbayes.posteriors.posterior import Posterior
@@ -37,11 +37,17 @@ class Problem:
 
     @classmethod
     def checked(
-        cls, risks: ArrayLike, m: int, distance: str | Distance, delta: float, prior: ArrayLike | None, constant: str
+        cls,
+        risks: ArrayLike,
+        m: int | ArrayLike,
+        distance: str | Distance,
+        delta: float,
+        prior: ArrayLike | None,
+        constant: str,
     ) -> "Problem":
-        """Check everything, naming what is wrong."""
-        function = get_distance(distance).bound_function(m, delta, constant)
+        """Check everything, naming what is wrong; of unequal sample sizes the least is used, equation (least-m)."""
         risks = check_risks(risks)
+        function = get_distance(distance).bound_function(least_sample_size(m, risks.size), delta, constant)
         return cls(risks, *check_prior(prior, risks.size), function)
 
     @cached_property

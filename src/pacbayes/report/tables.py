@@ -110,7 +110,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     risks = [view.model.vote_risk_ if name == "majority" else one.empirical_risk for name, one in certificates.items()]
     columns = {
         "classifier": [
-            *(one.holds_for.removeprefix("the ") for one in certificates.values()),
+            *(one.holds_for.removeprefix("the ").removesuffix(" with its key") for one in certificates.values()),
             f"always {format_label(view.model.constant_label_)}",
         ],
         "errs on at most": [*(_limit(one) for one in certificates.values()), _percent_of(constant.bound)],
@@ -129,8 +129,6 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
         columns["test errors"] = [
             f"{format_share(errors / rows)} of {rows}" if rows else "none answered" for errors, rows in counted
         ]
-    if view.model.hedge_ < 1.0:
-        columns["which rule"] = [*(one.rule for one in certificates.values()), "–"]
     if full:
         columns["classifier"] = [
             f"{name} (this model)" if voting == view.voting else name
@@ -155,6 +153,7 @@ def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]
         "δ": [*(repr(one.delta) for one in found), repr(view.delta)],
         f"validation {PLURAL[view.classifiers.unit]} m": [*(str(one.m) for one in found), str(view.classifiers.m)],
         "distance": [*(one.distance for one in found), "–"],
+        "which rule": [*(one.rule for one in found), "–"],
         "its share of δ": [*("–" if one.level is None else repr(one.level) for one in found), repr(view.delta)],
         "recommended by": [*(f"the {one.source}" for one in found), "the training rows"],
         "other rules": [*("; ".join(map(str, one.alternatives)) or "none" for one in found), "none"],
@@ -176,9 +175,10 @@ def _certificate_caption(view: ReportView) -> str:
         caption += " Errors are shares of the examples that are answered; the target was tested at the whole of delta."
     elif view.model.hedge_ < 1.0:
         caption += (
-            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what the training rows proposed; each rule is "
-            "the one with the smallest bound."
+            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what the training rows proposed. Of all rules "
+            "those with the smallest bounds predict: "
         )
+        caption += ", ".join(f"{voting} {one.rule}" for voting, one in view.model.certificates_.items()) + "."
     unbeaten = [one.holds_for for one in view.model.certificates_.values() if one.beats_constant is False]
     if unbeaten:
         caption += f" No better than always giving the same answer: {', '.join(unbeaten)}."

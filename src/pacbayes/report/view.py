@@ -15,8 +15,9 @@ from pacbayes.bounds.distances.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import POSTERIOR, VOTINGS
 from pacbayes.certificates.posterior_choice import choose_posterior
-from pacbayes.classifiers.classifier_set import ClassifierSet, Errors, errors_of
+from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.risks import risks_of_errors
+from pacbayes.classifiers.wrong_rows import errors_of
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.numeric.arrays import FloatArray

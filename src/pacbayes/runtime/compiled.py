@@ -14,7 +14,13 @@ _NOTICE = "pacbayes: compiling the support vector machine solver (once; the resu
 
 def compiled(**options: Any) -> Any:
     """Return numba's decorator with a cache; without one where no folder can be written, rather than not at all."""
-    from numba import njit
+    from numba import config, njit
+
+    if getattr(config, "DISABLE_JIT", 0):  # numba sets it from the environment, where no type checker sees it
+        raise ImportError(
+            "support vector machines need numba's compiler, which NUMBA_DISABLE_JIT turns off: remove it from the "
+            "environment"
+        )
 
     def decorate(function: Any) -> Any:
         try:

@@ -244,6 +244,23 @@ def test_lines_that_prove_nothing_are_dropped():
     assert search._lowest()[0] == lower
 
 
+def test_a_crossing_that_rounding_puts_below_zero_counts_at_zero():
+    # Two lines that meet where K is zero but for rounding: f there is that of the second line at K = 0, not above it.
+    errors = random_rows(np.random.default_rng(0), 10, 100)
+    search = TandemSearch(TandemFactor.of(errors, None, 1.0), get_distance("kl").bound_function(100))
+    flat = Line(1e-4, 0.01)
+    least = search._value_below(flat.height, 0.0)
+    for height in (0.01, math.nextafter(0.01, 1.0), math.nextafter(0.01, 0.0)):
+        assert search._meet(Line(1.0, height), flat).value <= least
+
+
+def test_whatever_numpy_is_told_about_floating_point_errors():
+    errors, m, prior, delta = random_vote(np.random.default_rng(3))
+    quiet = optimal_vote(errors, m, prior=prior, delta=delta)
+    with np.errstate(all="raise"):
+        assert optimal_vote(errors, m, prior=prior, delta=delta).bound == quiet.bound
+
+
 def test_classifiers_without_errors():
     # T = 0 only if the vote is among those without errors, in the proportions of the prior.
     errors = np.zeros((5, 400), dtype=bool)

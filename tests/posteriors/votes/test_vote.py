@@ -10,7 +10,7 @@ from tests.posteriors.votes.vote_problems import forest_rows, random_rows, rando
 
 from pacbayes import optimal_posterior
 from pacbayes.bounds import get_distance
-from pacbayes.posteriors.votes.cantelli import CantelliDescent, lower_slopes
+from pacbayes.posteriors.votes.descent import VoteDescent, lower_slopes
 from pacbayes.posteriors.votes.vote import optimal_vote
 from pacbayes.posteriors.votes.vote_bounds import VOTE_BOUNDS, VoteProblem, vote_bound
 
@@ -43,7 +43,7 @@ def test_first_order_is_twice_the_optimal_posterior():
 def test_cantelli_never_rises_and_proves_nothing():
     errors = forest_rows("haberman")
     problem = VoteProblem.checked(errors, errors.shape[1], "cantelli", 0.05, None, "exact")
-    descent = CantelliDescent(problem)
+    descent = VoteDescent(problem)
     start = np.exp(problem.factor.log_mass)
     bounds = [descent.run(start, 1e-6, steps).state.bound for steps in range(6)]
     assert bounds == sorted(bounds, reverse=True)

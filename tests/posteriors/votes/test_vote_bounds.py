@@ -9,7 +9,7 @@ from scipy.optimize import brentq, minimize_scalar
 from tests.posteriors.votes.vote_problems import random_vote, tandem_parts
 
 from pacbayes import bound, kl_roots, log_constant
-from pacbayes.posteriors.votes.vote_bounds import VOTE_BOUNDS, cantelli_bound, vote_bound
+from pacbayes.posteriors.votes.vote_bounds import VOTE_BOUNDS, cantelli_bound, half_level, vote_bound
 
 
 def plain_kl(p, q):
@@ -201,7 +201,7 @@ def test_the_kl_roots_are_jointly_concave_and_convex():
         ({"error_rows": np.zeros((2, 4))}, ValueError, "m = 3, got 4 columns"),
         ({"error_rows": [[0, 1, 2], [0, 0, 0]]}, ValueError, "error_rows must be 0 or 1, got 2"),
         ({"error_rows": [[0, 1, math.nan], [0, 0, 0]]}, ValueError, "error_rows must be 0 or 1, got nan"),
-        ({"error_rows": [["a", "b", "c"]] * 2}, TypeError, "error_rows must be true where a classifier errs"),
+        ({"error_rows": [["a", "b", "c"]] * 2}, TypeError, "error_rows must be true or false, or 0 and 1"),
         ({"m": 3.0}, TypeError, "m must be an integer"),
         ({"bound": "third"}, ValueError, "unknown bound 'third'; known are tandem, cantelli, first-order"),
         ({"delta": 1.0}, ValueError, "delta must be strictly between 0 and 1"),
@@ -215,6 +215,25 @@ def test_wrong_arguments(change, error, message):
     arguments = {"weights": [0.5, 0.5], "error_rows": np.zeros((2, 3), dtype=bool), "m": 3} | change
     with pytest.raises(error, match=message):
         vote_bound(**arguments)
+
+
+@pytest.mark.parametrize("name", VOTE_BOUNDS)
+def test_whatever_numpy_is_told_about_floating_point_errors(name):
+    # Weights whose squares, and products with risks, underflow.
+    weights = np.array([1.0, 1e-160, 1e-320])
+    errors = np.array([[0, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0]], dtype=bool)
+    quiet = vote_bound(weights, errors, 4, bound=name)
+    with np.errstate(all="raise"):
+        assert vote_bound(weights, errors, 4, bound=name) == quiet
+
+
+def test_half_of_a_level_is_never_more():
+    smallest = math.ulp(0.0)
+    for delta in (0.05, 1e-300, 2 * smallest, 3 * smallest, 5 * smallest, 7 * smallest):
+        assert half_level(delta) > 0.0
+        assert 2 * half_level(delta) <= delta
+    with pytest.raises(ValueError, match="delta must be strictly between 0 and 1"):
+        vote_bound([1.0], [[1, 0]], 2, bound="cantelli", delta=smallest)
 
 
 def test_masked_rows_are_refused():

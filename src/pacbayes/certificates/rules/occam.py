@@ -7,7 +7,7 @@ import numpy as np
 from pacbayes.certificates.limits import risks_of, upper_limits
 from pacbayes.classifiers.classifier_set import Errors
 from pacbayes.classifiers.group_errors import GroupErrors
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.rounding import round_down, round_up, usual_float_errors
 
 
@@ -21,8 +21,10 @@ class SingleBest:
     kl: float
 
 
-def best_single(errors: Errors | GroupErrors, m: int, delta: float, prior: FloatArray | None) -> SingleBest:
+def best_single(errors: Errors | GroupErrors, m: int | Rows, delta: float, prior: FloatArray | None) -> SingleBest:
     """Return the classifier with the smallest Occam bound, the first of several.
+
+    Where classifiers have different numbers `m` of validation examples, each limit is computed with its own.
 
     Examples
     --------
@@ -34,10 +36,11 @@ def best_single(errors: Errors | GroupErrors, m: int, delta: float, prior: Float
     bounds = occam_limits(errors, m, delta, prior)
     best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
     kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
-    return SingleBest(best, float(bounds[best]), float(risks_of(errors[best : best + 1], m)[0]), kl)
+    size = m if isinstance(m, int) else m[best : best + 1]
+    return SingleBest(best, float(bounds[best]), float(risks_of(errors[best : best + 1], size)[0]), kl)
 
 
-def occam_limits(errors: Errors | GroupErrors, m: int, delta: float, prior: FloatArray | None) -> FloatArray:
+def occam_limits(errors: Errors | GroupErrors, m: int | Rows, delta: float, prior: FloatArray | None) -> FloatArray:
     """Return the limit of every classifier at delta times its prior weight: all hold at once, shape (H,).
 
     Examples

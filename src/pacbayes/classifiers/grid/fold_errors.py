@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from pacbayes.classifiers.classifier_set import ClassifierSet, errors_of
+from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
 from pacbayes.classifiers.probabilities import mean_margins, weighted_probabilities
+from pacbayes.classifiers.wrong_rows import errors_of
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units

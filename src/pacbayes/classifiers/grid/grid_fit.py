@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.classifier_set import wrong_rows
 from pacbayes.classifiers.grid.candidates import Candidates
 from pacbayes.classifiers.grid.fit_weights import fit_arguments
 from pacbayes.classifiers.group_errors import count_errors_by_kind
+from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.samples import Samples, copy_rows
 from pacbayes.runtime.checkpoint import Codec
 from pacbayes.runtime.threads import one_thread
@@ -23,6 +23,7 @@ class Task:
 
     candidates: Candidates
     samples: Samples
+    keep_error_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Fitted:
     estimator: Any
     errors: NDArray[np.int64]
     test_errors: NDArray[np.int64] | None
+    #: Which validation rows it gets wrong, packed; None where that is not to be kept.
+    wrong: NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,14 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
             one.fit(training.X, training.y, **fit_arguments(one, training.weights))
             fitted = True
             name, (kinds, test_kinds, number) = f"classifier {i}.predict", task.samples.kinds(i)
-            errors = count_errors_by_kind(wrong_rows(one, *validation, name), kinds, number)
+            wrong = wrong_rows(one, *validation, name)
+            errors = count_errors_by_kind(wrong, kinds, number)
+            kept = np.packbits(wrong) if task.keep_error_rows else None
             if task.samples.test is None:
-                return Fitted(one, errors, None)
+                return Fitted(one, errors, None, kept)
             rows, labels = task.samples.test
-            wrong = wrong_rows(one, copy_rows(rows), labels, name)
-            return Fitted(one, errors, count_errors_by_kind(wrong, test_kinds, number))
+            tested = wrong_rows(one, copy_rows(rows), labels, name)
+            return Fitted(one, errors, count_errors_by_kind(tested, test_kinds, number), kept)
     except MemoryError:  # says something about this machine, not about this classifier
         raise
     except Exception as error:  # other people's classifiers raise what they like; the caller stops or drops them

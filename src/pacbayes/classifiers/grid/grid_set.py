@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.grid.candidates import Candidates, plan_candidates
 from pacbayes.classifiers.grid.fit_weights import check_takes_weights
 from pacbayes.classifiers.grid.grid_fit import GRID_CHUNKS, Failed, Fitted, Task, fit_one
+from pacbayes.classifiers.members import EstimatorMembers
+from pacbayes.classifiers.packed_errors import check_kept_rows, kept_errors
 from pacbayes.data.division import DivisionChoices, divide_rows
 from pacbayes.data.rows_alone import warn_of_batches
 from pacbayes.data.samples import check_rows, check_test_rows, check_weights, cut_samples
@@ -41,6 +43,7 @@ def grid_set(
     duplicates: str = "keep",
     sample_weight: ArrayLike | None = None,
     error_score: str = "raise",
+    keep_error_rows: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -84,6 +87,8 @@ def grid_set(
         split keeps apart from all validation examples.  With independent splits it would depend on examples that
         validate others, so "drop" is refused there.  A classifier that was fitted but cannot predict is always an
         error.
+    keep_error_rows : bool
+        As for `svm_set`.
     n_jobs : int, optional
         Workers of joblib's backend, as everywhere in scikit-learn: None for one, unless `joblib.parallel_config` says
         otherwise.  Each works in one thread, so that the result is the same for any number, to the last bit.
@@ -135,18 +140,20 @@ def grid_set(
         candidates = plan_candidates(estimator, param_grid, n_iter, seed)
         _check_fits(candidates, weights is not None, store is not None)
         division = divide_rows(rows, labels, choices, len(candidates), seed)
+        if keep_error_rows:
+            check_kept_rows(division.splits, len(candidates))
         test_rows = check_test_rows(test, rows, labels) if choices.test_is_given else None
         samples = cut_samples(rows, labels, weights, division, test_rows)
         if store is not None:
             data = {"X": rows, "y": labels, "estimator and param_grid": candidates.described()}
-            options = choices.as_dict() | {"sample_weight": weights}
+            options = choices.as_dict() | {"sample_weight": weights, "keep_error_rows": keep_error_rows}
             store.begin(describe_run("grid_set", len(candidates), seed, data, options, candidates.modules()))
 
         def check(i: int, one: Fitted | Failed) -> None:
             if isinstance(one, Failed) and (one.fitted or error_score == "raise"):
                 one.stop(i, candidates.params[i])
 
-        task = Task(candidates, samples)
+        task = Task(candidates, samples, keep_error_rows)
         trained = run_units(
             fit_one, task, len(candidates), "classifiers of the grid", n_jobs, check=check, checkpoint=store
         )
@@ -178,7 +185,12 @@ def _as_set(task: Task, trained: list[Fitted | Failed]) -> ClassifierSet:
             stacklevel=3,
         )
     numbers = [i for i, one in enumerate(trained) if isinstance(one, Fitted)]
-    warn_of_batches([one.estimator for one, _ in kept], lambda k: task.samples.few(numbers[k]), stacklevel=4)
+    warn_of_batches(
+        [one.estimator for one, _ in kept],
+        lambda k: task.samples.few(numbers[k]),
+        settings=[params for _, params in kept],
+        stacklevel=4,
+    )
     tested = [one.test_errors for one, _ in kept if one.test_errors is not None]
     return ClassifierSet.from_counts(
         [params for _, params in kept],
@@ -189,4 +201,5 @@ def _as_set(task: Task, trained: list[Fitted | Failed]) -> ClassifierSet:
         test_counts=np.stack(tested) if tested else None,
         m_test=task.samples.m_test,
         dropped=dropped,
+        kept_errors=kept_errors(task.samples.splits, numbers, [one.wrong for one, _ in kept if one.wrong is not None]),
     )

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
+from pacbayes.classifiers.packed_errors import kept_errors
 from pacbayes.classifiers.svm.kernels.kernel import fit_kernel, fit_scaling, shared_matrix, within_range
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.solver.path import warn_unconverged
@@ -42,7 +43,9 @@ class IndependentMembers:
     def without_data(self) -> "IndependentMembers":
         """Return the same machines with no other rows than their support vectors."""
         kept = np.unique(np.concatenate([one.support for one in self.trained]))
-        trained = [replace(one, support=np.searchsorted(kept, one.support)) for one in self.trained]
+        trained = [
+            replace(one, support=np.searchsorted(kept, one.support), wrong=one.wrong[:0]) for one in self.trained
+        ]
         return IndependentMembers(self.task.with_rows(self.task.X[kept]), trained)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -94,6 +97,9 @@ def _as_set(task: SvmTrainingTask, trained: list[Trained]) -> ClassifierSet:
         m_test=task.m_test,
         kkt_violation=violation,
         converged=converged,
+        kept_errors=kept_errors(
+            task.splits, range(len(trained)), [one.wrong for one in trained] if task.keep_error_rows else []
+        ),
     )
 
 
@@ -124,6 +130,8 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
     one = Trained(
         machine, train[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
     )
+    if task.keep_error_rows:
+        one = replace(one, wrong=np.packbits(wrong))
     if len(task.test_codes) == 0:
         return one
     wrong = _predict(one, task.X, task.test_rows) != task.test_codes

@@ -56,7 +56,7 @@ class PathScores:
         positive = np.empty((len(self.ties), K.shape[1]), dtype=np.bool_)
         machines = (path.dual_coef, path.intercept, self.ties, rows, positive)
         if changes is None:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is no number is decided otherwise
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what is no number is decided otherwise
                 products = path.dual_coef @ rows
             _compiled().compare_products(products, self.sizes, *machines)
             return positive

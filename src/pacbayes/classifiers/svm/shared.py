@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
+from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling, fit_kernel, fit_scaling
 from pacbayes.classifiers.svm.machines import Machines, train_machines
 from pacbayes.classifiers.svm.solver.path import warn_unconverged
@@ -63,13 +64,24 @@ class SharedMembers:
         return replace(self, task=self.task.with_rows(self.task.X[:0]))
 
     def errors(
-        self, X: FloatArray, codes: NDArray[np.int64], kinds: NDArray[np.int64], number: int
+        self,
+        X: FloatArray,
+        codes: NDArray[np.int64],
+        kinds: NDArray[np.int64],
+        number: int,
+        kept: PackedErrors | None = None,
     ) -> NDArray[np.int64]:
-        """Return how many rows of X of each of so many kinds every classifier gets wrong, shape (H, number)."""
+        """Return how many rows of X of each of so many kinds every classifier gets wrong, shape (H, number).
+
+        Which rows they are is put into `kept`, where there is such a thing.
+        """
         errors = np.zeros((len(self), number), dtype=np.int64)
         with progress("counting errors", len(X)) as advance:
             for block, predicted in self._codes(X):
-                errors += count_errors_by_kind(predicted != codes[block], kinds[block], number)
+                wrong = predicted != codes[block]
+                errors += count_errors_by_kind(wrong, kinds[block], number)
+                if kept is not None:
+                    kept.put(block, wrong)
                 advance(predicted.shape[1])
         return errors
 
@@ -98,9 +110,10 @@ def train_shared(task: SvmTrainingTask) -> ClassifierSet:
     warn_unconverged(task.lambdas, violation, converged)
     tested = len(task.test_codes) > 0
     number = task.splits.sizes.size
+    kept = PackedErrors.none(len(members), validation.size) if task.keep_error_rows else None
     return ClassifierSet.from_counts(
         task.params([kernel.gamma] * task.lambdas.size),
-        members.errors(task.X[validation], task.codes[validation], task.splits.kinds(validation), number),
+        members.errors(task.X[validation], task.codes[validation], task.splits.kinds(validation), number, kept),
         task.splits,
         members=members,
         copies=task.copies,
@@ -108,4 +121,5 @@ def train_shared(task: SvmTrainingTask) -> ClassifierSet:
         m_test=task.m_test,
         kkt_violation=violation,
         converged=converged,
+        kept_errors=kept,
     )

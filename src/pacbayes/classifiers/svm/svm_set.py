@@ -12,6 +12,7 @@ from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.packed_errors import check_kept_rows
 from pacbayes.classifiers.svm.independent import train_independent
 from pacbayes.classifiers.svm.kernels.kernel import KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.svm.shared import train_shared
@@ -45,6 +46,7 @@ def svm_set(
     stratify: bool = False,
     groups: ArrayLike | None = None,
     duplicates: str = "keep",
+    keep_error_rows: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -91,6 +93,9 @@ def svm_set(
     duplicates : {"keep", "together"}
         Rows equal in features and class: each for itself, or one example that is on one side of the division and is
         validated once.  "together" is for copies made after sampling; see `copies`.
+    keep_error_rows : bool
+        Keep which validation rows each classifier gets wrong, a bit each, for `optimal_vote`: `error_rows` of the set.
+        Not with groups.
     n_jobs : int, optional
         Threads; None for all cores.  For independent splits `joblib.parallel_config` may set other workers.  The result
         is the same for any number, to the last bit.
@@ -142,14 +147,18 @@ def svm_set(
     with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
         division = divide_rows(features, labels, choices, lambdas.size, seed)
+        if keep_error_rows:
+            check_kept_rows(division.splits, lambdas.size, max_bytes)
         given = test if choices.test_is_given else None
         task = _training_task(
-            features, labels, division, given, prepare, lambdas=lambdas, seed=seed, jobs=_jobs(n_jobs), **options
-        )
+            features, labels, division, given, prepare, lambdas=lambdas, seed=seed, jobs=_jobs(n_jobs),
+            keep_error_rows=keep_error_rows, **options,
+        )  # fmt: skip
         _check_memory(task, max_bytes)
         if store is not None:
             data = {"X": features, "y": labels, "lambdas": lambdas}
-            store.begin(describe_run("svm_set", lambdas.size, seed, data, options | choices.as_dict()))
+            chosen = options | choices.as_dict() | {"keep_error_rows": keep_error_rows}
+            store.begin(describe_run("svm_set", lambdas.size, seed, data, chosen))
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
         with one_thread():
             return train_shared(task) if task.splits.shared is not None else train_independent(task, store)

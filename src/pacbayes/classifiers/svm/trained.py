@@ -1,7 +1,7 @@
 """One support vector machine trained on a sample of its own, and how a unit of them is stored: arrays only."""
 
 import io
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ class Trained:
     test_errors: NDArray[np.int64]
     kkt_violation: float
     converged: bool
+    #: Which validation rows it gets wrong, packed; none where that is not to be kept.
+    wrong: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
 
 
 def _encode(unit: list[Trained]) -> bytes:
@@ -38,6 +40,7 @@ def _encode(unit: list[Trained]) -> bytes:
     }
     for i, one in enumerate(unit):
         arrays |= {f"{i}.{part.name}": getattr(one.machine, part.name) for part in fields(OneMachine)}
+        arrays |= {f"{i}.wrong": one.wrong}
         arrays |= {f"{i}.rows": one.support, f"{i}.shift": one.scaling.shift, f"{i}.width": one.scaling.width}
     file = io.BytesIO()
     np.savez(file, **arrays)
@@ -60,6 +63,7 @@ def _decode(data: bytes) -> list[Trained]:
                 arrays["test_errors"][i],
                 float(arrays["kkt_violation"][i]),
                 converged,
+                arrays[f"{i}.wrong"],
             )
         )
     return unit

@@ -35,6 +35,7 @@ class SvmTrainingTask:
     copies: int | None = None
     #: Fitted on the training rows of a shared split; X is what it made of the rows.
     prepare: Any = None
+    keep_error_rows: bool = False
 
     @property
     def test_kinds(self) -> Rows:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.posterior_choice import BITS, check_distances, integer_weights, weights_of
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule
-from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernels.kernel import KERNELS, Kernel, Scaling, check_gamma, check_scale
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair, pairs_of
@@ -286,6 +287,7 @@ def check_task(task: SvmTrainingTask, number: int) -> None:
     _whole(task.jobs, "SvmTrainingTask.jobs", 1, _MOST_JOBS)
     prepares = task.prepare is None or callable(getattr(task.prepare, "transform", None))
     _need(prepares, "SvmTrainingTask.prepare", "must be a transformer or None")
+    _need(type(task.keep_error_rows) is bool, "SvmTrainingTask.keep_error_rows", "must be true or false")
 
 
 def check_shared_members(members: SharedMembers, number: int) -> None:
@@ -320,6 +322,7 @@ def check_trained(one: Trained, rows: int, width: int, task: SvmTrainingTask) ->
     for errors in (one.errors, one.test_errors):
         _counts(errors, "Trained.errors", task.splits.sizes.size, task.splits.n_rows)
     _need(type(one.kkt_violation) is float and type(one.converged) is bool, "Trained", "must say if it converged")
+    _need(type(one.wrong) is np.ndarray and one.wrong.size == 0, "Trained.wrong", "must be empty in a saved model")
 
 
 def check_svm_classifier(machine: SVMClassifier) -> None:
@@ -361,7 +364,8 @@ def check_machines(machines: Any, n_train: int, task: SvmTrainingTask) -> None:
     _need(type(machines.pairs) is tuple, "Machines.pairs", "must be a tuple")
     _need(all(isinstance(pair, Pair) for pair in machines.pairs), "Machines.pairs", "must be of Pair")
     found = [(pair.first, pair.second) for pair in machines.pairs]
-    _need(found == pairs_of(machines.codes), "Machines.pairs", "must be all pairs of the classes, in order")
+    whole = all(type(code) is int for pair in found for code in pair)  # 0.0 and False are equal to 0, and no index
+    _need(whole and found == pairs_of(machines.codes), "Machines.pairs", "must be all pairs of the classes, in order")
     for pair in machines.pairs:
         _rows(pair.rows, "Pair.rows", n_train)
         # The kernel of a single pair is that of all training rows.

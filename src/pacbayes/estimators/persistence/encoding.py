@@ -11,9 +11,10 @@ from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.questions.by_class import PartErrors
 from pacbayes.certificates.questions.selective import Tested, Thresholds
 from pacbayes.certificates.rules.rule import Rule
-from pacbayes.classifiers.classifier_set import ClassifierSet, EstimatorMembers
+from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair

@@ -27,7 +27,7 @@ BoolArray = NDArray[np.bool_]
 # Rows are turned into floating-point numbers in blocks of about this many entries.
 _BLOCK = 1 << 20
 # NumPy sums a contiguous array pairwise with a relative error of at most 20 EPS; see pacbayes/bounds/bound.py.
-_SUM = 20.0
+SUM_ERROR = 20.0
 # A search multiplies by the factor about this many times, each time at several times the cost per entry of a product of
 # matrices: what a smaller factor may cost.
 _PRODUCTS = 1_000
@@ -42,21 +42,27 @@ def check_error_rows(error_rows: ArrayLike, m: int) -> BoolArray:
     dtype('bool')
     """
     m = check_sample_size(m)
-    array = np.asarray(error_rows)
-    if array.ndim != 2:
-        raise ValueError(f"error_rows must be a matrix, a row per classifier, shape (H, m), got shape {array.shape}")
+    array = check_zero_one("error_rows", error_rows)
     if array.shape[0] == 0:
         raise ValueError("error_rows must hold at least one classifier's errors, got none")
     if array.shape[1] != m:
         raise ValueError(f"error_rows must have a column per validation example, m = {m}, got {array.shape[1]} columns")
+    return array
+
+
+def check_zero_one(name: str, values: Any) -> BoolArray:
+    """Return a matrix of zeros and ones, of whatever type, as a boolean one, or raise, naming what is wrong."""
+    array = np.asarray(values)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be a matrix, a row per classifier, shape (H, m), got shape {array.shape}")
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"error_rows must be true where a classifier errs, or 0 and 1, got dtype {array.dtype}")
-    if isinstance(error_rows, np.ma.MaskedArray) and np.ma.is_masked(error_rows):
-        raise ValueError("error_rows must not have masked entries")
+        raise TypeError(f"{name} must be true or false, or 0 and 1, got dtype {array.dtype}")
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} must not have masked entries")
     if array.dtype.kind != "b":
         wrong = (array != 0) & (array != 1)
         if wrong.any():
-            raise ValueError(f"error_rows must be 0 or 1, got {array[wrong].flat[0]}")
+            raise ValueError(f"{name} must be 0 or 1, got {array[wrong].flat[0]}")
     return np.ascontiguousarray(array, dtype=np.bool_)
 
 
@@ -87,7 +93,7 @@ def gibbs_risks(weights: FloatArray, risks: FloatArray, total: float) -> tuple[f
     """
     high = average_risk(weights, risks, total)
     low = math.fsum((weights * risks).tolist()) / total
-    return max(round_down(low, 2.0 * _SUM) - weights.size * SMALLEST, 0.0), high
+    return max(round_down(low, 2.0 * SUM_ERROR) - weights.size * SMALLEST, 0.0), high
 
 
 def tandem_risk(weights: FloatArray, errors: BoolArray, total: float) -> float:
@@ -109,7 +115,7 @@ def tandem_risk(weights: FloatArray, errors: BoolArray, total: float) -> float:
     if not some:
         return 0.0  # exactly, as in `average_risk`
     # The terms are not negative, so a sum of H terms in any order has a relative error of at most H EPS / 2.
-    error = weights.size + 3.0 * _SUM + 8.0
+    error = weights.size + 3.0 * SUM_ERROR + 8.0
     return min(max(round_up(math.fsum(squares) / m / (total * total), error), SMALLEST), 1.0)
 
 
@@ -130,6 +136,44 @@ class TandemFactor:
     log_mass: FloatArray
     risks: FloatArray
     groups: Groups
+    #: B, shape (G, s), where T is |A' rho|^2 - |B' rho|^2; None where T is a sum of squares.
+    concave: FloatArray | None = None
+
+    def value(self, weights: FloatArray) -> float:
+        """Return T of weights of the distinct classifiers, without directed rounding."""
+        erring = weights @ self.factor
+        square = float(erring @ erring)
+        if self.concave is not None:
+            less = weights @ self.concave
+            square -= float(less @ less)
+        return min(max(square, 0.0), 1.0)
+
+    def tangent(self, weights: FloatArray) -> FloatArray:
+        """Return the slopes of the concave part of T at weights of the distinct classifiers; zeros without one."""
+        if self.concave is None:
+            return np.zeros(len(self.risks))
+        return np.asarray(-2.0 * (self.concave @ (weights @ self.concave)))
+
+    @classmethod
+    def of_losses(
+        cls, losses: FloatArray, risks: FloatArray, prior: FloatArray | None, prior_total: float
+    ) -> "TandemFactor":
+        """Write T with any symmetric matrix of tandem losses as a difference of sums of squares; nothing is grouped."""
+        groups = group_risks(np.arange(len(risks), dtype=np.float64), None, prior, prior_total)
+        kept = groups.risks.astype(np.intp)
+        values, vectors = np.linalg.eigh(losses[np.ix_(kept, kept)])
+        above, below = values > 0.0, values < 0.0
+        log_mass = np.log(groups.mass) - math.log(groups.total)
+        return cls(
+            np.ascontiguousarray(vectors[:, above] * np.sqrt(values[above]))
+            if above.any()
+            else np.zeros((kept.size, 1)),
+            0.0,
+            log_mass,
+            risks[kept],
+            groups,
+            np.ascontiguousarray(vectors[:, below] * np.sqrt(-values[below])) if below.any() else None,
+        )
 
     @classmethod
     def of(cls, errors: BoolArray, prior: FloatArray | None, prior_total: float) -> "TandemFactor":

@@ -10,9 +10,9 @@ although it is not a convex function of the weights:
 * f is concave and non-decreasing in (T, K).  For :math:`kl(T, r)` is jointly convex, hence the set of
   :math:`(T, x, r)` with :math:`kl(T, r) \le x` is convex, and the largest r over each (T, x) is a concave function.
 
-A concave function that is non-decreasing in both arguments takes its minimum over P at a vertex: the least f at the
-vertices is a lower bound of the bound of every vote.  The next line is drawn where the lowest vertex is.  The error is
-quadratic in the distance of the lines next to the optimum.
+A concave function that is non-decreasing in both arguments takes its minimum over P at a vertex, equation (polygon) of
+docs/mathematics.md: the least f at the vertices is a lower bound of the bound of every vote.  The next line is drawn
+where the lowest vertex is.  The error is quadratic in the distance of the lines next to the optimum.
 """
 
 import math
@@ -179,7 +179,8 @@ class TandemSearch:
         else:
             error = 2 * EPS * (abs(a.height) + abs(b.height))
             low, high = ((a.height - b.height + e) / (a.kappa - b.kappa) for e in (-error, error))
-            ends = (low - 4 * EPS * abs(low), high + 4 * EPS * abs(high))
+            # Lines that meet in the polygon meet at K >= 0: no point beyond that end stands for the crossing.
+            ends = (max(low - 4 * EPS * abs(low), 0.0), max(high + 4 * EPS * abs(high), 0.0))
         margin = 4 * EPS * (abs(b.height) + b.kappa * max(map(abs, ends)))
         tandem = [b.height - b.kappa * kl for kl in ends]
         # f is concave on the piece between the ends, too: it is not below the lower of the two.
@@ -188,7 +189,7 @@ class TandemSearch:
 
     def _value_below(self, tandem: float, kl: float) -> float:
         """f, rounded down instead of up."""
-        return round_down(tandem_bound(self.function, min(max(tandem, 0.0), 1.0), max(kl, 0.0)), 64)
+        return round_down(tandem_bound(self.function, min(max(tandem, 0.0), 1.0), kl), 64)
 
     def _between(self, a: Line, b: Line, missing: float, tol: float) -> float | None:
         """Return where to draw the next line, between two whose vertex is lower than the best bound by `missing`."""

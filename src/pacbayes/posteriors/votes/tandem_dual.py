@@ -1,10 +1,10 @@
-r"""The regularised tandem risk :math:`T + \kappa K + \gamma G`: its minimum over the simplex, with proof.
+r"""The regularised tandem risk :math:`T + \kappa K + c^\top\rho`: its minimum over the simplex, with proof.
 
 With :math:`T = |A^\top \rho|^2` (`TandemFactor`), any vector `u` gives a lower bound: :math:`T \ge 2 u^\top A^\top \rho
 - |u|^2`, and what is then left is linear in :math:`\rho` but for :math:`\kappa K`, so for all weights, by Gibbs'
-variational principle,
+variational principle, equation (tandem-line) of docs/mathematics.md,
 
-.. math:: T + \kappa K + \gamma G \ge D(u) = -|u|^2 - \kappa \ln \sum_i \pi_i e^{-(2 (A u)_i + \gamma \hat l_i)/\kappa}
+.. math:: T + \kappa K + c^\top\rho \ge D(u) = -|u|^2 - \kappa \ln \sum_i \pi_i e^{-(2 (A u)_i + c_i)/\kappa}
 
 D is smooth and strongly concave, without constraints; its gradient is :math:`2 (A^\top \rho(u) - u)` with
 :math:`\rho(u)` the Gibbs weights that take the minimum.  These weights are the primal point that belongs to `u`, and
@@ -28,7 +28,7 @@ _CG_TOLERANCE = 0.05
 
 
 class DualPoint(NamedTuple):
-    """Weights of the distinct classifiers with T, K and G, and the line that all weights lie above."""
+    """Weights of the distinct classifiers with T and K, and the line that all weights lie above."""
 
     kappa: float
     #: The point of the dual problem, to start the next one from.
@@ -36,8 +36,7 @@ class DualPoint(NamedTuple):
     weights: FloatArray
     tandem: float
     kl: float
-    gibbs: float
-    #: T + kappa K + gamma G is at least this, for all weights; with gamma = 0 rounded down.
+    #: T + kappa K + c'rho is at least this, for all weights; without c rounded down.
     line: float
     #: T is at least this, for all weights; rounded down.
     least_tandem: float
@@ -46,7 +45,7 @@ class DualPoint(NamedTuple):
 
 
 class TandemDual:
-    """Minimise T + kappa K + gamma G for one set of error rows and one prior.
+    """Minimise T + kappa K + c'rho for one set of error rows and one prior.
 
     Examples
     --------
@@ -66,11 +65,11 @@ class TandemDual:
         self.products = 0
 
     def solve(
-        self, kappa: float, *, gamma: float = 0.0, start: FloatArray | None = None, tol: float = 1e-9
+        self, kappa: float, *, linear: FloatArray | None = None, start: FloatArray | None = None, tol: float = 1e-9
     ) -> DualPoint:
         """Return the minimum for ``kappa > 0``, up to a gap of `tol` in the value."""
         before = self.products
-        base = self._log_mass if gamma == 0.0 else self._log_mass - (gamma / kappa) * self.factor.risks
+        base = self._log_mass if linear is None else self._log_mass - linear / kappa
         u = self._times(np.exp(self._log_mass), self._A) if start is None else start
         w = self._times(u, self._At)
         value, weights = self._value(u, w, base, kappa)
@@ -84,7 +83,7 @@ class TandemDual:
             if moved is None:  # nothing but rounding is left
                 break
             u, w, value, weights = moved
-        return self._point(u, base, kappa, gamma, before)
+        return self._point(u, base, kappa, before)
 
     def _times(self, vector: FloatArray, matrix: FloatArray) -> FloatArray:
         self.products += 1
@@ -133,19 +132,18 @@ class TandemDual:
             length *= 0.5
         return None
 
-    def _point(self, u: FloatArray, base: FloatArray, kappa: float, gamma: float, before: int) -> DualPoint:
+    def _point(self, u: FloatArray, base: FloatArray, kappa: float, before: int) -> DualPoint:
         """Return the point at u, everything computed anew, with the line rounded down."""
         w = self._times(u, self._At)
         value, weights = self._value(u, w, base, kappa)
         v = self._times(weights, self._A)
         tandem = float(v @ v)
-        gibbs = float(weights @ self.factor.risks)
         positive = np.maximum(weights, np.finfo(np.float64).tiny)
         kl = max(float(weights @ (np.log(positive) - self._log_mass)), 0.0)
         error = self._error(u, w, base, kappa)
         square = float(u @ u)
         least = 2.0 * float(w.min()) - square - error
-        return DualPoint(kappa, u, weights, tandem, kl, gibbs, value - error, least, self.products - before)
+        return DualPoint(kappa, u, weights, tandem, kl, value - error, least, self.products - before)
 
     def _error(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: float) -> float:
         """Return a bound of the rounding errors of D(u), for the u at hand, and of how far the factor is from T.

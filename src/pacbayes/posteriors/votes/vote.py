@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.optimal import optimal_posterior
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.votes.cantelli import CantelliDescent
+from pacbayes.posteriors.votes.descent import VoteDescent
 from pacbayes.posteriors.votes.tandem import TandemSearch
-from pacbayes.posteriors.votes.vote_bounds import VoteProblem, VoteValues
+from pacbayes.posteriors.votes.vote_bounds import VOTE_BOUNDS, VoteProblem, VoteValues
 from pacbayes.posteriors.votes.vote_posterior import VotePosterior
 
 
 def _tandem(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> VotePosterior:
     """Find the global minimum of the tandem bound with proof; see `pacbayes.posteriors.votes.tandem`."""
-    minimum = TandemSearch(problem.factor, problem.function).run(tol, max_problems)
+    minimum = TandemSearch(problem.factor, problem.pairs).run(tol, max_problems)
     return _proved(
         problem,
         problem.factor.groups.spread(minimum.weights),
@@ -39,21 +41,30 @@ def _first_order(problem: VoteProblem, tol: float, *, max_evaluations: int = 100
 
 
 def _cantelli(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
-    """Descend from the prior and from the optima of the two other bounds; see `pacbayes.posteriors.votes.cantelli`."""
+    """Descend from the prior and from the optima of the two other bounds; see `pacbayes.posteriors.votes.descent`."""
+    tandem = TandemSearch(problem.factor, problem.pairs).run(1e-3, 50).weights
+    return _descend(problem, {"tandem": tandem} | _starts(problem, tol), tol, max_iter)
+
+
+def _own_rows(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
+    """Descend from the prior and from the optimum of the first-order bound, for classifiers with rows of their own."""
+    return _descend(problem, _starts(problem, tol), tol, max_iter)
+
+
+def _starts(problem: VoteProblem, tol: float) -> dict[str, FloatArray]:
     groups = problem.factor.groups
     # The weights of the distinct classifiers are sums over the groups.
     grouped = np.bincount(groups.index, _gibbs(problem, tol).weights, groups.n_keys)[groups.keys]
-    starts = {
-        "tandem": TandemSearch(problem.factor, problem.function).run(1e-3, 50).weights,
-        "first-order": grouped / grouped.sum(),
-        "prior": groups.mass / groups.mass.sum(),
-    }
-    descent = CantelliDescent(problem)
+    return {"first-order": grouped / grouped.sum(), "prior": groups.mass / groups.mass.sum()}
+
+
+def _descend(problem: VoteProblem, starts: dict[str, FloatArray], tol: float, max_iter: int) -> VotePosterior:
+    descent = VoteDescent(problem)
     ends = {name: descent.run(start, tol, max_iter) for name, start in starts.items()}
     name = min(ends, key=lambda name: ends[name].state.bound)
     best = ends[name]
     message = f"the bound falls by less than {0.01 * tol:g} in a step" if best.converged else f"{max_iter} steps taken"
-    weights = groups.spread(best.state.weights)
+    weights = problem.factor.groups.spread(best.state.weights)
     return _result(
         problem,
         weights,
@@ -67,7 +78,7 @@ def _cantelli(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VoteP
 
 
 def _gibbs(problem: VoteProblem, tol: float, max_evaluations: int = 100_000) -> Posterior:
-    function = problem.function
+    function = problem.singles
     return optimal_posterior(
         problem.risks,
         function.m,
@@ -100,11 +111,13 @@ def _proved(
 
 
 def _result(problem: VoteProblem, weights: FloatArray, values: VoteValues, **fields: Any) -> VotePosterior:
+    if problem.own is not None:
+        fields["details"] |= {"m_pairs": problem.own.least_pair}
     return VotePosterior(
         weights=weights,
-        m=problem.function.m,
+        m=problem.singles.m,
         delta=problem.delta,
-        constant=problem.function.constant,
+        constant=problem.singles.constant,
         method=problem.bound,
         **values._asdict(),
         **fields,
@@ -114,6 +127,12 @@ def _result(problem: VoteProblem, weights: FloatArray, values: VoteValues, **fie
 METHODS: dict[str, Callable[..., VotePosterior]] = {
     "tandem": _tandem,
     "cantelli": _cantelli,
+    "first-order": _first_order,
+}
+# For classifiers with rows of their own, where the tandem risk need not be convex.
+METHODS_OF_OWN_ROWS: dict[str, Callable[..., VotePosterior]] = {
+    "tandem": _own_rows,
+    "cantelli": _own_rows,
     "first-order": _first_order,
 }
 
@@ -127,6 +146,7 @@ def optimal_vote(
     prior: ArrayLike | None = None,
     constant: str = "exact",
     tol: float = 1e-6,
+    validated: ArrayLike | None = None,
     **options: Any,
 ) -> VotePosterior:
     r"""Weights of a majority vote with the smallest bound on its risk.
@@ -148,15 +168,18 @@ def optimal_vote(
     tol : float
         tandem and first-order: the absolute gap between bound and lower bound; cantelli: a descent ends where a step
         gains less than a hundredth of it.
+    validated : array_like of shape (H, m), optional
+        Which row validates which classifier, as for `vote_bound`.  With it the tandem risk need not be convex: "tandem"
+        too is then the best of descents, and nothing is proved about other weights.
     **options
-        tandem: ``max_problems=500``, inner problems.  cantelli: ``max_iter=500``, steps of a descent.  first-order:
-        ``max_evaluations=100_000``.
+        tandem: ``max_problems=500``, inner problems.  cantelli, and tandem with `validated`: ``max_iter=500``, steps of
+        a descent.  first-order: ``max_evaluations=100_000``.
 
     Returns
     -------
     VotePosterior
         The weights, the bound (computed anew by `vote_bound`), and a `lower_bound` below which no weights' bound lies,
-        minus infinity for cantelli.
+        minus infinity where nothing is proved.
 
     See Also
     --------
@@ -185,8 +208,8 @@ def optimal_vote(
     cantelli: 0.2261, 10.5 classifiers
     tandem: 0.2207, 10.6 classifiers
     """
-    problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant)
-    solve = METHODS[problem.bound]
+    methods = METHODS if validated is None else METHODS_OF_OWN_ROWS
+    solve = methods[check_choice("bound", bound, VOTE_BOUNDS)]
     known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for option in options:
         if option not in known:
@@ -195,4 +218,6 @@ def optimal_vote(
         raise TypeError(f"tol must be a number, got {tol!r}")
     if not tol > 0.0:
         raise ValueError(f"tol must be positive, got {tol!r}")
-    return solve(problem, float(tol), **options)
+    with usual_float_errors():
+        problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant, validated)
+        return solve(problem, float(tol), **options)

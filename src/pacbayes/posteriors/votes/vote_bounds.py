@@ -8,7 +8,8 @@ Where the vote errs, ties included, the weight `W` that errs is at least 1/2.  M
 
 and PAC-Bayes-kl bounds the two means: :math:`E W` with the empirical Gibbs risk G and the divergence K, :math:`E W^2`,
 the probability that two classifiers drawn independently both err, with the empirical tandem risk T and the divergence
-2K of the pair.  For given `m` and `delta` each bound is a function of T, K and G.
+2K of the pair: equation (vote) and equation (tandem) of docs/mathematics.md.  For given `m` and `delta` each bound is a
+function of T, K and G.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from pacbayes.bounds.distances.base import BoundFunction
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice, check_distribution
-from pacbayes.numeric.rounding import EPS, round_up
+from pacbayes.numeric.rounding import EPS, round_up, usual_float_errors
 from pacbayes.posteriors.gibbs import check_prior
 from pacbayes.posteriors.votes.error_rows import (
     BoolArray,
@@ -36,6 +37,7 @@ from pacbayes.posteriors.votes.error_rows import (
     risks_of,
     tandem_risk,
 )
+from pacbayes.posteriors.votes.own_rows import OwnRows, check_validated
 
 VOTE_BOUNDS = ("tandem", "cantelli", "first-order")
 
@@ -109,6 +111,18 @@ def _cantelli_at(mu: float, tandem: float, gibbs: float) -> float:
     return round_up(max(numerator, 0.0) / (0.5 - mu) ** 2, 8.0)
 
 
+def half_level(delta: float) -> float:
+    """Return delta / 2, exactly unless it is subnormal: then not above it, and zero, which is refused, at the end.
+
+    Examples
+    --------
+    >>> half_level(0.05), half_level(1.5e-323) < 1e-323
+    (0.025, True)
+    """
+    half = 0.5 * delta
+    return half if 2.0 * half <= delta else math.nextafter(half, 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class VoteProblem:
     """Errors, prior, sample size and level of a bound on a vote, checked."""
@@ -120,35 +134,64 @@ class VoteProblem:
     #: Which bound: one of `VOTE_BOUNDS`.
     bound: str
     delta: float
-    #: The kl bound of one mean, at delta; for cantelli, where two means are bounded, at delta / 2.
-    function: BoundFunction
+    #: The kl bounds of the means of the squares and of W, at delta; for cantelli, which needs both, at delta / 2.
+    pairs: BoundFunction
+    singles: BoundFunction
+    #: What was counted where classifiers have rows of their own; None where all rows validate each.
+    own: OwnRows | None
 
     @classmethod
     def checked(
-        cls, error_rows: ArrayLike, m: int, bound: str, delta: float, prior: ArrayLike | None, constant: str
+        cls,
+        error_rows: ArrayLike,
+        m: int,
+        bound: str,
+        delta: float,
+        prior: ArrayLike | None,
+        constant: str,
+        validated: ArrayLike | None = None,
     ) -> VoteProblem:
         """Check everything, naming what is wrong."""
-        name = check_choice("bound", bound, VOTE_BOUNDS)
-        whole = get_distance("kl").bound_function(m, delta, constant)
-        # Half of a floating-point number is exact; a subnormal one may round down to zero, which is refused.
-        half = get_distance("kl").bound_function(m, 0.5 * whole.delta, constant) if name == "cantelli" else whole
+        name, kl = check_choice("bound", bound, VOTE_BOUNDS), get_distance("kl")
+        level = kl.bound_function(m, delta, constant).delta
         errors = check_error_rows(error_rows, m)
-        return cls(errors, *check_prior(prior, errors.shape[0]), name, whole.delta, half)
+        own = None if validated is None else OwnRows.of(errors, check_validated(validated, errors))
+        if own is not None and own.least_pair == 0 and name != "first-order":
+            raise ValueError(
+                f"validated must leave every two classifiers a common row for bound={name!r}; 'first-order' needs none"
+            )
+        least, least_pair = (m, m) if own is None else (own.least, max(own.least_pair, 1))
+        part = half_level(level) if name == "cantelli" else level
+        return cls(
+            errors,
+            *check_prior(prior, errors.shape[0]),
+            name,
+            level,
+            kl.bound_function(least_pair, part, constant),
+            kl.bound_function(least, part, constant),
+            own,
+        )
 
     @cached_property
     def risks(self) -> FloatArray:
         """The classifiers' empirical risks."""
-        return risks_of(self.errors)
+        return risks_of(self.errors) if self.own is None else self.own.risks
 
     @cached_property
     def factor(self) -> TandemFactor:
-        """The tandem risk as a sum of squares, over distinct classifiers."""
+        """The tandem risk as a sum of squares, over distinct classifiers, or a difference of such sums."""
+        if self.own is not None:
+            return TandemFactor.of_losses(self.own.losses, self.own.risks, self.prior, self.prior_total)
         return TandemFactor.of(self.errors, self.prior, self.prior_total)
+
+    def tandem_risk(self, weights: FloatArray, total: float) -> float:
+        """Return T, rounded up."""
+        return tandem_risk(weights, self.errors, total) if self.own is None else self.own.tandem_risk(weights, total)
 
     def evaluate(self, weights: FloatArray) -> VoteValues:
         """Return the bound of non-negative weights and what it is made of."""
         total = float(weights.sum())
-        tandem = tandem_risk(weights, self.errors, total)
+        tandem = self.tandem_risk(weights, total)
         gibbs = gibbs_risks(weights, self.risks, total)
         kl = divergence(weights, total, self.prior, self.prior_total)
         bound, mu = self.bound_of(tandem, kl, *gibbs)
@@ -157,12 +200,12 @@ class VoteProblem:
     def bound_of(self, tandem: float, kl: float, gibbs_low: float, gibbs_high: float) -> tuple[float, float | None]:
         """Return the bound, rounded up, and mu from T and K, rounded up, and G, rounded down and up."""
         if self.bound == "first-order":
-            return 2.0 * self.function(gibbs_high, kl), None
+            return 2.0 * self.singles(gibbs_high, kl), None
         if self.bound == "tandem":
-            return tandem_bound(self.function, tandem, kl), None
-        upper = self.function(tandem, 2.0 * kl)
-        lower_gibbs = lower_root(gibbs_low, self.function.threshold(kl))
-        return cantelli_bound(upper, lower_gibbs, self.function(gibbs_high, kl))
+            return tandem_bound(self.pairs, tandem, kl), None
+        upper = self.pairs(tandem, 2.0 * kl)
+        lower_gibbs = lower_root(gibbs_low, self.singles.threshold(kl))
+        return cantelli_bound(upper, lower_gibbs, self.singles(gibbs_high, kl))
 
 
 def vote_bound(
@@ -174,6 +217,7 @@ def vote_bound(
     delta: float = 0.05,
     prior: ArrayLike | None = None,
     constant: str = "exact",
+    validated: ArrayLike | None = None,
 ) -> float:
     r"""Upper bound on the true risk of a weighted majority vote.
 
@@ -198,6 +242,11 @@ def vote_bound(
         Uniform by default; normalised like `weights`.
     constant : {"exact", "paper"}
         "exact" uses :math:`\xi(m)`, "paper" its upper bound :math:`2\sqrt m`; see `log_constant`.
+    validated : array_like of shape (H, m), optional
+        True where a row validates a classifier, for classifiers with validation rows of their own (out-of-bag rows,
+        independent splits); elsewhere `error_rows` must be zero.  Which rows validate whom must not depend on the
+        labels.  A pair is measured on the rows that validate both; the bounds use the least numbers of rows of a
+        classifier and of a pair (equation (own-rows) of docs/mathematics.md).
 
     Returns
     -------
@@ -229,6 +278,7 @@ def vote_bound(
     cantelli: 0.3034
     first-order: 0.4948
     """
-    problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant)
-    checked, _ = check_distribution("weights", weights, problem.errors.shape[0])
-    return problem.evaluate(checked).bound
+    with usual_float_errors():
+        problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant, validated)
+        checked, _ = check_distribution("weights", weights, problem.errors.shape[0])
+        return problem.evaluate(checked).bound

@@ -53,7 +53,7 @@ class VotePosterior:
     kl: float
     #: Where the Chebyshev-Cantelli inequality is taken; None for the other bounds.
     mu: float | None
-    #: Number of validation examples.
+    #: Number of validation examples; the least of a classifier, where each has its own.
     m: int
     #: The bound fails with at most this probability.
     delta: float

@@ -41,7 +41,7 @@ class Scaling:
         """
         rows = within_range(X)
         rows -= self.shift
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             rows /= self.width
         return np.clip(rows, -LARGEST, LARGEST, out=rows)
 
@@ -75,7 +75,8 @@ def fit_scaling(rows: FloatArray, scale: bool | str) -> Scaling:
     constant = (rows == rows[0]).all(axis=0)
     if scale is False or (scale == "kernlab" and constant.any()):
         return Scaling(np.zeros(rows.shape[1]), np.ones(rows.shape[1]))
-    deviation = rows.std(axis=0, ddof=1)
+    with np.errstate(under="ignore"):
+        deviation = rows.std(axis=0, ddof=1)
     return Scaling(rows.mean(axis=0), np.where(constant | (deviation == 0.0), 1.0, deviation))
 
 

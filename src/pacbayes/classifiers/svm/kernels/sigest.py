@@ -66,7 +66,7 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
     if pairs < 1:
         raise ValueError(f"frac must give at least one pair of rows, got {frac!r} of {len(rows)}")
     # Rows may differ and their squared distances still underflow to zero.
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         differ = np.square(rows - rows[0]).any()
     if not differ:
         raise ValueError("X must hold rows that differ: all are equal, so no kernel width fits; give gamma a number")
@@ -92,12 +92,12 @@ def sigma_of_pairs(rows: FloatArray, first: NDArray[np.int64], second: NDArray[n
     >>> sigma_of_pairs(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([1, 1]))
     0.25
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         distances = np.square(rows[first] - rows[second]).sum(axis=1)
     distances = distances[distances != 0.0]
     if distances.size == 0:
         return float("nan")
     # Linear interpolation is R's type 7; between two infinite distances it would find no number.
     quantiles = np.quantile(np.minimum(distances, _LARGEST), _QUANTILES)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         return float(np.where(quantiles == _LARGEST, 0.0, 1.0 / quantiles).mean())

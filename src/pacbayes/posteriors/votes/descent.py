@@ -1,16 +1,20 @@
-r"""Weights with a small Chebyshev-Cantelli bound: a descent by convex problems, without proof for other weights.
+r"""Weights with a small bound where no proof is to be had: a descent by convex problems.
 
-For a fixed :math:`\mu` the bound is, but for a positive factor and a constant,
+Two bounds are minimised in this way: Chebyshev-Cantelli's, and the tandem bound of classifiers with rows of their own.
+
+For a fixed :math:`\mu` the former is, but for a positive factor and a constant,
 
 .. math:: h_\mu(T, K, G) = T^+(T, 2K) - 2\mu\, g(G, K),
 
-with g the lower root :math:`G^-` for :math:`\mu \ge 0` and the upper root :math:`G^+` for :math:`\mu < 0`.
+with g the lower root :math:`G^-` for :math:`\mu \ge 0` and the upper root :math:`G^+` for :math:`\mu < 0`; the latter
+is that with :math:`\mu = 0`.
 
 The upper roots are concave functions and the lower root is a convex one (the argument of `votes.tandem`, and the same
-for the smallest `r`), so :math:`h_\mu` is concave: it lies below its tangent plane.  The weights that minimise
-the tangent plane, a problem :math:`T + \kappa K + \gamma G` of `TandemDual`, therefore have a smaller :math:`h_\mu`
-than those where it touches, and the best mu for them makes the bound smaller still.  The bound never rises; it
-ends at a stationary point, one for each start.
+for the smallest `r`), so :math:`h_\mu` is concave: it lies below its tangent plane.  Where T is a difference of two
+sums of squares (`TandemFactor.concave`), so does its concave part.  The weights that minimise what is left, a problem
+:math:`T + \kappa K + c^\top\rho` of `TandemDual`, therefore have a smaller :math:`h_\mu` than those where the plane
+touches, and the best mu for them makes the bound smaller still.  The bound never rises; it ends at a stationary point,
+one for each start.
 """
 
 import math
@@ -37,6 +41,7 @@ class State(NamedTuple):
     kl: float
     gibbs: float
     bound: float
+    #: Where Chebyshev-Cantelli's inequality is taken; 0 for the tandem bound.
     mu: float
 
 
@@ -49,7 +54,7 @@ class Descent:
     converged: bool
 
 
-class CantelliDescent:
+class VoteDescent:
     """Descents for one problem, from weights of the distinct classifiers."""
 
     def __init__(self, problem: VoteProblem) -> None:
@@ -65,7 +70,8 @@ class CantelliDescent:
             if slopes is None:
                 return Descent(state, step, True)
             kappa, gamma = slopes
-            point = self.dual.solve(kappa, gamma=gamma, start=u, tol=_INNER * tol)
+            linear = gamma * self.problem.factor.risks + self.problem.factor.tangent(state.weights)
+            point = self.dual.solve(kappa, linear=linear, start=u, tol=_INNER * tol)
             u = point.u
             new = self._state(point.weights)
             if not new.bound < state.bound - 0.01 * tol:
@@ -76,23 +82,22 @@ class CantelliDescent:
     def _state(self, weights: FloatArray) -> State:
         """Return T, K, G and the bound of weights of the distinct classifiers, without directed rounding."""
         factor = self.problem.factor
-        erring = weights @ factor.factor
-        tandem, gibbs = min(float(erring @ erring), 1.0), min(float(weights @ factor.risks), 1.0)
+        tandem, gibbs = factor.value(weights), min(float(weights @ factor.risks), 1.0)
         logs = np.log(np.maximum(weights, np.finfo(np.float64).tiny)) - factor.log_mass
         kl = max(float(weights @ logs), 0.0)
         bound, mu = self.problem.bound_of(tandem, kl, gibbs, gibbs)
-        return State(weights, tandem, kl, gibbs, bound, -math.inf if mu is None else mu)
+        return State(weights, tandem, kl, gibbs, bound, 0.0 if mu is None else mu)
 
     def _slopes(self, state: State) -> tuple[float, float] | None:
         """Return kappa and gamma, the slopes of h in K and G as multiples of that in T; None where nothing descends."""
-        function = self.problem.function
-        in_tandem, in_pair = function.partials(state.tandem, 2.0 * state.kl)
+        pairs, singles = self.problem.pairs, self.problem.singles
+        in_tandem, in_pair = pairs.partials(state.tandem, 2.0 * state.kl)
         if state.mu == -math.inf or not 0.0 < in_tandem < math.inf:
             return None  # the bound is 1 here, or no two classifiers of the vote err together
         if state.mu >= 0.0:
-            in_gibbs, in_kl = lower_slopes(function, state.gibbs, state.kl)
+            in_gibbs, in_kl = lower_slopes(singles, state.gibbs, state.kl)
         else:
-            in_gibbs, in_kl = function.partials(state.gibbs, state.kl)
+            in_gibbs, in_kl = singles.partials(state.gibbs, state.kl)
         kappa = (2.0 * in_pair - 2.0 * state.mu * in_kl) / in_tandem
         gamma = -2.0 * state.mu * in_gibbs / in_tandem
         return (kappa, gamma) if 0.0 < kappa < math.inf and math.isfinite(gamma) else None

@@ -1,0 +1,1 @@
+"""Forests and other bagged classifiers, trained on all rows and validated by the rows each left out."""

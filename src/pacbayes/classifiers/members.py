@@ -1,0 +1,38 @@
+"""The classifiers of a set themselves: handed out one by one, or asked all at once."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pacbayes.data.sparse_rows import csr_rows
+
+
+class Members(Protocol):
+    """The classifiers themselves: handed out one by one, or asked all at once."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, i: int, /) -> Any: ...
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels every classifier gives the rows of X, shape (H, n)."""
+
+
+class EstimatorMembers:
+    """Fitted estimators somebody else trained."""
+
+    def __init__(self, estimators: Sequence[Any]) -> None:
+        self._estimators = list(estimators)
+
+    def __len__(self) -> int:
+        return len(self._estimators)
+
+    def __getitem__(self, i: int) -> Any:
+        return self._estimators[i]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels every classifier gives the rows of X, shape (H, n)."""
+        rows = csr_rows(X)
+        return np.stack([np.asarray(estimator.predict(rows)) for estimator in self._estimators])

@@ -1,0 +1,30 @@
+"""Which rows a fitted classifier gets wrong, and how many."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.data.labels import check_same_kind
+
+
+def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
+    """Return how many rows a fitted classifier gets wrong; labels of another kind are refused.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> errors_of(DummyClassifier().fit([[0]], ["a"]), [[0], [0]], np.array(["a", "b"]), "predict")
+    1
+    """
+    return int(np.count_nonzero(wrong_rows(estimator, X, labels, name)))
+
+
+def wrong_rows(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    """Return which rows a fitted classifier gets wrong; labels of another kind are refused."""
+    predictions = np.asarray(estimator.predict(X))
+    if predictions.shape != labels.shape:
+        raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
+    check_same_kind(name, predictions, labels)
+    wrong: NDArray[np.bool_] = predictions != labels
+    return wrong

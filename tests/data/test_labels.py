@@ -1,0 +1,73 @@
+"""Labels that can be compared with each other, and those that only seem to."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from pacbayes import ClassifierSet, StochasticClassifier
+from pacbayes.data.labels import check_same_kind
+
+BIG = 2**53
+
+
+class Says(ClassifierMixin, BaseEstimator):
+    """Says the first class, in the form that `form` makes of it."""
+
+    def __init__(self, form=None):
+        self.form = form
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.array([self.form(self.classes_[0])] * len(X))
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_labels_that_a_double_cannot_tell_apart_are_not_counted_as_hits(split):
+    """All rows would seem right, of which half are wrong: 3.0 % were certified."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)), BIG + rng.integers(0, 2, 400)
+    clf = StochasticClassifier(Says(), {"form": [float]}, split=split, cv=None, random_state=0)
+    with pytest.raises(ValueError, match="must be whole numbers, since those of y_val have more digits than float64"):
+        clf.fit(X, y)
+    with pytest.raises(TypeError, match="must be whole numbers"):
+        ClassifierSet.from_predictions([np.full(400, float(BIG))], y)
+    # As whole numbers, and where a double holds them, they are counted as what they are.
+    clf.set_params(param_grid={"form": [int]}).fit(X, y)
+    validation = clf.classifiers_.splits(0)[1]
+    assert clf.classifiers_.errors.tolist() == [np.count_nonzero(y[validation] != BIG)]
+    clf.set_params(param_grid={"form": [float]}).fit(X, y - BIG)
+    assert clf.classifiers_.errors.tolist() == [np.count_nonzero(y[validation] != BIG)]
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize(
+    ("form", "found"), [(lambda label: None, "NoneType"), (str.encode, r"\|S2"), (lambda label: ..., "ellipsis")]
+)
+def test_answers_that_are_no_labels_are_refused_at_fit(form, found, split):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.array(["no", "yes"])[rng.integers(0, 2, 60)]
+    for labels in (y, y.astype(object)):
+        clf = StochasticClassifier(Says(), {"form": [form]}, split=split, cv=None, random_state=0)
+        with pytest.raises(
+            ValueError, match=rf"must be labels like those of y_val \((<U3|object)\), got ({found}|bytes)"
+        ):
+            clf.fit(X, labels)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "labels"),
+    [
+        (np.array([1.0]), np.array([1])),
+        (np.array([True]), np.array([1])),
+        (np.array([np.float32(1)], dtype=object), np.array([1])),
+        (np.array(["a"], dtype=object), np.array(["b"])),
+        (np.array([BIG + 1]), np.array([BIG])),
+        (np.array([BIG + 1], dtype=object), np.array([BIG])),
+        (np.array([1]), np.array(["a", 1], dtype=object)),
+    ],
+)
+def test_labels_of_one_kind_are_accepted(predictions, labels):
+    check_same_kind("predictions", predictions, labels)
