@@ -17,7 +17,7 @@ from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.below import CertifiedMember, members_below
 from pacbayes.certificates.questions.by_class import PartErrors, check_class_share, main_level, part_limits
 from pacbayes.certificates.questions.selective import (
-    Tested,
+    ThresholdCounts,
     Thresholds,
     check_max_error,
     counted_at,
@@ -66,7 +66,7 @@ class Asked:
     #: Thresholds of the confidence, and what cross-validation counted at each.
     thresholds: Thresholds | None = None
     #: By way of predicting, what the validation rows counted at each threshold, for the proposal.
-    tested: dict[str, Tested] = field(default_factory=dict)
+    tested: dict[str, ThresholdCounts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Questions(FittedAttributes):
         tested = {}
         for voting in VOTINGS:
             answers = self._say(voting, voters, rows, PROPOSAL)
-            tested[voting] = Tested(*counted_at(thresholds.values, confidence(own, answers), answers != codes))
+            tested[voting] = ThresholdCounts(*counted_at(thresholds.values, confidence(own, answers), answers != codes))
         return replace(self._asked, thresholds=thresholds, tested=tested)
 
     def _class_scores(self, voters: Voters, rows: Any) -> FloatArray:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr
+from scipy.special import bdtr, bdtrik
 
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.numeric.arrays import Codes, FloatArray
@@ -24,6 +24,9 @@ from pacbayes.numeric.rounding import usual_float_errors
 GRID = 2.0**-20
 # Thresholds: one for every so many hundredths of the training rows that are answered.
 _STEPS = 100
+# By how many standard deviations more, or fewer, rows may be answered than expected, where a start is chosen; and what
+# is nearly the likeliest.
+_LUCK, _NEARLY = (-1.5, -0.75, 0.0, 0.75, 1.5), 0.02
 # Targets that are tried where none passed, to be named as information.
 _OTHER_TARGETS = (np.arange(1, 200) / 200).tolist()
 
@@ -69,7 +72,7 @@ class Thresholds:
     (100, 200, 30, 0)
     >>> start = found.order(200, 0.05, 0.05)[0]
     >>> int(found.answered[start]), int(found.wrong[start])
-    (170, 0)
+    (134, 0)
     """
 
     #: Descending, shape (T,); the last is minus infinity: every row is answered.
@@ -89,24 +92,27 @@ class Thresholds:
         return cls(values, answered, bad)
 
     def order(self, m: int, target: float, delta: float) -> Codes:
-        """Return the thresholds to be tested, in their order: the likeliest to pass on `m` rows, then looser ones.
+        """Return the thresholds to be tested, in their order: one that is likely to pass on `m` rows, then looser ones.
 
-        How likely a threshold is to pass is estimated from the errors in cross-validation, as if the share of errors
-        among answered rows were what it was there (half an error more), and as many were answered.
+        How likely a threshold is to pass is estimated from cross-validation: as if the share of errors among answered
+        rows were what it was there (half an error more), and a share of the `m` rows were answered that is as random
+        as a binomial one.  The first is the strictest of those that are nearly the likeliest: in a fixed order a
+        threshold that passes costs nothing.
         """
         with usual_float_errors():
-            rows = np.maximum(np.rint(self.answered / max(int(self.answered[-1]), 1) * m), 1.0)
+            share = self.answered / max(int(self.answered[-1]), 1)
             rate = (self.wrong + 0.5) / (self.answered + 1.0)
-            allowed = np.array([_most_errors(int(a), target, delta) for a in rows])
-            likely = np.where(allowed >= 0, bdtr(np.maximum(allowed, 0), rows.astype(np.int64), rate), 0.0)
-        # Of equally likely ones, to three digits, the loosest.
-        rounded = np.round(likely, 3)
-        start = int(np.flatnonzero(rounded == rounded.max())[-1])
-        return np.arange(start, self.values.size)
+            likely = np.zeros(share.size)
+            for luck in _LUCK:
+                rows = np.clip(np.rint(m * share + luck * np.sqrt(m * share * (1.0 - share))), 1, m).astype(np.int64)
+                allowed = _most_errors(rows, target, delta)
+                passes = bdtr(np.maximum(allowed, 0), rows, rate)
+                likely += np.where(allowed >= 0, passes, 0.0) / len(_LUCK)
+        return np.arange(int(np.argmax(likely >= likely.max() - _NEARLY)), share.size)
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class ThresholdCounts:
     """What the validation rows counted at every threshold, from the strictest to the loosest, for one rule."""
 
     #: Validation rows with at least that score, shape (T,).
@@ -122,7 +128,7 @@ class Passed:
     Examples
     --------
     >>> thresholds = Thresholds(np.array([0.9, 0.5, -np.inf]), np.array([40, 80, 100]), np.array([0, 1, 20]))
-    >>> loosest_passed(thresholds, Tested(np.array([80, 160, 200]), np.array([0, 2, 40])), 200, 0.05, 0.05)
+    >>> loosest_passed(thresholds, ThresholdCounts(np.array([80, 160, 200]), np.array([0, 2, 40])), 200, 0.05, 0.05)
     Passed(index=1, threshold=0.5, answered=160, wrong=2, tested=2, smallest_target=None)
     """
 
@@ -156,38 +162,30 @@ def counted_at(thresholds: FloatArray, scores: FloatArray, wrong: NDArray[np.boo
     )
 
 
-def loosest_passed(thresholds: Thresholds, counted: Tested, m: int, target: float, delta: float) -> Passed:
+def loosest_passed(thresholds: Thresholds, counted: ThresholdCounts, m: int, target: float, delta: float) -> Passed:
     """Test thresholds in the order that the training rows fixed, each at the whole of delta, up to the first failure.
 
     A threshold passes if the exact limit of its errors, rounded up, is at most the target.
     """
-    index, number = _loosest(thresholds, counted, m, target, delta)
+    some = counted.answered > 0
+    limits = np.ones(counted.answered.size)
+    limits[some] = binomial_upper(counted.wrong[some], counted.answered[some], delta)
+    index, number = _loosest(thresholds.order(m, target, delta), limits, target)
     if index is not None:
         value = float(thresholds.values[index])
         return Passed(index, value, int(counted.answered[index]), int(counted.wrong[index]), number)
     larger = (other for other in _OTHER_TARGETS if other > target)
-    would = next((other for other in larger if _loosest(thresholds, counted, m, other, delta)[0] is not None), None)
+    would = next((t for t in larger if _loosest(thresholds.order(m, t, delta), limits, t)[0] is not None), None)
     return Passed(None, None, 0, 0, number, would)
 
 
-def _loosest(thresholds: Thresholds, counted: Tested, m: int, target: float, delta: float) -> tuple[int | None, int]:
+def _loosest(order: Codes, limits: FloatArray, target: float) -> tuple[int | None, int]:
     """Return the last threshold that passes before the first that does not, and how many were tested."""
-    found = None
-    for number, t in enumerate(thresholds.order(m, target, delta).tolist(), 1):
-        a, k = int(counted.answered[t]), int(counted.wrong[t])
-        if a == 0 or float(binomial_upper(k, a, delta)) > target:
-            return found, number
-        found = t
-    return found, number
+    passes = limits[order] <= target
+    number = int(np.argmin(passes)) if not passes.all() else passes.size
+    return (int(order[number - 1]) if number else None), min(number + 1, passes.size)
 
 
-def _most_errors(rows: int, target: float, delta: float) -> int:
-    """Return the most errors with which so many rows pass, -1 where not even none does."""
-    low, high = -1, rows
-    while high - low > 1:
-        middle = (low + high) // 2
-        if bdtr(middle, rows, target) <= delta:
-            low = middle
-        else:
-            high = middle
-    return low
+def _most_errors(rows: Codes, target: float, delta: float) -> FloatArray:
+    """Return the most errors with which so many rows pass, more or less; -1 where not even none does."""
+    return np.where(bdtr(0, rows, target) > delta, -1.0, np.floor(bdtrik(delta, rows, target)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.questions.by_class import PartErrors, check_class_share
-from pacbayes.certificates.questions.selective import Tested, Thresholds, check_max_error
+from pacbayes.certificates.questions.selective import ThresholdCounts, Thresholds, check_max_error
 from pacbayes.data.splits import GROUP
 from pacbayes.estimators.questions import Asked, check_questions
 
@@ -33,11 +33,17 @@ def check_asked(model: Any) -> None:
     number = asked.thresholds.values.size
     _need(type(asked.tested) is dict and set(asked.tested) == set(VOTINGS), "Asked.tested", "must be of every voting")
     for voting, tested in asked.tested.items():
-        _need(isinstance(tested, Tested), "Asked.tested", "must be counts")
-        _check_counts(tested.answered, tested.wrong, number, classifiers.m, "Tested")
+        _need(isinstance(tested, ThresholdCounts), "Asked.tested", "must be counts")
+        _check_counts(tested.answered, tested.wrong, number, classifiers.m, "ThresholdCounts")
         own = next(rule for rule in model._rules if (rule.voting, rule.name) == (voting, "proposal"))
-        _need(tested.answered[-1] == classifiers.m, "Tested.answered", "must be all rows at the last threshold")
-        _need(tested.wrong[-1] == own.errors, "Tested.wrong", "must be the proposal's errors at the last threshold")
+        _need(
+            tested.answered[-1] == classifiers.m, "ThresholdCounts.answered", "must be all rows at the last threshold"
+        )
+        _need(
+            tested.wrong[-1] == own.errors,
+            "ThresholdCounts.wrong",
+            "must be the proposal's errors at the last threshold",
+        )
 
 
 def _check_parts(model: Any, asked: Asked) -> None:

@@ -9,7 +9,7 @@ from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.questions.by_class import PartErrors
-from pacbayes.certificates.questions.selective import Tested, Thresholds
+from pacbayes.certificates.questions.selective import ThresholdCounts, Thresholds
 from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
@@ -48,7 +48,7 @@ _TYPES: tuple[type, ...] = (
     Scaling,
     SharedMembers,
     Splits,
-    Tested,
+    ThresholdCounts,
     Thresholds,
     Trained,
 )
