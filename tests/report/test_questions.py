@@ -26,7 +26,7 @@ def test_limits_by_class_as_a_table():
     assert [bool(re.search("false (posi|nega)tives", row[0])) for row in table.rows] == [True, True, False, False]
     with_, without = re.search(r"would be (\S+) % instead of (\S+) %", table.caption).groups()
     assert float(with_) <= float(without)
-    head, rows = Page(html).table("table-by-class")
+    _, rows = Page(html).table("table-by-class")
     assert [row[1:] for row in rows] == [list(row[1:]) for row in table.rows]
     # Names from the data are escaped.
     assert SCRIPT not in html

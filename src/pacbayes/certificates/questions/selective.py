@@ -174,9 +174,20 @@ def loosest_passed(thresholds: Thresholds, counted: ThresholdCounts, m: int, tar
     if index is not None:
         value = float(thresholds.values[index])
         return Passed(index, value, int(counted.answered[index]), int(counted.wrong[index]), number)
-    larger = (other for other in _OTHER_TARGETS if other > target)
-    would = next((t for t in larger if _loosest(thresholds.order(m, t, delta), limits, t)[0] is not None), None)
-    return Passed(None, None, 0, 0, number, would)
+    return Passed(None, None, 0, 0, number, _smallest_target(thresholds, limits, m, target, delta))
+
+
+def _smallest_target(thresholds: Thresholds, limits: FloatArray, m: int, target: float, delta: float) -> float | None:
+    """Return a larger target with which a threshold would have passed, and with the one before it none; by bisection."""
+    fails, passes = int(np.searchsorted(_OTHER_TARGETS, target, side="right")) - 1, len(_OTHER_TARGETS)
+    while passes - fails > 1:
+        middle = (fails + passes) // 2
+        other = _OTHER_TARGETS[middle]
+        if _loosest(thresholds.order(m, other, delta), limits, other)[0] is None:
+            fails = middle
+        else:
+            passes = middle
+    return _OTHER_TARGETS[passes] if passes < len(_OTHER_TARGETS) else None
 
 
 def _loosest(order: Codes, limits: FloatArray, target: float) -> tuple[int | None, int]:

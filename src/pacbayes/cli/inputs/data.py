@@ -70,8 +70,8 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
         return _read_path(path, choices)
     if choices.are_for_files:
         raise ValueError(
-            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled, --group and --slice are for "
-            "a file: certify data.csv ..."
+            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled, --slice and --group are for a "
+            "file: certify data.csv ..."
         )
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
