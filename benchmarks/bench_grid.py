@@ -1,8 +1,9 @@
 """What `grid_set` costs beyond the fits and predictions it consists of.
 
-Run with `python benchmarks/bench_grid.py [--repeats N] [--cpu]`, a minute or two.  Both sides do the same work in one
-process: clone, set parameters, fit on the training rows, predict the validation rows, count.  They alternate, and the
-smallest of N times is compared: what else runs on the machine only adds.  The bare loop has the linear algebra of one
+Run with `python benchmarks/bench_grid.py [--repeats N] [--cpu]`, a minute or two.  All do the same work in one
+process: clone, set parameters, fit on the training rows, predict the validation rows, count: a bare loop, the same as
+tasks of joblib, and `grid_set`.  They alternate, and the
+smallest of N times is compared: what else runs on the machine only adds.  The loops have the linear algebra of one
 thread too; `grid_set` always has, for the same bits everywhere.  With --cpu the processor's time of the process is
 compared instead of the clock's: for machines that others use too; waiting for the disk is not in it.
 
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import parallel_config
+from joblib import Parallel, delayed, parallel_config
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
@@ -45,14 +46,22 @@ GRIDS: dict[str, tuple[Any, dict[str, list[Any]]]] = {
 }
 
 
-def bare_loop(estimator: Any, grid: dict[str, list[Any]], parts: list[Any]) -> list[int]:
+def fit_and_count(estimator: Any, params: dict[str, Any], parts: list[Any]) -> int:
     X_train, y_train, X_validation, y_validation = parts
-    errors = []
+    one = clone(estimator).set_params(**params).fit(X_train, y_train)
+    return int(np.count_nonzero(one.predict(X_validation) != y_validation))
+
+
+def bare_loop(estimator: Any, grid: dict[str, list[Any]], parts: list[Any]) -> list[int]:
     with threadpool_limits(1):
-        for params in ParameterGrid(grid):
-            one = clone(estimator).set_params(**params).fit(X_train, y_train)
-            errors.append(int(np.count_nonzero(one.predict(X_validation) != y_validation)))
-    return errors
+        return [fit_and_count(estimator, params, parts) for params in ParameterGrid(grid)]
+
+
+def joblib_loop(estimator: Any, grid: dict[str, list[Any]], parts: list[Any]) -> list[int]:
+    with threadpool_limits(1):
+        return list(
+            Parallel(n_jobs=1)(delayed(fit_and_count)(estimator, params, parts) for params in ParameterGrid(grid))
+        )
 
 
 def seconds(work: Callable[[], Any], clock: Callable[[], float]) -> float:
@@ -90,16 +99,17 @@ def main() -> None:
     repeats, clock = arguments.repeats, time.process_time if arguments.cpu else time.perf_counter
     X, y = make_classification(2000, 20, n_informative=8, flip_y=0.05, random_state=0)
     print(f"2000 rows, 20 features, shared split in halves; {'processor time' if arguments.cpu else 'wall clock'}\n")
-    print("| grid | ms per classifier, bare loop | grid_set / bare loop | with a checkpoint / bare loop |")
-    print("|---|---|---|---|")
+    print("| grid | ms per classifier, bare loop | grid_set / bare loop | with a checkpoint / bare loop |", end="")
+    print(" grid_set / joblib's loop |\n|---|---|---|---|---|")
     for name, (estimator, grid) in GRIDS.items():
         classifiers = grid_set(estimator, grid, X, y, random_state=0)
         train, validation = classifiers.splits(0)
         parts = [X[train], y[train], X[validation], y[validation]]
         assert bare_loop(estimator, grid, parts) == classifiers.errors.tolist()
-        times = np.full((3, repeats), np.inf)
+        times = np.full((4, repeats), np.inf)
         for k in range(repeats):
             times[0, k] = seconds(lambda e=estimator, g=grid, p=parts: bare_loop(e, g, p), clock)
+            times[3, k] = seconds(lambda e=estimator, g=grid, p=parts: joblib_loop(e, g, p), clock)
             times[1, k] = seconds(lambda e=estimator, g=grid: grid_set(e, g, X, y, random_state=0), clock)
             with tempfile.TemporaryDirectory() as directory:
                 path = Path(directory, "run")
@@ -107,9 +117,11 @@ def main() -> None:
                     lambda e=estimator, g=grid, d=path: grid_set(e, g, X, y, random_state=0, checkpoint=d),
                     clock,
                 )
-        bare, plain, stored = times.min(axis=1)
+        bare, plain, stored, joblib = times.min(axis=1)
         print(
-            f"| {name} | {1e3 * bare / len(classifiers):.2f} | {plain / bare:.3f} | {stored / bare:.3f} |", flush=True
+            f"| {name} | {1e3 * bare / len(classifiers):.2f} | {plain / bare:.3f} | {stored / bare:.3f} | "
+            f"{plain / joblib:.3f} |",
+            flush=True,
         )
     cross_validation(arguments.rows)
 

@@ -6,7 +6,7 @@ one), and its exact binomial limit on the validation rows at the whole delta: wh
 All numbers are means over seeds; a ratio is that of two bounds from the same rows, averaged over seeds, then over data
 sets.  20 seeds for data sets of up to 1500 rows, 3 for the others.
 
-Run: python benchmarks/bench_tightness.py [--quick] [--jobs N]
+Run: python benchmarks/bench_tightness.py [--quick] [--only machines|forests|assorted] [--jobs N]
 It takes about a quarter of an hour on two cores, with --quick (four small data sets, 5 seeds) one minute.
 """
 
@@ -41,7 +41,7 @@ from pacbayes.estimators.prediction.voters import EachVoters
 DELTA, FOLDS = 0.05, 5
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "bupa", "banknote", "waveform", "spambase", "mushroom")
 QUICK = ("wdbc", "ionosphere", "haberman", "bupa")
-LARGE, SEEDS, FEW = 1500, 20, 3
+LARGE, SEEDS, FEW, MOST_ASSORTED = 1500, 20, 3, 10
 ABSENT = Baseline(None, None, "shown beside")
 VOTINGS = ("best", "majority", "stochastic")
 
@@ -193,28 +193,43 @@ def print_table(title: str, means: dict[str, dict[str, float]], percents: list[s
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="four small data sets, 5 seeds")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    options = parser.parse_args()
-    names = QUICK if options.quick else DATA
-    seeds = {name: 5 if options.quick else SEEDS if len(load_dataset(name).target) <= LARGE else FEW for name in names}
-    print(f"delta = {DELTA}; seeds: {', '.join(f'{name} {number}' for name, number in seeds.items())}")
-    found = run(machines, names, seeds, options.jobs)
+def show_machines(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> None:
+    found = run(machines, names, seeds, jobs)
     ways = ["hold-out", *VOTINGS]
     print_table("201 support vector machines: bounds", found, ways, [f"{way} / hold-out" for way in VOTINGS])
     print_table("the same: test errors", found, [f"{way} test" for way in ways], [])
     alone = ["hedge=1, kl", "hedge=1, Occam", "hedge=1, 2B", "hedge=1, catoni"]
     print_table("without a proposal (hedge=1)", found, alone, [f"{way} / hold-out" for way in alone])
-    found = run(forest, names, seeds, options.jobs)
+
+
+def show_forests(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> None:
+    found = run(forest, names, seeds, jobs)
     columns = ["uniform", "hold-out", "majority", "uniform test", "hold-out test", "majority test"]
     print_table("forests of 100 trees", found, columns, ["majority / uniform", "majority / hold-out"])
-    few = dict.fromkeys(names, 2) if options.quick else {name: min(number, 5) for name, number in seeds.items()}
+
+
+def show_assorted(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> None:
+    # Nearest neighbours and 180 fits on thousands of rows would take longer than all the rest.
     small = tuple(name for name in names if name not in ("mushroom", "spambase"))
-    found = run(kinds, small, few, options.jobs)
+    found = run(kinds, small, {name: min(number, MOST_ASSORTED) for name, number in seeds.items()}, jobs)
     columns = ["hold-out", "majority", "hold-out test", "majority test"]
     print_table("30 assorted classifiers", found, columns, ["majority / hold-out", "best / hold-out"])
+
+
+PARTS = {"machines": show_machines, "forests": show_forests, "assorted": show_assorted}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="four small data sets, 5 seeds")
+    parser.add_argument("--only", choices=PARTS, action="append", help="a part of it; may be repeated")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    options = parser.parse_args()
+    names = QUICK if options.quick else DATA
+    seeds = {name: 5 if options.quick else SEEDS if len(load_dataset(name).target) <= LARGE else FEW for name in names}
+    print(f"delta = {DELTA}; seeds: {', '.join(f'{name} {number}' for name, number in seeds.items())}")
+    for part in options.only or PARTS:
+        PARTS[part](names, seeds, options.jobs)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ copyright = author
 version = release = pacbayes.__version__
 
 extensions = [
-    "myst_parser",
+    # Markdown as with myst_parser, and notebooks, which are run.
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
@@ -32,6 +33,11 @@ exclude_patterns = ["claims.md", "generated/gallery/*.py", "generated/gallery/*.
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
+
+# -- Notebooks -----------------------------------------------------------------------------------------------------
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
 
 # -- API -----------------------------------------------------------------------------------------------------------
 # A name in single backticks links to what it names, where that is documented; `q` and `L` stay letters.

@@ -2,15 +2,15 @@
 A certified support vector machine
 ==================================
 
-201 support vector machines on one data set, the posterior over them with the smallest bound, what it guarantees for the
-three ways of predicting, and three pictures.  With a file name it saves the pictures::
+201 support vector machines on one data set, what the training rows propose and the posterior with the smallest bound,
+what is guaranteed for the three ways of predicting, and three pictures.  With a file name it saves the pictures::
 
     python examples/certified_svm.py [FIGURE.svg]
 """
 
 # %%
-# Half of the rows train a machine for each of 201 values of lambda, the other half only count errors.  A fifth is put
-# aside first, to compare with; a certificate does not need it.
+# Half of the rows train a machine for each of 201 values of lambda and propose, by cross-validation, how to predict.
+# The other half only count errors.  A fifth is put aside first, to compare with; a certificate does not need it.
 
 import sys
 
@@ -35,8 +35,8 @@ for voting, certificate in clf.certificates_.items():
     print(f"{voting:<11} bound {format_up(certificate.bound, 4)}   test error {error:.4f}")
 
 # %%
-# The posterior on top of the risks, the bounds of the five distances, and the bound along the curve of Gibbs posteriors
-# on which the minimum is searched.  How surely the minimum was found:
+# The weights that predict on top of the risks, the bounds of the five distances, and the bound along the curve of Gibbs
+# posteriors on which the minimum is searched, at the share of delta that was kept for it.  How surely it was found:
 
 print(clf.posterior_)
 

@@ -34,7 +34,7 @@ for name, baseline in clf.certificate_.baselines.items():
 # %%
 # The five settings that carry most of the weight.
 
-weights, errors = clf.posterior_.weights, clf.classifiers_.errors
+weights, errors = clf.weights_, clf.classifiers_.errors
 for i in weights.argsort()[::-1][:5]:
     print(f"{weights[i]:.4f}  {errors[i]:>3} errors of {clf.classifiers_.m}  {clf.classifiers_.params[i]}")
 

@@ -15,7 +15,7 @@ import pacbayes
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "data")
-NEEDED = ("sphinx", "myst_parser", "sphinx_gallery", "numpydoc", "furo", "sphinx_copybutton", "sphinx-mathjax-offline")
+NEEDED = ("sphinx", "myst_nb", "sphinx_gallery", "numpydoc", "furo", "sphinx_copybutton", "sphinx-mathjax-offline")
 # Reading and writing: nothing in them comes from a paper.
 UNPUBLISHED = ("load", "save", "write_report")
 
@@ -83,7 +83,8 @@ def test_equations_are_found_across_lines():
 
 def test_every_page_is_reached_from_the_index():
     listed = {name for page in ("index.md", "api/index.md") for name in _toctree(DOCS / page)}
-    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in (*DOCS.glob("*.md"), *DOCS.glob("api/*.*"))}
+    files = (*DOCS.glob("*.md"), *DOCS.glob("api/*.*"), *DOCS.glob("notebooks/*.ipynb"))
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in files}
     # The claims are a page of the results, made from the same text.
     assert pages - {"index", "claims"} == {name for name in listed if not name.startswith("generated/")}
 

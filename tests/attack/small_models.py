@@ -40,6 +40,12 @@ def model(name):
     if name == "words":
         encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=4, sparse_output=False)
         return StochasticSVC([0.1, 1.0], prepare=encoder, random_state=0, cv=None).fit(X.round(0), y)
+    if name == "elsewhere":
+        trees = [DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[:30], y[:30]) for depth in (1, 2, 3)]
+        weights = [0.25, 0.25, 0.5]
+        return StochasticClassifier.from_fitted(
+            trees, X[30:], y[30:], proposal=weights, most_frequent=1, random_state=0
+        )
     kinds = {
         "trees": DecisionTreeClassifier(max_depth=3),
         "forest": RandomForestClassifier(3, max_depth=3),
@@ -59,7 +65,7 @@ def file_of(name):
 
 
 MACHINES = ("two", "three", "independent", "groups", "groups apart", "copies")
-ENSEMBLES = ("trees", "forest", "boosting", "boosting of three", "histogram")
+ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram")
 
 
 def with_parts(contents, parts):

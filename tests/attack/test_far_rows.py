@@ -96,13 +96,14 @@ def boundary_rows(predict, X, labels):
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
 @pytest.mark.parametrize("scale", [True, False])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "nystroem"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_labels_are_the_same_in_batches_of_every_size(split, scale, kernel, classes):
     rng = np.random.default_rng(7)
     X = rng.normal(size=(160, 5))
     y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=160), [-0.4, 0.4][: classes - 1])
-    clf = StochasticSVC(LAMBDAS, split=split, scale=scale, kernel=kernel, cv=None, random_state=0).fit(X, y)
+    choices = {"split": split, "scale": scale, "kernel": kernel, "n_components": 30}
+    clf = StochasticSVC(LAMBDAS, cv=None, random_state=0, **choices).fit(X, y)
     found = clf.classifiers_
     edges = [boundary_rows(found[i].predict, X, found[i].predict(X)) for i in range(LAMBDAS.size)]
     rows = np.vstack([X[:20] + 1e10 * (np.arange(20) % 5 == 0)[:, None], np.full((1, 5), -1e300), *edges])

@@ -173,6 +173,8 @@ def example_files(tmp_path, monkeypatch, model):
     frame[:20].to_csv("new.csv", index=False)
     frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)
     (tmp_path / "depths.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
+    table = "first,second,class\n" + "a,b,b\nb,b,b\na,a,a\n" * 20
+    (tmp_path / "predictions.csv").write_text(table, encoding="utf-8")
     (tmp_path / "risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
     (tmp_path / "errors.csv").write_text("errors\n10\n20\n", encoding="utf-8")
     (tmp_path / "forest.csv").write_text("errors,examples\n10,90\n20,110\n", encoding="utf-8")

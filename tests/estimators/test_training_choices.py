@@ -99,9 +99,9 @@ def test_rows_of_a_group_count_as_one():
     ("choices", "message"),
     [
         ({"distance": "catoni", "split": "independent"}, r"every row validates some classifier.*Catoni\(C\)"),
-        ({"distance": ["kl", "catoni"], "cv": None}, r"with cv=None nothing is cross-validated.*Catoni\(C\)"),
-        ({"prior": "cross-validation", "split": "independent"}, "comes from the training rows, and with split="),
-        ({"prior": "cross-validation", "cv": None}, "comes from the training rows, and with cv=None"),
+        ({"distance": ["kl", "catoni"], "cv": None}, r"cv=None leaves out the cross-validation behind it.*Catoni\(C\)"),
+        ({"prior": "cross-validation", "split": "independent"}, "comes from the training rows, but with split="),
+        ({"prior": "cross-validation", "cv": None}, "comes from the training rows, but cv=None leaves out"),
         ({"distance": "catoni(0)"}, "C must be positive"),
         ({"distance": "Catoni"}, "unknown distance 'Catoni'"),
     ],

@@ -142,7 +142,7 @@ class Certificate:
     rule: str = "posterior"
     #: Its share of delta, at which the bound was computed; None where a certificate was made by hand.
     level: float | None = None
-    #: Which rows recommended it: "training rows" or "validation rows".
+    #: Which rows recommended it: "training rows" or "validation rows"; of sets from elsewhere "fixed beforehand".
     source: str = VALIDATION
     #: What the other rules say, each at its own share of delta; they hold at once with the bound, but for one with a
     #: target, which has all of delta.

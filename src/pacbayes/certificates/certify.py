@@ -10,7 +10,7 @@ from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.limits import risks_of
 from pacbayes.certificates.percentages import format_share
 from pacbayes.certificates.posterior_choice import divide_delta
-from pacbayes.certificates.rules.claim import TRAINING, VALIDATION, Claim
+from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.rules.hedge import hedged_level
 from pacbayes.certificates.rules.occam import best_single
 from pacbayes.certificates.rules.rule import Rule, claims_of
@@ -112,7 +112,8 @@ def certify(
     best = best_single(errors, m, delta, prior)
     occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
     beside = {"hold-out": hold_out, CONSTANT: constant}
-    shared = (*assumptions, *shares_of_delta(hedge), _BY_ROW, _ALONE)
+    elsewhere = isinstance(classifiers, ClassifierSet) and classifiers.trained_elsewhere
+    shared = (*assumptions, *shares_of_delta(hedge, elsewhere), _BY_ROW, _ALONE)
     found = {}
     for voting in VOTINGS:
         mine = [rule for rule in rules if rule.voting == voting]
@@ -126,7 +127,14 @@ def certify(
     for voting, certificate in found.items():
         own = {name: replace(one, unit=classifiers.unit) for name, one in certificate.baselines.items()}
         found[voting] = replace(certificate, baselines=own, **details)
-    return found
+    return {voting: _beforehand(one) for voting, one in found.items()} if elsewhere else found
+
+
+def _beforehand(certificate: Certificate) -> Certificate:
+    """Return a certificate that does not say that training rows recommended what the user fixed."""
+    sources = {TRAINING: BEFOREHAND, VALIDATION: VALIDATION}
+    others = tuple(replace(claim, source=sources[claim.source]) for claim in certificate.alternatives)
+    return replace(certificate, source=sources[certificate.source], alternatives=others)
 
 
 def _certificate(
@@ -163,14 +171,16 @@ def _certificate(
     )
 
 
-def shares_of_delta(hedge: float) -> tuple[str, ...]:
+def shares_of_delta(hedge: float, elsewhere: bool) -> tuple[str, ...]:
     """Say how delta was divided; nothing where it was not."""
     if hedge == 1.0:
         return ()
     if hedge == 0.0:
-        return ("What predicts was fixed on the training rows alone; the validation rows only counted its errors.",)
+        fixed = "beforehand" if elsewhere else "on the training rows alone"
+        return (f"What predicts was fixed {fixed}; the validation rows only counted its errors.",)
+    proposed = "was proposed beforehand" if elsewhere else "the training rows proposed"
     return (
-        f"Of delta, {format_share(1.0 - hedge)} was given to what the training rows proposed and {format_share(hedge)} "
+        f"Of delta, {format_share(1.0 - hedge)} was given to what {proposed} and {format_share(hedge)} "
         "to what the validation rows might show. Of all these rules the one with the smallest bound predicts.",
     )
 

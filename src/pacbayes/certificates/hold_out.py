@@ -9,19 +9,22 @@ from pacbayes.classifiers.params import format_params
 # Why there is none.
 NOT_SHARED = "every row validates some classifier"
 NOT_ASKED = "cv=None: not asked for"
+NOT_PROPOSED = "no classifier was proposed beforehand"
 
 
 def hold_out(classifiers: ClassifierSet, found: CrossValidation | None, chosen: int | None, delta: float) -> Baseline:
     """Return the baseline for the classifier chosen within the training rows; None where none was."""
     assert classifiers.splits is not None
-    if found is None or chosen is None:
-        return Baseline(None, None, NOT_ASKED if classifiers.splits.kind == "shared" else NOT_SHARED)
+    elsewhere = classifiers.splits.trained_elsewhere
+    if chosen is None or (found is None and not elsewhere):
+        shared = NOT_PROPOSED if elsewhere else NOT_ASKED
+        return Baseline(None, None, shared if classifiers.splits.kind == "shared" else NOT_SHARED)
     bound = float(upper_limits(classifiers.counted[chosen : chosen + 1], classifiers.m, delta)[0])
+    named = f"classifier {chosen} ({format_params(classifiers.params[chosen])})"
+    if found is None:
+        return Baseline(bound, float(classifiers.risks[chosen]), f"{named}, proposed beforehand")
     # Files of early versions do not tell which took part; there were as many as are asked where each costs a fit.
     number = max(found.candidates.size, candidates_of(len(classifiers)).size)
     among = f"all {number}" if number == len(classifiers) else f"{number} of {len(classifiers)}"
-    note = (
-        f"classifier {chosen} ({format_params(classifiers.params[chosen])}), chosen among {among} by "
-        f"{found.sizes.size}-fold cross-validation within the training rows"
-    )
+    note = f"{named}, chosen among {among} by {found.sizes.size}-fold cross-validation within the training rows"
     return Baseline(bound, float(classifiers.risks[chosen]), note)

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.members import EstimatorMembers, Members
 from pacbayes.classifiers.packed_errors import PackedErrors, check_error_rows_fit
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
-from pacbayes.classifiers.wrong_rows import wrong_rows
+from pacbayes.classifiers.trained_elsewhere import count_fitted
 from pacbayes.data.labels import check_same_kind
-from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.data.splits import EXAMPLE, GROUP, OUT_OF_BAG, Splits
 from pacbayes.numeric.arrays import FloatArray
@@ -173,11 +171,19 @@ class ClassifierSet:
 
     @classmethod
     def from_fitted(
-        cls, estimators: Iterable[Any], X_val: Any, y_val: ArrayLike, *, keep_error_rows: bool = False
+        cls,
+        estimators: Iterable[Any],
+        X_val: Any,
+        y_val: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        duplicates: str = "keep",
+        keep_error_rows: bool = False,
     ) -> ClassifierSet:
         """Make a set of fitted classifiers, with errors on examples none of them was trained on.
 
-        With `keep_error_rows` it also knows which examples each gets wrong; see `error_rows`.
+        `groups` and `duplicates` say which of these rows are one draw, as for `grid_set`.  With `keep_error_rows` it
+        also knows which examples each gets wrong; see `error_rows`.
 
         Examples
         --------
@@ -186,25 +192,11 @@ class ClassifierSet:
         >>> ClassifierSet.from_fitted(constant, [[0], [0], [0]], [0, 0, 1]).errors
         array([1, 2])
         """
-        fitted = list(estimators)
-        if not fitted:
-            raise ValueError("estimators must hold at least one fitted classifier, got none")
         labels, rows = _check_labels(y_val), csr_rows(X_val)
-        kept = _kept_errors(keep_error_rows, len(fitted), labels.size)
-        errors = np.empty(len(fitted), dtype=np.int64)
-        for i, estimator in enumerate(fitted):
-            wrong = wrong_rows(estimator, rows, labels, f"estimators[{i}].predict(X_val)")
-            errors[i] = np.count_nonzero(wrong)
-            if kept is not None:
-                kept.packed[i] = np.packbits(wrong)
-        try:
-            some = _safe_indexing(rows, few_rows(labels))
-        except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
-            some = None
-        if some is not None:
-            warn_of_batches(fitted, lambda i: some)
-        params = [estimator.get_params() if hasattr(estimator, "get_params") else {} for estimator in fitted]
-        return cls.from_errors(params, errors, labels.size, members=EstimatorMembers(fitted), kept_errors=kept)
+        found = count_fitted(estimators, rows, labels, groups=groups, duplicates=duplicates, keep=keep_error_rows)
+        params = [one.get_params() if hasattr(one, "get_params") else {} for one in found.fitted]
+        details = {"members": EstimatorMembers(found.fitted), "kept_errors": found.kept}
+        return cls.from_counts(params, found.counts, found.splits, test_counts=None, m_test=0, **details)
 
     @classmethod
     def from_predictions(
@@ -264,7 +256,8 @@ class ClassifierSet:
         if self.test_risks is not None:
             facts |= {"test risks": _from_to(self.test_risks), "test examples": str(self.m_test)}
         if self.splits is not None:
-            facts["training examples"] = str(self.splits.n_train)
+            elsewhere = self.splits.trained_elsewhere
+            facts["training examples"] = "not here" if elsewhere else str(self.splits.n_train)
             facts["division"] = _DIVISIONS[self.splits.kind]
         if self.dropped:
             facts["left out, could not be trained"] = str(len(self.dropped))
@@ -333,6 +326,11 @@ class ClassifierSet:
     def stratified(self) -> bool:
         """Whether the rows were divided by their labels: then no bound or certificate that rests on them is valid."""
         return self.splits is not None and self.splits.stratified
+
+    @property
+    def trained_elsewhere(self) -> bool:
+        """Whether the classifiers were trained before, on rows that are not known here."""
+        return self.splits is not None and self.splits.trained_elsewhere
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""

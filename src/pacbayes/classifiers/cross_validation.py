@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.runtime.progress import progress
+from pacbayes.runtime.cores import one_core
+from pacbayes.runtime.progress import current_stage, progress, working_for
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
 CANDIDATES = 50
@@ -109,21 +111,44 @@ def cross_validate(
     folds: int,
     rng: np.random.Generator,
     units: Rows | None = None,
+    at_once: int = 1,
 ) -> CrossValidation:
     """Count the errors of some classifiers of a set in cross-validation over its training rows.
 
-    `codes` are the class numbers of the training rows, `units` the numbers of what they belong to.
+    `codes` are the class numbers of the training rows, `units` the numbers of what they belong to; `at_once` folds are
+    counted side by side, in threads, and those left over one after the other.
     """
     fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
     sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
     errors = np.zeros((candidates.size, sizes.size), dtype=np.int64)
-    for k in range(sizes.size):
+
+    def count(k: int) -> None:
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         # With a single class there is nothing to train, and nothing to tell the candidates apart.
         if np.unique(codes[train]).size > 1:
-            with progress(f"cross-validation, fold {k + 1} of {sizes.size}", candidates.size):
-                errors[:, k], sizes[k] = errors_in_fold(candidates, train, test), test.size
+            errors[:, k], sizes[k] = errors_in_fold(candidates, train, test), test.size
+
+    together = sizes.size // at_once * at_once if at_once > 1 else 0
+    if together > 0:
+        _side_by_side(count, together, at_once)
+    for k in range(together, sizes.size):
+        with progress(f"cross-validation, fold {k + 1} of {sizes.size}", candidates.size):
+            count(k)
     return CrossValidation(candidates, errors, sizes)
+
+
+def _side_by_side(count: Callable[[int], None], folds: int, at_once: int) -> None:
+    """Count the first folds in threads, each on one core."""
+    with progress("cross-validation, folds", folds) as advance:
+        stage = current_stage()
+
+        def count_elsewhere(k: int) -> None:
+            with working_for(stage), one_core():
+                count(k)
+                advance(1)
+
+        # The threads themselves hear of an interrupt through the stage, which ends with this block.
+        Parallel(n_jobs=at_once, require="sharedmem")(delayed(count_elsewhere)(k) for k in range(folds))
 
 
 def cross_score(

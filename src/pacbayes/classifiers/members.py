@@ -6,7 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pacbayes.data.samples import copy_rows
 from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.runtime.threads import one_thread
 
 
 class Members(Protocol):
@@ -35,4 +37,6 @@ class EstimatorMembers:
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels every classifier gives the rows of X, shape (H, n)."""
         rows = csr_rows(X)
-        return np.stack([np.asarray(estimator.predict(rows)) for estimator in self._estimators])
+        with one_thread():
+            # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own.
+            return np.stack([np.asarray(estimator.predict(copy_rows(rows))) for estimator in self._estimators])

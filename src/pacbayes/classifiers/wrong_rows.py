@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.data.labels import check_same_kind
+from pacbayes.runtime.threads import one_thread
 
 
 def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
@@ -22,7 +23,8 @@ def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
 
 def wrong_rows(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[np.bool_]:
     """Return which rows a fitted classifier gets wrong; labels of another kind are refused."""
-    predictions = np.asarray(estimator.predict(X))
+    with one_thread():
+        predictions = np.asarray(estimator.predict(X))
     if predictions.shape != labels.shape:
         raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
     check_same_kind(name, predictions, labels)

@@ -1,7 +1,7 @@
 """`pacbayes certify`: train, choose, certify."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +23,7 @@ EXAMPLES = (
     "pacbayes certify data.csv --estimator logistic --json",
     "pacbayes certify data.csv --max-error 0.05 --save model.pacbayes",
     "pacbayes certify data.csv --by-class --below 0.2",
+    "pacbayes certify --predictions predictions.csv --target class --proposal second",
     "pacbayes certify data.csv --estimator sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
 
@@ -40,6 +41,17 @@ def certify(
     ] = None,
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column with the classes.  [default: the last]")
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Train nothing: certify classifiers by their predictions, a column for each beside --target.",
+        ),
+    ] = None,
+    proposal: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --predictions: the column you would use without looking at any."),
     ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
@@ -89,7 +101,9 @@ def certify(
             "from 0.01 to 100, evenly on the logarithmic scale]",
         ),
     ] = None,
-    kernel: Annotated[str | None, typer.Option(help="For svm: rbf or linear.  [default: rbf]")] = None,
+    kernel: Annotated[
+        str | None, typer.Option(help="For svm: rbf, linear, or nystroem: rbf for many rows.  [default: rbf]")
+    ] = None,
     grid: Annotated[
         Path | None,
         typer.Option(metavar="FILE.json", help='For other estimators: lists of values, such as {"C": [0.1, 1, 10]}.'),
@@ -206,10 +220,25 @@ def certify(
         below,
     )
     options.check()
+    if predictions is not None:
+        from pacbayes.cli.inputs.predictions import (
+            PREDICTIONS,
+            certified_columns,
+            check_proposal,
+            read_predictions,
+            refuse_others,
+        )
+
+        refuse_others(choices, options, {"DATA": data, "--dataset": dataset, "--test": test, "--save": save})
+        options = replace(options, estimator=PREDICTIONS)
+    elif proposal is not None:
+        raise ValueError("--proposal is for --predictions FILE: else the training examples propose")
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
         raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
-    rows = read_data(data, dataset, choices)
-    check_outputs({"--save": save, "--report": report}, (data, test, grid))
+    rows = read_data(data, dataset, choices) if predictions is None else read_predictions(predictions, choices)
+    if predictions is not None:
+        check_proposal(proposal, rows, options)
+    check_outputs({"--save": save, "--report": report}, (data, test, grid, predictions))
     tested = None if test is None else read_test(test, rows, choices)
     for line in rows.notes:
         note(line)
@@ -226,7 +255,10 @@ def certify(
         keeps(partial(kept_in, checkpoint, ", the same command continues from there"))
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
     with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
-        model = _fitted(make_model(options, rows.columns), rows)
+        if predictions is not None:
+            model = certified_columns(rows, options, proposal)
+        else:
+            model = _fitted(make_model(options, rows.columns), rows)
         view = ReportView.of(model, tested, (rows.X, rows.y))
     files = Files(save, report)
     with warnings_as_notes(note):
@@ -326,7 +358,7 @@ def _role(view: "ReportView") -> str:
     classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.chosen_among)
     how = f"distance {distance}" if tried == 1 else f"the best of {tried} distances, {distance}"
     if view.certificate.rule != POSTERIOR:
-        how = f"as the {view.certificate.source} proposed"
+        how = f"as {view.proposed}"
     counted = PLURAL[classifiers.unit].replace("rows", "examples")
     how += f", delta {view.delta:g}; {classifiers.m} validation {counted}"
     if len(classifiers) == 1:

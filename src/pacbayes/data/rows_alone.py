@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.numeric.arrays import Rows
+from pacbayes.runtime.threads import one_thread
 
 # Rows to ask about together, two of them also alone.  Asking takes as long as some fits do: it is done for one
 # classifier of so many of a kind.
@@ -54,7 +55,8 @@ def warn_of_batches(
         if i % ONE_OF != 0 and kind in kinds:
             continue
         kinds.add(kind)
-        name = depends_on_batch(estimator, rows(i), method)
+        with one_thread():
+            name = depends_on_batch(estimator, rows(i), method)
         if name is not None and name not in named:
             named.add(name)
             warnings.warn(

@@ -1,6 +1,7 @@
 """Rows of any kind (arrays, sparse matrices, data frames, texts): those each classifier is trained and measured on."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,13 @@ class Samples:
 
     def kinds(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return the kinds of the i-th classifier's validation rows and of the test rows, and how many there are."""
+        return self._shared_kinds if self.shared is not None else self._kinds(i)
+
+    @cached_property
+    def _shared_kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        return self._kinds(0)
+
+    def _kinds(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         splits = self.splits
         return splits.kinds(splits(i)[1]), splits.test_kinds(self._test_rows), splits.sizes.size
 

@@ -30,7 +30,7 @@ class Splits:
     kind : {"shared", "independent", "out-of-bag"}
     n_train, m : int
         Sizes of each classifier's training and validation sample, in units; out of bag the rows drawn for each bag, and
-        the least number of rows that one leaves out.
+        the least number of rows that one leaves out.  No training rows where the classifiers were trained elsewhere.
     test : ndarray
         Rows put aside first, sorted; no classifier sees them.
     stratified : bool
@@ -70,6 +70,11 @@ class Splits:
             return np.sort(self.rest[train]), np.sort(self.rest[validation])
         numbers = np.unique(self.units[self.rest])
         return _all_rows(self.units, numbers[train]), _counted_rows(self.units, numbers[validation], self.unit)
+
+    @property
+    def trained_elsewhere(self) -> bool:
+        """Whether all rows validate: the classifiers were trained before, on rows that are not here."""
+        return self.n_train == 0
 
     @property
     def n_rows(self) -> int:
@@ -176,6 +181,21 @@ def plan_splits(
         if shared is not None:
             shared = _all_rows(units, shared[0]), _counted_rows(units, shared[1], unit)
     return Splits(kind, n_train, m, test, rest, seed, shared, by_label, unit, units)
+
+
+def validating_splits(n: int, unit: str = EXAMPLE, units: Rows | None = None) -> Splits:
+    """Return the splits of `n` rows that all validate, for classifiers that were trained on others.
+
+    Examples
+    --------
+    >>> splits = validating_splits(5, DISTINCT, np.array([0, 1, 0, 2, 1]))
+    >>> splits.trained_elsewhere, splits.m, splits(0)[1]
+    (True, 3, array([0, 1, 3]))
+    """
+    rest, none = np.arange(n), np.arange(0)
+    m = n if units is None else int(units.max()) + 1
+    counted = rest if units is None else _counted_rows(units, np.arange(m), unit)
+    return Splits("shared", 0, m, none, rest, 0, (none, counted), False, unit, units)
 
 
 def out_of_bag_splits(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: int) -> Splits:

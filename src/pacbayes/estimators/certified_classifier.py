@@ -36,6 +36,7 @@ from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.data.splits import GROUP, SPLITS
 from pacbayes.estimators.available import available
+from pacbayes.estimators.beforehand import Beforehand
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.draws import KEY
 from pacbayes.estimators.prediction.testing import tested
@@ -76,16 +77,20 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
     def _check_choices(self) -> None:
         """Raise for wrong parameters before any work."""
         check_choice("split", self.split, SPLITS)
-        check_choice("voting", self.voting, VOTINGS)
-        check_choice("constant", self.constant, CONSTANTS)
-        check_level(self.delta)
-        check_prior_kind(self.prior, self.split)
-        check_questions(self.class_share, self.max_error, resolve_hedge(self.hedge, self._no_proposal()))
         if self.cv is not None and (isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer)):
             raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
         if self.cv is not None and self.cv < 2:
             raise ValueError(f"cv must be at least 2 folds, or None, got {self.cv}")
-        check_training_choices(self.prior, self.distance, self.split, self.cv)
+        self._check_certified(self._no_proposal(), self._no_proposal())
+
+    def _check_certified(self, no_proposal: str | None, no_training: str | None) -> None:
+        """Raise for wrong parameters of what follows training; say why nothing is proposed, or comes from training."""
+        check_choice("voting", self.voting, VOTINGS)
+        check_choice("constant", self.constant, CONSTANTS)
+        check_level(self.delta)
+        check_prior_kind(self.prior, self.split)
+        check_questions(self.class_share, self.max_error, resolve_hedge(self.hedge, no_proposal))
+        check_training_choices(self.prior, self.distance, no_training)
 
     def _no_proposal(self) -> str | None:
         """Say why the training rows propose nothing, None where they do."""
@@ -116,6 +121,7 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         validation_rows: Callable[[], tuple[Any, Codes]] | None,
         key: bytes,
         codes: NDArray[np.int64],
+        beforehand: Beforehand | None = None,
         slices: Slices | None = None,
         cross_scores: CrossScores | None = None,
     ) -> Self:
@@ -124,7 +130,8 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
         where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
         `_validated` would, and their class numbers; None where there are no such rows.  `codes` are the class numbers
-        of all rows.  `cross_scores` scores the training rows in cross-validation.
+        of all rows.  `beforehand` is what the user fixed where the set was trained elsewhere; `cross_scores` scores the
+        training rows in cross-validation.
 
         Attributes whose names begin with an underscore are what was so when the model was fitted, whatever its
         parameters are set to later.  They, the errors and the weights are what a file stores; see `_restore`.
@@ -137,15 +144,15 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         assert classifiers.splits is not None
         # With independent splits no part trains all classifiers; that of the first is as good as another.
         train, validation = classifiers.splits(0)
-        constant, _ = most_frequent(codes[train], codes[validation])
-        self._constant = constant, self._counted(codes[validation] != constant)
+        constant = most_frequent(codes[train], codes[validation])[0] if beforehand is None else beforehand.constant
+        self._constant = None if constant is None else (constant, self._counted(codes[validation] != constant))
         self._level = check_level(self.delta)
         named = () if slices is None else slices.names
         self._asked = Asked(float(self.class_share), named, max_error=self.max_error)
         share = hedged_level(self._main_level, self.hedge_, 1)
         self._distances = resolve_distances(self.distance, self._cross_validated, classifiers.m, share or self._level)
-        # What the training rows propose is fixed here, before anything that was counted on validation rows is used.
-        rules = list(self._proposed())
+        # What is proposed is fixed here, before anything that was counted on validation rows is used.
+        rules = list(self._proposed(() if beforehand is None else beforehand.rules))
         if self.hedge_ > 0.0:
             self.posterior_ = choose_posterior(
                 classifiers.risks,
@@ -208,13 +215,15 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
                 constant=check_choice("constant", constant, CONSTANTS),
             )
 
-    def _proposed(self) -> tuple[Rule, ...]:
-        """Return the rules that the training rows recommend, not yet tested; without a hedge the proposals alone."""
+    def _proposed(self, given: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        """Return the rules that were given or that the training rows recommend, not yet tested.
+
+        Without a hedge these are the proposals alone.
+        """
         found = self._cross_validated
         if self.hedge_ == 1.0:
             return ()
-        assert found is not None
-        rules = propose(found.candidates, found.totals, len(self.classifiers_))
+        rules = given if found is None else propose(found.candidates, found.totals, len(self.classifiers_))
         return rules if self.hedge_ > 0.0 else tuple(rule for rule in rules if rule.name == PROPOSAL)
 
     def _tested(
@@ -254,7 +263,10 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
             raise ValueError(f"the errors must be counted as the rows were divided: by {splits.unit}")
         self._check_votes()
         found = self._cross_validated
-        chosen = None if found is None else found.first if self.hedge_ == 1.0 else found.middle
+        if found is None:
+            chosen = next((rule.index for rule in self._rules if rule.voting == "best"), None)
+        else:
+            chosen = found.first if self.hedge_ == 1.0 else found.middle
         found_by = certify(
             posterior,
             self.classifiers_,
@@ -286,11 +298,15 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
 
     def _constant_baseline(self) -> Baseline:
         """Return what always answering the most frequent class errs on, from its stored errors."""
-        if self._constant is None:
-            return Baseline(None, None, "the model was saved by a version that did not count it")
-        code, errors = self._constant
         splits = self.classifiers_.splits
         assert splits is not None
+        elsewhere = splits.trained_elsewhere
+        if self._constant is None:
+            unknown = (
+                "the training rows are not here" if elsewhere else "the model is of a version that did not count it"
+            )
+            return Baseline(None, None, unknown)
+        code, errors = self._constant
         whose = "the training rows" if splits.kind == "shared" else "the training rows of the first classifier"
         return constant_baseline(self.classes_[code], errors, splits.m, self._level, whose)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
+from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
@@ -31,15 +33,16 @@ from pacbayes.runtime.seeds import generator
 
 
 class StochasticClassifier(CertifiedClassifier):
-    r"""A grid of classifiers under the posterior with the smallest PAC-Bayesian bound.
+    r"""A grid of classifiers as one classifier with a certificate.
 
-    Where `GridSearchCV` picks one setting, this trains every setting on one part of the rows, counts errors on the
-    other, finds the posterior `q` over the settings that minimises the bound
+    Where `GridSearchCV` picks one setting, this trains every setting on one part of the rows, lets cross-validation
+    within that part propose how to predict, counts errors on the other part, finds the posterior `q` over the settings
+    that minimises the bound
 
     .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
 
-    and says in `certificate_` what follows.  Preprocessing belongs into the estimator, a `Pipeline`: then it is
-    fitted on training rows alone.
+    and says in `certificate_` what follows for whichever has the smaller bound (see `hedge`).  Preprocessing belongs
+    into the estimator, a `Pipeline`: then it is fitted on training rows alone.
 
     Parameters
     ----------
@@ -49,13 +52,14 @@ class StochasticClassifier(CertifiedClassifier):
         As for `grid_set`.  Part of the prior: fix it beforehand.
     n_iter : int, optional
         Settings to draw from `param_grid`; None for all of them.
-    split, validation_size, duplicates, prior, distance, delta, constant, class_share, max_error, voting
+    split, validation_size, duplicates, prior, distance, delta, constant, hedge, class_share, max_error, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted; see `grid_set`.
     cv : int or None
-        Folds for the hold-out baseline, which chooses among at most 50 of the settings by cross-validation within the
-        training rows.  It takes about `cv` times as long as the training; None leaves it out.
+        Folds of the cross-validation within the training rows that proposes, and that the hold-out baseline rests on.
+        At most 50 of the settings take part, evenly spread; a proposed vote has weights for these alone.  It takes
+        about `cv` times as long as the training; None leaves it out.
     n_jobs : int, optional
         Workers of joblib's backend, as everywhere in scikit-learn.
     checkpoint : path of a directory, optional
@@ -68,6 +72,8 @@ class StochasticClassifier(CertifiedClassifier):
     Attributes
     ----------
     certificate_, certificates_, posterior_, prior_, has_uniform_prior_, delta_, distances_, classifiers_
+        As for `StochasticSVC`.
+    hedge_, proposal_, weights_
         As for `StochasticSVC`.
     vote_errors_, vote_risk_, constant_label_
         As for `StochasticSVC`.
@@ -104,7 +110,8 @@ class StochasticClassifier(CertifiedClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4]}, random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 % over the sample, the stochastic classifier errs on at most 11.0 % of new examples.
+    With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most
+    9.0 % of new examples.
     """
 
     def __init__(
@@ -175,6 +182,11 @@ class StochasticClassifier(CertifiedClassifier):
         -------
         self
         """
+        if self.estimator is None and self.param_grid is None:
+            raise ValueError(
+                "there is nothing to train: estimator and param_grid are None, as from_fitted leaves them; give both, "
+                "or call StochasticClassifier.from_fitted with fitted classifiers"
+            )
         self._check_choices()
         check_duplicates(self.duplicates, groups)
         self._forget()
@@ -219,9 +231,93 @@ class StochasticClassifier(CertifiedClassifier):
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
             codes,
-            parts,
-            None if train is None else self._cross_scores(classifiers, rows, labels, codes, train, seed),
+            slices=parts,
+            cross_scores=None if train is None else self._cross_scores(classifiers, rows, labels, codes, train, seed),
         )
+
+    @classmethod
+    def from_fitted(
+        cls,
+        estimators: Iterable[Any],
+        X_val: Any,
+        y_val: ArrayLike,
+        *,
+        proposal: Any = None,
+        groups: ArrayLike | None = None,
+        duplicates: str = "keep",
+        most_frequent: Any = None,
+        prior: Any = "uniform",
+        distance: str | Distance | list[str | Distance] = "kl",
+        delta: float = 0.05,
+        constant: str = "exact",
+        hedge: float | str = "auto",
+        voting: str = "stochastic",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> Self:
+        """Make a fitted estimator of classifiers that were trained elsewhere, on other rows than these.
+
+        It predicts, certifies, reports and is saved as one that was fitted here.  A clone of it has no classifiers and
+        nothing to train.
+
+        Parameters
+        ----------
+        estimators : iterable of fitted classifiers
+            Anything with a method `predict`.  None may depend on a validation row: not through training, nor scaling,
+            early stopping or the choice which are on the list.
+        X_val : array_like, sparse matrix, data frame or list of m rows
+            Rows that all count errors; handed to the classifiers as they are.
+        y_val : array_like of shape (m,)
+            Their labels.
+        proposal : int or array_like of shape (H,), optional
+            What you would use without looking at these rows: the number of one classifier, or weights of a vote.  It is
+            tested at most of `delta`, and its certificate is then nearly that of a hold-out.
+        groups, duplicates
+            Which of these rows are one draw, as for `fit`.
+        most_frequent : label, optional
+            The most frequent class of the training rows, for the baseline of always answering it; left out without, as
+            these rows must not choose it.
+        prior, distance, delta, constant, voting, random_state, verbose
+            As for the estimator; neither prior nor distance can come from training rows.
+        hedge : float or "auto"
+            The share of `delta` kept for what these rows may show; "auto" is 0.1 with a proposal and 1 without.
+
+        Returns
+        -------
+        StochasticClassifier
+            Fitted.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.model_selection import train_test_split
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from pacbayes import StochasticClassifier
+        >>> X, X_val, y, y_val = train_test_split(*load_breast_cancer(return_X_y=True), test_size=0.5, random_state=0)
+        >>> fitted = [one.fit(X, y) for one in (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))]
+        >>> clf = StochasticClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
+        >>> print(clf.certificate_)
+        With probability at least 95 % over the sample, the best single classifier errs on at most 9.4 % of new
+        examples.
+        """
+        model = cls(
+            None,
+            None,
+            cv=None,
+            duplicates=duplicates,
+            prior=prior,
+            distance=distance,
+            delta=delta,
+            constant=constant,
+            hedge=hedge,
+            voting=voting,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        facts = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
+        certify_fitted(model, estimators, _as_rows(X_val), y_val, **facts)
+        return model
 
     def _cross_validate(
         self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, units: Rows | None, seed: int

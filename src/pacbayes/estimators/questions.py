@@ -209,7 +209,10 @@ class Questions(FittedAttributes):
             kl=0.0,
             holds_for=held,
             theorem="Exact binomial tests of a target, in a fixed order, of a rule fixed on the training rows.",
-            assumptions=(*(one for one in found.assumptions if one not in shares_of_delta(self.hedge_)), _TARGET),
+            assumptions=(
+                *(one for one in found.assumptions if one not in shares_of_delta(self.hedge_, False)),
+                _TARGET,
+            ),
             rule=PROPOSAL,
             level=self._level,
             source=TRAINING,

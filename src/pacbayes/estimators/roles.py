@@ -26,6 +26,8 @@ def roles(classifiers: ClassifierSet) -> tuple[str, ...]:
     splits = classifiers.splits
     assert splits is not None
     m, all_units, what = splits.m, splits.n_train + splits.m, PLURAL[splits.unit]
+    if splits.trained_elsewhere:
+        return _elsewhere(m, what, splits.unit)
     others = f"the other {m} only counted"
     if splits.unit == GROUP:
         others = f"the rows of the other {m} only counted"
@@ -44,4 +46,15 @@ def roles(classifiers: ClassifierSet) -> tuple[str, ...]:
         *_DRAWN[splits.unit],
         "Nothing outside this estimator has seen the validation rows: not a scaler fitted before it in a Pipeline, "
         "not a GridSearchCV around it. What is fitted belongs inside: StochasticClassifier(pipeline, grid).",
+    )
+
+
+def _elsewhere(m: int, what: str, unit: str) -> tuple[str, ...]:
+    """Say what somebody must ensure whose classifiers were trained on rows that are not here."""
+    return (
+        f"The classifiers were trained elsewhere. None of the {m} {what} that counted their errors was used for it, "
+        "nor for anything fitted or chosen before (scaling, features, thresholds, early stopping, which classifiers "
+        f"are on the list); which {what} count errors was decided without looking at the labels.",
+        *_DRAWN[unit],
+        "What was proposed, if anything, was fixed before the errors were known.",
     )

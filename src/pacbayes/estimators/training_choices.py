@@ -18,30 +18,27 @@ CROSS_VALIDATION = "cross-validation"
 _UNTRIED = 0.1
 
 
-def check_training_choices(prior: Any, distance: Any, split: str, cv: Any) -> None:
+def check_training_choices(prior: Any, distance: Any, why: str | None) -> None:
     """Raise before any work for a wrong distance, or if prior or distance need a cross-validation that will not be.
+
+    `why` says why there will be none; None where there will be one.
 
     Examples
     --------
-    >>> check_training_choices("uniform", "catoni", "independent", 3)
+    >>> check_training_choices("uniform", "catoni", "the training rows are not here")
     Traceback (most recent call last):
-    ValueError: distance='catoni' takes its C from the training rows, and with split='independent' every row validates \
-some classifier: fix C beforehand with distance=Catoni(C), from pacbayes.bounds
+    ValueError: distance='catoni' takes its C from the training rows, but the training rows are not here: fix C
+    beforehand with distance=Catoni(C), from pacbayes.bounds
     """
     # Any parameter will do: the one that is used comes later, from the training rows.
     check_distances(distance, catoni=Catoni(1.0))
-    why = None
-    if split != "shared":
-        why = f"with split={split!r} every row validates some classifier"
-    elif cv is None:
-        why = "with cv=None nothing is cross-validated"
     if why is None:
         return
     if isinstance(prior, str) and prior == CROSS_VALIDATION:
-        raise ValueError(f"prior={CROSS_VALIDATION!r} comes from the training rows, and {why}: give another prior")
+        raise ValueError(f"prior={CROSS_VALIDATION!r} comes from the training rows, but {why}: give another prior")
     if CATONI in _named(distance):
         raise ValueError(
-            f"distance='catoni' takes its C from the training rows, and {why}: fix C beforehand with "
+            f"distance='catoni' takes its C from the training rows, but {why}: fix C beforehand with "
             "distance=Catoni(C), from pacbayes.bounds"
         )
 

@@ -41,12 +41,29 @@ class Groups:
 
     def spread(self, shares: FloatArray) -> FloatArray:
         """Return the weights of all classifiers from the posterior mass of each group, shared out as in the prior."""
-        table = np.zeros(self.n_keys)
         if self.prior is None:
-            table[self.keys] = shares / (self.mass * self.size)
-            return table.take(self.index)
-        table[self.keys] = shares
-        return self._share_of_group(self.prior) * table.take(self.index)
+            return self._take(self.table(self.equal_parts(shares)))
+        return self._share_of_group(self.prior) * self._take(self.table(shares))
+
+    def equal_parts(self, shares: FloatArray) -> FloatArray:
+        """Return the weight of one classifier of each group, for the uniform prior."""
+        return shares / (self.mass * self.size)
+
+    def table(self, values: FloatArray) -> FloatArray:
+        """Return a number for each group as a table of all keys, zero where a key has no group."""
+        table = np.zeros(self.n_keys)
+        table[self.keys] = values
+        return table
+
+    def _take(self, table: FloatArray) -> FloatArray:
+        """Return each classifier's entry of a table of all keys."""
+        entries = np.empty(self.size)
+        # In blocks: NumPy widens the index, which for all classifiers takes as much memory again as the result.  Keys
+        # are inside the table, and only a mode that does not look writes straight into the result.
+        for start in range(0, self.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            table.take(self.index[block], out=entries[block], mode="clip")
+        return entries
 
     def concentration(self) -> FloatArray:
         """Return the sum of squares of the classifiers' shares of each group, shape (G,)."""
@@ -59,7 +76,7 @@ class Groups:
         """Return the prior weight of each classifier as a share of its group's, zero where that has none."""
         mass = np.ones(self.n_keys)
         mass[self.keys] = self.mass
-        return prior / mass.take(self.index)
+        return prior / self._take(mass)
 
 
 def group_risks(risks: FloatArray, m: int | None, prior: FloatArray | None, total: float = 1.0) -> Groups:

@@ -32,8 +32,8 @@ def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -
     # Judged by the bound of the weights as they are returned, not by the search's own value.
     judged = []
     for point in dict.fromkeys(minimum.point for minimum in minima):
-        weights = problem.weights(point)
-        judged.append((problem.evaluate(weights), weights, point.beta))
+        weights, values = problem.at(point)
+        judged.append((values, weights, point.beta))
     values, weights, beta = min(judged, key=lambda one: one[0].bound)
     gap = values.bound - lower_bound
     converged = gap <= tol

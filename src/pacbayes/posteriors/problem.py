@@ -1,13 +1,14 @@
 """What every method starts from: checked, grouped risks and the bound as a function on the Gibbs curve."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.bound import average_risk, divergence
+from pacbayes.bounds.bound import average_risk, divergence, products_with_logs
 from pacbayes.bounds.distances.base import BoundFunction, Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
@@ -60,15 +61,23 @@ class Problem:
         """The Gibbs curve of the groups."""
         return GibbsCurve.of(self.groups)
 
-    def weights(self, point: CurvePoint) -> FloatArray:
-        """Return all classifiers' weights at a point of the curve."""
-        return self.groups.spread(self.curve.shares(point))
+    def at(self, point: CurvePoint) -> tuple[FloatArray, Values]:
+        """Return all classifiers' weights at a point of the curve, and their values, the same as of `evaluate`."""
+        groups, shares = self.groups, self.curve.shares(point)
+        weights = groups.spread(shares)
+        if self.prior is not None:
+            return weights, self.evaluate(weights)
+        table = groups.table(products_with_logs(groups.equal_parts(shares)))
+        return weights, self.evaluate(weights, lambda block: table.take(groups.index[block]))
 
-    def evaluate(self, weights: FloatArray) -> Values:
-        """Return bound, risk and divergence of non-negative weights, computed as `pacbayes.bound` does."""
+    def evaluate(self, weights: FloatArray, products: Callable[[slice], FloatArray] | None = None) -> Values:
+        """Return bound, risk and divergence of non-negative weights, computed as `pacbayes.bound` does.
+
+        `products` are those of `divergence`.
+        """
         total = float(weights.sum())
         risk = average_risk(weights, self.risks, total)
-        kl = divergence(weights, total, self.prior, self.prior_total)
+        kl = divergence(weights, total, self.prior, self.prior_total, products)
         return Values(self.function(risk, kl), risk, kl)
 
     def posterior(self, weights: FloatArray, values: Values | None = None, **fields: Any) -> Posterior:

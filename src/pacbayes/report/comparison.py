@@ -67,9 +67,8 @@ def bars_of(view: ReportView) -> list[Bar]:
         )
     )
     hold_out = best.baselines["hold-out"]
-    bars.append(
-        Bar("hold-out, chosen by cross-validation", hold_out.bound, hold_out.empirical_risk, None, hold_out.note)
-    )
+    who = "proposed beforehand" if view.classifiers.trained_elsewhere else "chosen by cross-validation"
+    bars.append(Bar(f"hold-out, {who}", hold_out.bound, hold_out.empirical_risk, None, hold_out.note))
     constant = best.baselines[CONSTANT]
     bars.append(Bar("always the most frequent class", constant.bound, constant.empirical_risk, None, constant.note))
     return bars
@@ -86,7 +85,8 @@ def compared(view: ReportView) -> list[str]:
         others.append((name, best.bound))
     hold_out = own.baselines["hold-out"]
     if hold_out.bound is not None:
-        others.append(("one classifier chosen by cross-validation and then validated once (hold-out)", hold_out.bound))
+        how = "proposed beforehand and" if view.classifiers.trained_elsewhere else "chosen by cross-validation and then"
+        others.append((f"one classifier {how} validated once (hold-out)", hold_out.bound))
     constant = own.baselines[CONSTANT]
     if constant.bound is not None:
         others.append((f"{constant.note},", constant.bound))

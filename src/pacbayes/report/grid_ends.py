@@ -25,9 +25,9 @@ def grid_remarks(view: ReportView) -> list[str]:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from pacbayes import StochasticSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> wide = ReportView.of(StochasticSVC([0.3, 1, 3, 10, 30, 100], random_state=0).fit(X, y))
+    >>> wide = ReportView.of(StochasticSVC([0.3, 1, 3, 10, 30, 100], hedge=1, random_state=0).fit(X, y))
     >>> print(grid_remarks(wide)[0].partition(";")[0])
-    90 % of the {weight_name} is at the smallest of 6 values of lambda (0.3)
+    90 % of the posterior weight is at the smallest of 6 values of lambda (0.3)
     >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
     []
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pacbayes.certificates.certificate import OF_NEW, Certificate
 from pacbayes.certificates.percentages import confidence, failure, format_share, percent_down, percent_up
 from pacbayes.certificates.questions.answered import Answered, format_target
-from pacbayes.certificates.rules.claim import TRAINING
+from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION
 from pacbayes.report.comparison import compared
 from pacbayes.report.view import ReportView
 
@@ -17,6 +17,11 @@ _LONG_RUN = {
     "group": "For every new group, take the share of its rows that are answered wrongly; this is the mean of those "
     "shares in the long run. A group counts once, whatever its size, so this is not the share of errors among all "
     "rows. In a single group it may be far higher.",
+}
+# Who proposed a single classifier.
+_PROPOSED = {
+    TRAINING: "Cross-validation within the training rows proposed it, before any validation row was looked at.",
+    BEFOREHAND: "It was proposed beforehand, by who trained it, before any validation row was looked at.",
 }
 # For which draws the guarantee of the stochastic classifier is, by whether it was proposed on the training rows.
 _DRAWS = {
@@ -78,10 +83,10 @@ def _is_useless(certificate: Certificate) -> bool:
 def _who(view: ReportView) -> str:
     number = len(view.classifiers)
     classifiers = "the one classifier" if number == 1 else f"one of {number} classifiers"
-    proposed = view.certificate.source == TRAINING
+    proposed = view.certificate.source != VALIDATION
     if view.voting == "best":
         chosen = (
-            "Cross-validation within the training rows proposed it, before any validation row was looked at."
+            _PROPOSED[view.certificate.source]
             if proposed
             else "It was chosen on the validation rows, and the guarantee accounts for that choice."
         )

@@ -35,7 +35,7 @@ def data_table(view: ReportView) -> TextTable:
     for_each = "" if view.is_shared else " for each classifier, drawn for it alone"
     rows = [
         ("rows", str(splits.n_rows)),
-        (f"training {counted}", f"{splits.n_train}{for_each}"),
+        (f"training {counted}", "not here" if splits.trained_elsewhere else f"{splits.n_train}{for_each}"),
         (f"validation {counted} m", f"{splits.m}{for_each}"),
         (_COPIES, "not known" if classifiers.copies is None else str(classifiers.copies)),
         ("classes", _classes(view)),

@@ -11,6 +11,7 @@ from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.constant import format_label
 from pacbayes.certificates.percentages import confidence, format_share, percent_up
 from pacbayes.certificates.questions.answered import format_target
+from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.splits import GROUP
 from pacbayes.posteriors.posterior import Posterior
@@ -19,6 +20,10 @@ from pacbayes.report.view import ObservedErrors, ReportView
 
 #: The table of weights ends where so much of the weight is shown, or after so many rows.
 ENOUGH_WEIGHT, MOST_ROWS = 0.99, 8
+
+
+# Who recommended a rule.
+_SOURCES = {TRAINING: "the training rows", VALIDATION: "the validation rows", BEFOREHAND: "who trained it, beforehand"}
 
 
 @dataclass(frozen=True)
@@ -99,13 +104,11 @@ def _runs(view: ReportView) -> list[WeightGroup]:
 def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     """Return the certificates by way of predicting, and below them that of always answering the most frequent class.
 
-    What is no better than that has learnt nothing.  With `full`, the numbers are there with all their digits, and
-    everything they were computed from.
+    What is no better than that has learnt nothing; it is left out where nobody knows which class that was.  With
+    `full`, the numbers are there with all their digits, and everything they were computed from.
     """
     certificates, observed = view.model.certificates_, view.observed
     constant = certificates["stochastic"].baselines[CONSTANT]
-    assert constant.bound is not None
-    assert constant.empirical_risk is not None
     # Where the vote's bound follows from the stochastic classifier's, its own errors are only shown.
     risks = [view.model.vote_risk_ if name == "majority" else one.empirical_risk for name, one in certificates.items()]
     columns = {
@@ -113,7 +116,10 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
             *(one.holds_for.removeprefix("the ").removesuffix(" with its key") for one in certificates.values()),
             f"always {format_label(view.model.constant_label_)}",
         ],
-        "errs on at most": [*(_limit(one) for one in certificates.values()), _percent_of(constant.bound)],
+        "errs on at most": [
+            *(_limit(one) for one in certificates.values()),
+            "–" if constant.bound is None else _percent_of(constant.bound),
+        ],
         "validation errors": [
             "–" if risk is None else format_share(risk) for risk in (*risks, constant.empirical_risk)
         ],
@@ -122,13 +128,12 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     if all(one is not None for one in answered):
         columns["answers"] = [*(format_share(one.share) for one in answered if one is not None), "100.0 %"]
         of = [one.empirical_risk if one.vacuous is False else None for one in certificates.values()]
-        columns["validation errors"] = ["–" if one is None else format_share(one) for one in (*of, risks[-1])]
-        columns["validation errors"][-1] = format_share(constant.empirical_risk)
+        columns["validation errors"] = [
+            "–" if one is None else format_share(one) for one in (*of, constant.empirical_risk)
+        ]
     if observed is not None:
         counted = [*(observed.among_answered[name] for name in certificates), (observed.constant, observed.rows)]
-        columns["test errors"] = [
-            f"{format_share(errors / rows)} of {rows}" if rows else "none answered" for errors, rows in counted
-        ]
+        columns["test errors"] = [_share_of(errors, rows) for errors, rows in counted]
     if full:
         columns["classifier"] = [
             f"{name} (this model)" if voting == view.voting else name
@@ -136,6 +141,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
         ]
         columns |= _computed_from(view, constant)
     rows = list(zip(*columns.values(), strict=True))
+    rows = rows if constant.bound is not None else rows[:-1]
     return TextTable("Certificates", tuple(columns), rows, _certificate_caption(view))
 
 
@@ -155,7 +161,7 @@ def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]
         "distance": [*(one.distance for one in found), "–"],
         "which rule": [*(one.rule for one in found), "–"],
         "its share of δ": [*("–" if one.level is None else repr(one.level) for one in found), repr(view.delta)],
-        "recommended by": [*(f"the {one.source}" for one in found), "the training rows"],
+        "recommended by": [*(_SOURCES[one.source] for one in found), _SOURCES[TRAINING]],
         "other rules": [*("; ".join(map(str, one.alternatives)) or "none" for one in found), "none"],
         "where it comes from": [*(one.theorem for one in found), f"{constant.note[0].upper()}{constant.note[1:]}."],
     }
@@ -175,8 +181,8 @@ def _certificate_caption(view: ReportView) -> str:
         caption += " Errors are shares of the examples that are answered; the target was tested at the whole of delta."
     elif view.model.hedge_ < 1.0:
         caption += (
-            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what the training rows proposed. Of all rules "
-            "those with the smallest bounds predict: "
+            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what {view.proposed}. Of all rules those "
+            "with the smallest bounds predict: "
         )
         caption += ", ".join(f"{voting} {one.rule}" for voting, one in view.model.certificates_.items()) + "."
     unbeaten = [one.holds_for for one in view.model.certificates_.values() if one.beats_constant is False]
@@ -204,7 +210,13 @@ def bounds_table(view: ReportView) -> TextTable:
     for name, baseline in view.model.certificates_["stochastic"].baselines.items():
         if name == CONSTANT:  # stands beside the certificates
             continue
-        who = "best single classifier" if name == "Occam" else "cross-validated classifier"
+        who = (
+            "best single classifier"
+            if name == "Occam"
+            else "proposed classifier"
+            if view.classifiers.trained_elsewhere
+            else "cross-validated classifier"
+        )
         if baseline.bound is None or baseline.empirical_risk is None:
             rows.append((name, who, "–", "–"))
             notes.append(f"{name}: {baseline.note}.")
@@ -261,6 +273,12 @@ def _weight_caption(view: ReportView, shown: Sequence[WeightGroup]) -> str:
     prior = f" Each had the prior weight {format_number(1.0 / total)}." if view.prior is None else ""
     effective = f" Effective number of classifiers, 1/Σq²: {format_number(1.0 / float(np.sum(view.weights**2)))}."
     return together + rest + prior + effective
+
+
+def _share_of(errors: int | None, rows: int) -> str:
+    if errors is None:
+        return "–"
+    return f"{format_share(errors / rows)} of {rows}" if rows else "none answered"
 
 
 def _limit(certificate: Certificate) -> str:

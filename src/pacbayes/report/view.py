@@ -39,8 +39,8 @@ class ObservedErrors:
     errors: dict[str, int]
     #: Errors among the rows that are answered, and how many these are, by way of predicting.
     among_answered: dict[str, tuple[int, int]]
-    #: Errors of always answering the most frequent class.
-    constant: int
+    #: Errors of always answering the most frequent class of the training rows, None where nobody knows it.
+    constant: int | None
 
     @classmethod
     def count(cls, model: CertifiedClassifier, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
@@ -58,7 +58,9 @@ class ObservedErrors:
                     among[name] = (int(np.count_nonzero(wrong)), int(answered.size))
         finally:
             model.set_params(voting=voting)
-        return cls(model, X, labels, errors, among, int(np.count_nonzero(model.constant_label_ != labels)))
+        constant = model.constant_label_
+        errs = None if constant is None else int(np.count_nonzero(constant != labels))
+        return cls(model, X, labels, errors, among, errs)
 
     @property
     def rows(self) -> int:
@@ -164,6 +166,11 @@ class ReportView:
     def certificate(self) -> Certificate:
         """The certificate of that way of predicting."""
         return self.model.certificates_[self.voting]
+
+    @property
+    def proposed(self) -> str:
+        """Say who proposed what was tested at most of delta, as the end of a clause."""
+        return "was proposed beforehand" if self.classifiers.trained_elsewhere else "the training rows proposed"
 
     @property
     def distances(self) -> tuple[str, ...]:

@@ -101,9 +101,7 @@ def _bounds(view: ReportView, problem: Problem, distance: str, deltas: list[floa
             points = [(left.empirical_risk, left.kl), (right.empirical_risk, right.kl)]
             if left.beta is not None and right.beta is not None and math.isfinite(left.beta + right.beta):
                 part = math.log(deltas[i] / deltas[before]) / math.log(deltas[after] / deltas[before])
-                values = problem.evaluate(
-                    problem.weights(problem.curve.at(left.beta + part * (right.beta - left.beta)))
-                )
+                values = problem.at(problem.curve.at(left.beta + part * (right.beta - left.beta)))[1]
                 points.append((values.risk, values.kl))
             bounds[i] = min(function(*point) for point in points)
     return [bounds[i] for i in range(len(deltas))]

@@ -1,28 +1,113 @@
-"""Errors of support vector machines in a fold are those of scikit-learn's."""
+"""Folds of cross-validation against machines trained on their rows alone, side by side or one after the other."""
+
+import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.svm import SVC
 
-from pacbayes import svm_set
-from pacbayes.classifiers.cross_validation import folds_of
-from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
+from pacbayes import svm_path, svm_set
+from pacbayes.classifiers.cross_validation import cross_validate, folds_of
+from pacbayes.classifiers.svm import fold_errors
+from pacbayes.classifiers.svm.fold_errors import folds_at_once, pick, svm_errors_in_fold
+from pacbayes.runtime import cores as cores_module
 
-LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
+LAMBDAS = np.geomspace(0.05, 20.0, 9)
+FEW_LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
 
 
 @pytest.mark.parametrize("loader", [load_breast_cancer, load_wine])
 def test_errors_in_a_fold_are_those_of_svc(loader):
     X, y = loader(return_X_y=True)
-    classifiers = svm_set(X, y, LAMBDAS, stratify=False, random_state=3)
+    classifiers = svm_set(X, y, FEW_LAMBDAS, stratify=False, random_state=3)
     members = classifiers.members
     codes = y[classifiers.splits(0)[0]]
     fold = folds_of(codes, 4, np.random.default_rng(0))
     train, test = np.flatnonzero(fold != 1), np.flatnonzero(fold == 1)
     found = svm_errors_in_fold(members, codes)(np.arange(4), train, test)
     gamma = classifiers.params[0]["gamma"]
-    machines = [SVC(C=1 / lam, gamma=gamma).fit(members.rows[train], codes[train]) for lam in LAMBDAS]
+    machines = [SVC(C=1 / lam, gamma=gamma).fit(members.rows[train], codes[train]) for lam in FEW_LAMBDAS]
     expected = [np.count_nonzero(machine.predict(members.rows[test]) != codes[test]) for machine in machines]
     assert found.tolist() == expected
     assert len(set(expected)) > 1
+
+
+def trained(n=500, classes=2):
+    X, y = make_classification(n, n_features=6, n_informative=4, flip_y=0.1, n_classes=classes, random_state=0)
+    members = svm_set(X, y, LAMBDAS, random_state=0).members
+    return members, members.task.codes[members.task.splits(0)[0]]
+
+
+def test_errors_are_those_of_machines_trained_on_the_fold():
+    members, codes = trained()
+    found = cross_validate(svm_errors_in_fold(members, codes), np.arange(9), codes, 4, np.random.default_rng(1))
+    fold = folds_of(codes, 4, np.random.default_rng(1))
+    for k in range(4):
+        rows, new = members.rows[fold != k], members.rows[fold == k]
+        path = svm_path(members.kernel.gram(rows), np.where(codes[fold != k] == 1, 1.0, -1.0), LAMBDAS)
+        positive = path.decision_function(members.kernel.between(new, rows)) >= 0.0
+        np.testing.assert_array_equal(found.errors[:, k], (positive != (codes[fold == k] == 1)).sum(axis=1))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_same_counts_side_by_side_and_without_the_shared_matrix(classes, monkeypatch):
+    members, codes = trained(classes=classes)
+    rng = np.random.default_rng
+
+    def count(at_once):
+        return cross_validate(svm_errors_in_fold(members, codes), np.arange(9), codes, 5, rng(2), None, at_once)
+
+    expected = count(1)
+    for at_once in (2, 3, 7):
+        np.testing.assert_array_equal(count(at_once).errors, expected.errors)
+        np.testing.assert_array_equal(count(at_once).sizes, expected.sizes)
+    # No memory for one matrix of all rows: each fold computes its own.
+    monkeypatch.setattr(fold_errors, "memory_limit", lambda _: (8 * len(codes) ** 2, "test"))
+    monkeypatch.setattr(fold_errors, "pick", None)
+    np.testing.assert_array_equal(count(1).errors, expected.errors)
+
+
+def test_as_many_at_once_as_cores_and_memory_allow(monkeypatch):
+    monkeypatch.setattr(cores_module, "_cores_of_process", lambda: 4)
+    monkeypatch.setattr(fold_errors, "memory_limit", lambda _: (None, "unknown"))
+    assert folds_at_once(100) == 1
+    assert folds_at_once(2000) == 4
+    with cores_module.at_most_cores(2):
+        assert folds_at_once(2000) == 2
+    for matrices, expected in ((0, 1), (1, 1), (3, 2), (100, 4)):
+        monkeypatch.setattr(fold_errors, "memory_limit", lambda _, k=matrices: (k * 8 * 2000**2, "test"))
+        assert folds_at_once(2000) == expected
+
+
+def test_pick_is_numpy_s_indexing():
+    matrix = np.random.default_rng(0).normal(size=(300, 300))
+    down, across = np.arange(3, 290), np.array([0, 299, 7])
+    np.testing.assert_array_equal(pick(matrix, down, across), matrix[np.ix_(down, across)])
+
+
+def test_an_interrupt_ends_folds_side_by_side():
+    """Here at once; in the threads at their next sign of life, so that none works on for nobody."""
+    ended, codes = [], np.tile([0, 1], 50)
+
+    def endless(candidates, train, test):
+        from pacbayes.runtime.progress import GivenUp, sign_of_life
+
+        try:
+            while True:
+                time.sleep(0.01)
+                sign_of_life()
+        except GivenUp:
+            ended.append(True)
+            raise
+
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate(endless, np.arange(2), codes, 4, np.random.default_rng(0), None, 2)
+    while len(ended) < 2 and time.perf_counter() - start < 20.0:
+        time.sleep(0.01)
+    assert len(ended) == 2

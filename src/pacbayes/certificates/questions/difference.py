@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.certificates.percentages import confidence, format_share
 from pacbayes.certificates.questions.trinomial import difference_upper
+from pacbayes.data.samples import copy_rows
 from pacbayes.numeric.checks import check_level
 from pacbayes.runtime.html_card import card
 
@@ -261,7 +262,7 @@ def _predicted(name: str, one: Any, X: Any, rows: int) -> NDArray[Any]:
     if hasattr(one, "predict"):
         if X is None:
             raise ValueError(f"X must hold the rows that {name} is to predict, got None")
-        one = one.predict(X)
+        one = one.predict(copy_rows(X))  # a classifier may write into its rows
     labels = np.asarray(one)
     if labels.shape != (rows,):
         raise ValueError(f"{name} must give one label for each of the {rows} rows in y, got shape {labels.shape}")

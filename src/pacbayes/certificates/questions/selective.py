@@ -178,7 +178,7 @@ def loosest_passed(thresholds: Thresholds, counted: ThresholdCounts, m: int, tar
 
 
 def _smallest_target(thresholds: Thresholds, limits: FloatArray, m: int, target: float, delta: float) -> float | None:
-    """Return a larger target with which a threshold would have passed, and with the one before it none; by bisection."""
+    """Return a larger target with which a threshold would have passed, and none with the one before it."""
     fails, passes = int(np.searchsorted(_OTHER_TARGETS, target, side="right")) - 1, len(_OTHER_TARGETS)
     while passes - fails > 1:
         middle = (fails + passes) // 2

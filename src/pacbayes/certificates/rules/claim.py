@@ -6,6 +6,8 @@ from pacbayes.certificates.percentages import percent_up
 
 #: Which rows recommended the rule: those that train, before any other was looked at, or those that validate.
 TRAINING, VALIDATION = "training rows", "validation rows"
+#: Of classifiers trained elsewhere: nobody knows which rows, but none that validates.
+BEFOREHAND = "fixed beforehand"
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Claim:
 
     #: Which rule: "proposal", "posterior", "Occam", or the name of another vote.
     rule: str
-    #: Which rows recommended it: "training rows" or "validation rows".
+    #: Which rows recommended it: "training rows" or "validation rows"; of sets from elsewhere "fixed beforehand".
     source: str
     #: The bound fails with at most this probability.
     level: float

@@ -1,5 +1,7 @@
 """Support vector machines in a fold of cross-validation: one path for all lambdas, its errors, its mean decisions."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
@@ -7,23 +9,40 @@ from pacbayes.classifiers.svm.machines import blocks, train_machines
 from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.runtime.cores import cores, on_cores
+from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.progress import progress
+
+# Kernel values of some training rows (down) and others (across), by their places among all training rows.
+_KernelOf = Callable[[Rows, Rows], FloatArray]
+# Threads are not worth their start for fewer rows.
+_FEW = 500
+# Earlier than for all training rows: or folds of somewhat fewer would take several times as long as these.
+_LINEAR_FROM = 1000
+# Rows copied in one part of the work.
+_ROWS_PER_PART = 128
 
 
 def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
-    """Return the errors of support vector machines in a fold; scaling and width are those of all training rows."""
+    """Return the errors of support vector machines in a fold; scaling and width are those of all training rows.
+
+    All folds take their kernel values from one matrix, computed here.
+    """
+    kernel_of = _kernel_of(members)
 
     def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
-        rows, new = members.rows[train], members.rows[test]
         lambdas = members.task.lambdas[candidates]
-        machines = train_machines(lambda part: members.kernel.gram(rows[part]), codes[train], lambdas)
-
-        def kernel_block(block: slice) -> FloatArray:
-            return members.kernel.between(rows, new[block])
-
+        machines = train_machines(
+            lambda part: kernel_of(train[part], train[part]),
+            codes[train],
+            lambdas,
+            min(cores(), members.task.jobs),
+            _LINEAR_FROM,
+        )
         counts = np.zeros(candidates.size, dtype=np.int64)
-        with progress("counting errors", len(new)) as advance:
-            for block, predicted in machines.predict(kernel_block, len(new), len(rows)):
+        with progress("counting errors", test.size) as advance:
+            predictions = machines.predict(lambda block: kernel_of(train, test[block]), test.size, train.size)
+            for block, predicted in predictions:
                 counts += np.count_nonzero(predicted != codes[test][block], axis=1)
                 advance(predicted.shape[1])
         return counts
@@ -34,15 +53,73 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
 def svm_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray) -> ScoresInFold:
     """Return the weighted mean decisions of support vector machines, trained anew, on the rows of a fold."""
     chosen, n_classes = np.flatnonzero(weights), members.task.classes.size
+    kernel_of = _kernel_of(members)
 
     def scores(train: Rows, test: Rows) -> FloatArray:
-        rows, new = members.rows[train], members.rows[test]
         lambdas = members.task.lambdas[chosen]
-        machines = train_machines(lambda part: members.kernel.gram(rows[part]), codes[train], lambdas)
+        machines = train_machines(
+            lambda part: kernel_of(train[part], train[part]),
+            codes[train],
+            lambdas,
+            min(cores(), members.task.jobs),
+            _LINEAR_FROM,
+        )
         found = np.empty((test.size, n_classes))
-        for block in blocks(test.size, len(rows)):
-            K = members.kernel.between(rows, new[block])
-            found[block] = mean_scores(machines, weights[chosen], K, n_classes)
+        for block in blocks(test.size, train.size):
+            found[block] = mean_scores(machines, weights[chosen], kernel_of(train, test[block]), n_classes)
         return found
 
     return scores
+
+
+def _kernel_of(members: SharedMembers) -> _KernelOf:
+    """Return kernel values by places: out of the matrix of all training rows, or anew where it would not fit.
+
+    Either way they have the same bits, since a value depends on its two rows alone.
+    """
+    n = len(members.rows)
+    if _matrices_that_fit(n) < 2:
+        return lambda down, across: _anew(members, down, across)
+    everything = members.kernel.gram(members.rows)
+    return lambda down, across: pick(everything, down, across)
+
+
+def folds_at_once(n: int) -> int:
+    """Return how many folds to train side by side on n training rows: one for each core, if memory allows.
+
+    A fold alone would use all cores as well, but not all of the time.
+    """
+    if n < _FEW:
+        return 1
+    # Each needs a part of the kernel matrix and something to work with, beside the whole.
+    return max(1, min(cores(), _matrices_that_fit(n) - 1))
+
+
+def _matrices_that_fit(n: int) -> int:
+    limit, _ = memory_limit(None)
+    return n if limit is None else limit // (8 * n * n)
+
+
+def _anew(members: SharedMembers, down: Rows, across: Rows) -> FloatArray:
+    if down is across or np.array_equal(down, across):
+        return members.kernel.gram(members.rows[down])
+    return members.kernel.between(members.rows[down], members.rows[across])
+
+
+def pick(matrix: FloatArray, down: Rows, across: Rows) -> FloatArray:
+    """Return some rows and columns of a matrix in new memory.
+
+    Examples
+    --------
+    >>> pick(np.arange(9.0).reshape(3, 3), np.array([0, 2]), np.array([1, 2]))
+    array([[1., 2.],
+           [7., 8.]])
+    """
+    part: FloatArray = np.empty((down.size, across.size))
+
+    def work(start: int) -> None:
+        for i in range(start, min(start + _ROWS_PER_PART, down.size)):
+            np.take(matrix[down[i]], across, out=part[i], mode="clip")  # with "raise" it would copy twice
+
+    on_cores(work, range(0, down.size, _ROWS_PER_PART))
+    return part

@@ -11,14 +11,18 @@ from sklearn.utils import check_array
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.packed_errors import kept_errors
-from pacbayes.classifiers.svm.kernels.kernel import fit_kernel, fit_scaling, shared_matrix, within_range
+from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, fit_kernel, fit_scaling, shared_matrix, within_range
+from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
+from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
+from pacbayes.classifiers.svm.linear.nystroem import LANDMARKS
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
-from pacbayes.classifiers.svm.solver.path import warn_unconverged
+from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.runtime.checkpoint import Checkpoint
+from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -56,7 +60,7 @@ class IndependentMembers:
         labels = []
         with one_thread(), progress("predictions", len(self)) as advance:
             workers = Parallel(n_jobs=self.task.jobs, require="sharedmem", return_as="generator")
-            for one in workers(delayed(_predict)(one, self.task.X, new) for one in self.trained):
+            for one in workers(delayed(_predict_alone)(one, self.task.X, new) for one in self.trained):
                 labels.append(one)
                 advance(1)
         predicted: NDArray[Any] = self.task.classes[np.stack(labels)]
@@ -68,7 +72,8 @@ def train_independent(task: SvmTrainingTask, checkpoint: Checkpoint | None) -> C
     # Scaling differs from sample to sample.  Without it all share their distances, which are those of every pair by
     # itself: no row has a part in the training of a machine that it validates.
     rest = task.splits.rest
-    everything = shared_matrix(within_range(task.X[rest]), task.kernel) if task.scale is False else None
+    distances = task.scale is False and task.kernel != NYSTROEM
+    everything = shared_matrix(within_range(task.X[rest]), task.kernel) if distances else None
     trained = run_units(
         _train_one,
         (task, everything),
@@ -85,7 +90,7 @@ def train_independent(task: SvmTrainingTask, checkpoint: Checkpoint | None) -> C
 def _as_set(task: SvmTrainingTask, trained: list[Trained]) -> ClassifierSet:
     violation = np.array([one.kkt_violation for one in trained])
     converged = np.array([one.converged for one in trained])
-    warn_unconverged(task.lambdas, violation, converged)
+    warn_unconverged(task.lambdas, violation, converged, MOST_STEPS if task.kernel == NYSTROEM else MAX_ITER)
     tested = len(task.test_codes) > 0
     return ClassifierSet.from_counts(
         task.params([one.kernel.gamma for one in trained]),
@@ -115,7 +120,13 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
     scaling = fit_scaling(task.X[train], task.scale)
     rows = scaling(task.X[train])
     kernel = fit_kernel(rows, task.kernel, task.gamma, generator(task.seed, WIDTH, i))
-    if everything is None:
+    support = train
+    if task.kernel == NYSTROEM:
+        rng = generator(task.seed, LANDMARKS, i)
+        landmarks, machines = train_on_landmarks(rows, kernel, codes, lambdas, task.n_components, rng)
+        machine, support = machines.one(0), train[landmarks]
+        K = kernel.between(rows[landmarks[machine.support]], scaling(task.X[validation]))
+    elif everything is None:
         machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
         machine = machines.one(0)
         K = kernel.between(rows[machine.support], scaling(task.X[validation]))
@@ -128,7 +139,7 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
     wrong, number = machine.predict(machine.decisions(K)) != task.codes[validation], task.splits.sizes.size
     errors = count_errors_by_kind(wrong, task.splits.kinds(validation), number)
     one = Trained(
-        machine, train[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
+        machine, support[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
     )
     if task.keep_error_rows:
         one = replace(one, wrong=np.packbits(wrong))
@@ -151,3 +162,9 @@ def _predict(one: Trained, X: FloatArray, new: FloatArray) -> NDArray[np.intp]:
         K = one.kernel.between(support_vectors, one.scaling(new[block]))
         codes[block] = one.machine.predict(one.machine.decisions(K))
     return codes
+
+
+def _predict_alone(one: Trained, X: FloatArray, new: FloatArray) -> NDArray[np.intp]:
+    """Do the same beside other threads."""
+    with one_core():
+        return _predict(one, X, new)

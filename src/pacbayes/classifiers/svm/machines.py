@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pacbayes.classifiers.svm.path_scores import PathScores, decisions_of_one, path_scores, sizes_of, tie_widths
 from pacbayes.classifiers.svm.solver.path import SVMPath, solve_path
 from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.memory import BLOCK_BYTES
 from pacbayes.runtime.progress import current_stage, progress, working_for
 
@@ -135,8 +136,17 @@ class OneMachine:
         return np.searchsorted(self.codes, self.pairs)
 
 
-def train_machines(gram: Callable[[Rows], FloatArray], codes: Rows, lambdas: FloatArray, n_jobs: int = 1) -> Machines:
-    """Train a path for every pair of classes among `codes`; `gram` gives the kernel matrix of some training rows."""
+def train_machines(
+    gram: Callable[[Rows], FloatArray],
+    codes: Rows,
+    lambdas: FloatArray,
+    n_jobs: int = 1,
+    linear_from: int | None = None,
+) -> Machines:
+    """Train a path for every pair of classes among `codes`; `gram` gives the kernel matrix of some training rows.
+
+    From `linear_from` rows on linear algebra may be used, see `solve_path`.
+    """
     present = np.unique(codes)
     jobs = [
         (first, second, np.flatnonzero((codes == first) | (codes == second))) for first, second in pairs_of(present)
@@ -152,10 +162,11 @@ def train_machines(gram: Callable[[Rows], FloatArray], codes: Rows, lambdas: Flo
             kernel = gram(rows)
             size = float(np.abs(kernel.diagonal()).mean())
             signs = np.where(codes[rows] == second, 1.0, -1.0)
-            return Pair(first, second, rows, solve_path(kernel, signs, lambdas, advance=advance), size)
+            path = solve_path(kernel, signs, lambdas, advance=advance, linear_from=linear_from)
+            return Pair(first, second, rows, path, size)
 
         def train_elsewhere(*job: Any) -> Pair:
-            with working_for(stage):
+            with working_for(stage), one_core():
                 return train(*job)
 
         if n_jobs == 1:

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.runtime.compiled import compile_notice
+from pacbayes.runtime.cores import on_cores
 
 # A change costs about this many times more per row scored than a coefficient in a matrix product.
 _CHANGE_PRICE = 16
+# Machines in one part of a product.
+_MACHINES_PER_PART = 64
 # Decisions closer to zero than this part of the sum of the terms' sizes are rounding, hence ties.
 _TIE = 1e-13
 
@@ -54,15 +57,25 @@ class PathScores:
         rows = np.require(K, np.float64, ["C", "A"])
         _check_rows(path.dual_coef.shape[1], rows)
         positive = np.empty((len(self.ties), K.shape[1]), dtype=np.bool_)
-        machines = (path.dual_coef, path.intercept, self.ties, rows, positive)
         if changes is None:
-            with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what is no number is decided otherwise
-                products = path.dual_coef @ rows
-            _compiled().compare_products(products, self.sizes, *machines)
+            self._multiply(rows, positive)
             return positive
         parts = (changes.starts, changes.columns, changes.values, changes.order, changes.scales, changes.doubts)
-        _compiled().accumulate(*parts, *machines)
+        _compiled().accumulate(*parts, path.dual_coef, path.intercept, self.ties, rows, positive)
         return positive
+
+    def _multiply(self, rows: FloatArray, positive: NDArray[np.bool_]) -> None:
+        """Set which decisions are at least zero, from ordinary products."""
+        compare = _compiled().compare_products
+
+        def work(start: int) -> None:
+            some = slice(start, start + _MACHINES_PER_PART)
+            coefs = self.path.dual_coef[some]
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what is no number is decided otherwise
+                products = coefs @ rows
+            compare(products, self.sizes[some], coefs, self.path.intercept[some], self.ties[some], rows, positive[some])
+
+        on_cores(work, range(0, len(positive), _MACHINES_PER_PART))
 
 
 def path_scores(path: SVMPath, kernel_size: float) -> PathScores:

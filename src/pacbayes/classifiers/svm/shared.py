@@ -11,12 +11,16 @@ from sklearn.utils import check_array
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.packed_errors import PackedErrors
-from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling, fit_kernel, fit_scaling
+from pacbayes.classifiers.svm.expected_time import say_how_long
+from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, Kernel, Scaling, fit_kernel, fit_scaling
+from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
+from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
+from pacbayes.classifiers.svm.linear.nystroem import LANDMARKS
 from pacbayes.classifiers.svm.machines import Machines, train_machines
-from pacbayes.classifiers.svm.solver.path import warn_unconverged
+from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
 from pacbayes.data.preparing import apply_prepare
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -24,7 +28,7 @@ from pacbayes.runtime.threads import one_thread
 
 @dataclass(frozen=True)
 class SharedMembers:
-    """Machines that share scaling, kernel and training rows."""
+    """Machines that share scaling, kernel and the rows they sum over: the training rows, or landmarks among them."""
 
     task: SvmTrainingTask
     scaling: Scaling
@@ -92,22 +96,31 @@ class SharedMembers:
         return self.machines.predict(kernel_block, len(X), len(self.rows))
 
 
+def _train(task: SvmTrainingTask, kernel: Kernel, rows: FloatArray, codes: Rows) -> tuple[FloatArray, Machines]:
+    """Return the rows that the machines sum over, and the machines, trained on scaled rows."""
+    if task.kernel == NYSTROEM:
+        rng = generator(task.seed, LANDMARKS)
+        places, machines = train_on_landmarks(rows, kernel, codes, task.lambdas, task.n_components, rng)
+        return rows[places], machines
+
+    def gram(part: NDArray[np.int64]) -> FloatArray:
+        return kernel.gram(rows if part.size == len(rows) else rows[part])
+
+    say_how_long(kernel, rows, codes, task.lambdas, task.jobs)
+    return rows, train_machines(gram, codes, task.lambdas, task.jobs)
+
+
 def train_shared(task: SvmTrainingTask) -> ClassifierSet:
     """Train all classifiers on one sample and count their errors."""
     train, validation = task.splits(0)
     scaling = fit_scaling(task.X[train], task.scale)
     rows = scaling(task.X[train])
     kernel = fit_kernel(rows, task.kernel, task.gamma, generator(task.seed, WIDTH))
-    codes = task.codes[train]
-
-    def gram(part: NDArray[np.int64]) -> FloatArray:
-        return kernel.gram(rows if part.size == len(rows) else rows[part])
-
-    machines = train_machines(gram, codes, task.lambdas, task.jobs)
-    members = SharedMembers(task, scaling, kernel, rows, machines)
+    summed, machines = _train(task, kernel, rows, task.codes[train])
+    members = SharedMembers(task, scaling, kernel, summed, machines)
     violation = np.max([path.kkt_violation for path in machines.paths], axis=0)
     converged = np.all([path.converged for path in machines.paths], axis=0)
-    warn_unconverged(task.lambdas, violation, converged)
+    warn_unconverged(task.lambdas, violation, converged, MOST_STEPS if task.kernel == NYSTROEM else MAX_ITER)
     tested = len(task.test_codes) > 0
     number = task.splits.sizes.size
     kept = PackedErrors.none(len(members), validation.size) if task.keep_error_rows else None

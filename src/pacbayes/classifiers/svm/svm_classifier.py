@@ -9,7 +9,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pacbayes.classifiers.svm.kernels.kernel import (
-    KERNELS,
+    NYSTROEM,
+    SVM_KERNELS,
     Kernel,
     Scaling,
     check_gamma,
@@ -17,6 +18,8 @@ from pacbayes.classifiers.svm.kernels.kernel import (
     fit_kernel,
     fit_scaling,
 )
+from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
+from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.machines import OneMachine, blocks, train_machines
 from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.numeric.arrays import FloatArray
@@ -35,13 +38,15 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
     ----------
     lam : float
         Regularisation parameter.
-    kernel : {"rbf", "linear"}
+    kernel : {"rbf", "linear", "nystroem"}
     gamma : float or "sigest"
         Width of the Gaussian kernel; see `sigest`.
+    n_components : int
+        Landmarks of "nystroem"; see `svm_set`.
     scale : bool or "kernlab"
         Standardise the columns; see `svm_set`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        For `sigest`.
+        For `sigest` and landmarks.
 
     Examples
     --------
@@ -57,20 +62,26 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         *,
         kernel: str = "rbf",
         gamma: float | str = "sigest",
+        n_components: int = N_COMPONENTS,
         scale: bool | str = True,
         random_state: Any = None,
     ) -> None:
         self.lam = lam
         self.kernel = kernel
         self.gamma = gamma
+        self.n_components = n_components
         self.scale = scale
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train on another sample with the same parameters."""
         lambdas = check_lambdas([self.lam])
-        check_choice("kernel", self.kernel, KERNELS)
-        gamma, scale = check_gamma(self.gamma), check_scale(self.scale)
+        check_choice("kernel", self.kernel, SVM_KERNELS)
+        gamma, scale, n_components = (
+            check_gamma(self.gamma),
+            check_scale(self.scale),
+            check_components(self.n_components),
+        )
         features, labels = validate_data(self, X, narrow_labels(y), dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
@@ -79,8 +90,13 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         with one_thread():
             scaling = fit_scaling(features, scale)
             rows = scaling(features)
-            kernel = fit_kernel(rows, self.kernel, gamma, generator(self.random_state))
-            machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
+            rng = generator(self.random_state)
+            kernel = fit_kernel(rows, self.kernel, gamma, rng)
+            if self.kernel == NYSTROEM:
+                landmarks, machines = train_on_landmarks(rows, kernel, codes, lambdas, n_components, rng)
+                rows = rows[landmarks]
+            else:
+                machines = train_machines(lambda part: kernel.gram(rows[part]), codes, lambdas)
         machine = machines.one(0)
         return self.take_over(classes, scaling, kernel, machine, rows[machine.support])
 

@@ -14,7 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.packed_errors import check_kept_rows
 from pacbayes.classifiers.svm.independent import train_independent
-from pacbayes.classifiers.svm.kernels.kernel import KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SVM_KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS, check_components
+from pacbayes.classifiers.svm.linear.row_products import GRAM_BLOCKS
 from pacbayes.classifiers.svm.shared import train_shared
 from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.classifiers.svm.trained import SVM_CHUNKS
@@ -25,6 +27,7 @@ from pacbayes.data.samples import check_rows
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, narrow_labels
 from pacbayes.runtime.checkpoint import open_checkpoint
+from pacbayes.runtime.cores import at_most_cores
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
 from pacbayes.runtime.run_identity import describe_run
 from pacbayes.runtime.seeds import seed_of
@@ -38,6 +41,7 @@ def svm_set(
     *,
     kernel: str = "rbf",
     gamma: float | str = "sigest",
+    n_components: int = N_COMPONENTS,
     scale: bool | str = True,
     prepare: Any = None,
     split: str = "shared",
@@ -65,9 +69,15 @@ def svm_set(
         scikit-learn's `SVC` vote.
     lambdas : array_like of shape (H,)
         Positive, in any order.
-    kernel : {"rbf", "linear"}
+    kernel : {"rbf", "linear", "nystroem"}
+        "nystroem" is for many rows: the Gaussian kernel by way of `n_components` training rows, with a cost that grows
+        with the number of rows, not with its square or cube.  Its machines are C-SVCs on Nyström's features of the
+        training rows, solved to a KKT violation of 0.01 (the others: 0.001).  Where the others would take more than
+        some minutes, that is said on stderr before they start.
     gamma : float or "sigest"
         Width of the Gaussian kernel :math:`\exp(-\gamma |x-x'|^2)`; see `sigest`.
+    n_components : int
+        For "nystroem": how many training rows, drawn at random, are its landmarks; at most all.
     scale : bool or "kernlab"
         Standardise the columns; constant ones are left alone.  "kernlab": as R's kernlab does, which scales none if any
         is constant in the training sample.
@@ -100,14 +110,15 @@ def svm_set(
         Threads; None for all cores.  For independent splits `joblib.parallel_config` may set other workers.  The result
         is the same for any number, to the last bit.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        For splits and kernel width.
+        For splits, kernel width and landmarks.
     checkpoint : path of a directory, optional
         For independent splits: store finished units there, and go on from what is stored; see `grid_set`.
     max_bytes : int, optional
         Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
         k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
         copies of the rows and a block of 64 MiB.  Independent splits need ``8 * (n**2 + m * n)`` per thread, the duals
-        and, where ``scale=False``, the distances of all rows that are not for the test.
+        and, where ``scale=False``, the distances of all rows that are not for the test.  "nystroem" needs
+        ``16 * n * n_components`` and the coefficients instead, for independent splits per thread.
 
     Returns
     -------
@@ -137,12 +148,13 @@ def svm_set(
     (3, 284, True)
     """
     lambdas = check_lambdas(lambdas)
-    check_choice("kernel", kernel, KERNELS)
+    check_choice("kernel", kernel, SVM_KERNELS)
     choices = DivisionChoices(split, validation_size, test, stratify, groups, duplicates)
     if checkpoint is not None and split == "shared":
         raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
     check_prepare(prepare, split)
     options: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
+    options["n_components"] = check_components(n_components)
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
         seed = seed_of(random_state) if store is None else store.seed(random_state)
@@ -160,7 +172,7 @@ def svm_set(
             chosen = options | choices.as_dict() | {"keep_error_rows": keep_error_rows}
             store.begin(describe_run("svm_set", lambdas.size, seed, data, chosen))
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
-        with one_thread():
+        with one_thread(), at_most_cores(task.jobs):
             return train_shared(task) if task.splits.shared is not None else train_independent(task, store)
 
 
@@ -217,7 +229,14 @@ def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
     """Refuse what will not fit before anything is allocated."""
     splits, h, k, jobs = task.splits, task.lambdas.size, task.classes.size, task.jobs
     n, m = splits.most_rows
-    if splits.shared is not None:
+    if task.kernel == NYSTROEM:
+        width = min(n, task.n_components)
+        # The features, and those of one pair of classes or of a fold.
+        workers = 1 if splits.shared is not None else min(jobs, h)
+        needed = workers * 8 * (2 * n * width + (GRAM_BLOCKS + 4) * width**2) + 4 * k * (k - 1) * h * width
+        needed += BLOCK_BYTES
+        what = f"{width} features of {n} rows"
+    elif splits.shared is not None:
         needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * task.X.shape[1] + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
     else:
@@ -226,7 +245,8 @@ def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
         what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
         if whole:
             what += f" and the distances of {splits.rest.size} rows"
-    advice = (
+    advice = 'Use kernel="nystroem", which needs no kernel matrix. ' if task.kernel == "rbf" else ""
+    advice += (
         "Give fewer rows, a larger validation_size or fewer lambdas; for independent splits fewer n_jobs or "
         "scale=True; or a larger max_bytes."
     )

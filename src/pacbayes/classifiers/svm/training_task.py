@@ -6,6 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
+from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
 from pacbayes.classifiers.svm.machines import OneMachine
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.data.splits import Splits
@@ -35,6 +36,8 @@ class SvmTrainingTask:
     copies: int | None = None
     #: Fitted on the training rows of a shared split; X is what it made of the rows.
     prepare: Any = None
+    #: Landmarks of the kernel "nystroem".
+    n_components: int = N_COMPONENTS
     keep_error_rows: bool = False
 
     @property
@@ -63,6 +66,11 @@ class SvmTrainingTask:
     ) -> SVMClassifier:
         """Return the i-th classifier, fitted."""
         unfitted = SVMClassifier(
-            float(self.lambdas[i]), kernel=self.kernel, gamma=self.gamma, scale=self.scale, random_state=self.seed
+            float(self.lambdas[i]),
+            kernel=self.kernel,
+            gamma=self.gamma,
+            n_components=self.n_components,
+            scale=self.scale,
+            random_state=self.seed,
         )
         return unfitted.take_over(self.classes, scaling, kernel, machine, support_vectors)

@@ -70,8 +70,8 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
         return _read_path(path, choices)
     if choices.are_for_files:
         raise ValueError(
-            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled, --slice and --group are for a "
-            "file: certify data.csv ..."
+            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled, --slice and --group are for "
+            "a file: certify data.csv ..."
         )
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
@@ -98,7 +98,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     _check_features(target, choices)
     frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
     slices = None if sliced is None else sliced[frame.index].to_numpy()
-    frame, groups = _take_groups(frame, choices, path)
+    frame, groups = take_groups(frame, choices, path)
     features, y = divide_columns(frame, target, path, in_shell)
     check_classes(y, target)
     columns, X = read_columns(features, choices.categorical, choices.keep)
@@ -114,7 +114,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups, slices)
 
 
-def _take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
+def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
     """Return the other columns, and the one that names the groups."""
     name = choices.group
     if name is None:

@@ -37,6 +37,11 @@ class CertifyOptions:
     max_error: float | None = None
     below: float | None = None
 
+    @classmethod
+    def usual(cls) -> "CertifyOptions":
+        """Return what is done where nothing is asked for."""
+        return cls("svm", None, None, None, 0.05, ("kl",), "shared", "0.5", 0, None, None)
+
     def check(self) -> None:
         """Raise before any work, in the words of the command line."""
         check_level(self.delta)
@@ -56,7 +61,7 @@ class CertifyOptions:
         check_choice("--duplicates", self.duplicates, ("keep", "together"))
         if self.grouped and self.duplicates == "together":
             raise ValueError("--duplicates together is not for --group: a group counts once, whatever copies it holds")
-        check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear"))
+        check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear", "nystroem"))
         self.size()
         self.resolved_hedge()
         self._check_questions()

@@ -20,10 +20,11 @@ import pacbayes
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.classifier import StochasticClassifier
 from pacbayes.estimators.persistence.archive import DatelessZip, check_said, read_archive, write_archive
-from pacbayes.estimators.persistence.checking import check_model, check_posterior
+from pacbayes.estimators.persistence.checking import check_model
 from pacbayes.estimators.persistence.early_formats import LAST, RULES, check_agree, from_early, with_rules
 from pacbayes.estimators.persistence.encoding import check_names, decode, encode
 from pacbayes.estimators.persistence.reviewed import PREDICTOR, TREE, check_trees, needs_trust, unreviewed
+from pacbayes.estimators.persistence.rule_checks import check_posterior
 from pacbayes.estimators.persistence.schema import Schema
 from pacbayes.estimators.svc import StochasticSVC
 

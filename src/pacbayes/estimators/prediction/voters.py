@@ -11,8 +11,10 @@ from pacbayes.certificates.posterior_choice import BITS, Counts
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.probabilities import mean_margins, weighted_probabilities
 from pacbayes.data.labels import check_same_kind
+from pacbayes.data.samples import copy_rows
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.runtime.progress import progress
+from pacbayes.runtime.threads import one_thread
 
 
 class Voters(Protocol):
@@ -36,7 +38,7 @@ class Voters(Protocol):
 
 
 class EachVoters:
-    """Any classifiers, asked one by one.
+    """Any classifiers, asked one by one, in one thread as when their errors were counted.
 
     A classifier may answer with a label that is none of the classes, such as `outlier_label` of scikit-learn's
     `RadiusNeighborsClassifier`.  That is its answer, as it was where errors were counted.
@@ -55,7 +57,7 @@ class EachVoters:
         """Return the number of the label that classifier ``which[j]`` gives row j."""
         codes = np.empty(which.size, dtype=np.intp)
         order = np.argsort(which, kind="stable")
-        with progress("predictions", which.size) as advance:
+        with one_thread(), progress("predictions", which.size) as advance:
             for run in runs_of(which[order]):
                 rows = order[run]
                 codes[rows] = self._codes(int(which[rows[0]]), _safe_indexing(X, rows))
@@ -66,7 +68,7 @@ class EachVoters:
         """Return for every row and label the sum of `parts` over the chosen classifiers that vote for it, exactly."""
         votes = np.zeros((number_of_rows(X), self._labels.size))
         rows = np.arange(len(votes))
-        with progress("predictions", chosen.size) as advance:
+        with one_thread(), progress("predictions", chosen.size) as advance:
             for i, part in zip(chosen.tolist(), parts.tolist(), strict=True):
                 codes = self._codes(i, X)
                 votes = _widened(votes, self._labels.size)
@@ -89,7 +91,8 @@ class EachVoters:
         return mean_margins(weighted_probabilities(members, weights, X, self._classes))
 
     def _codes(self, i: int, X: Any) -> Codes:
-        predicted = np.asarray(self._classifiers[i].predict(X))
+        # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own, and none the user's.
+        predicted = np.asarray(self._classifiers[i].predict(copy_rows(X)))
         check_same_kind(f"classifier {i}.predict", predicted, self._classes, "y")
         codes = np.minimum(np.searchsorted(self._classes, predicted), self._classes.size - 1)
         others = self._classes[codes] != predicted

@@ -176,8 +176,8 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
     )
     if view.model.hedge_ < 1.0:
         caption += (
-            f" The certificates of this model divided δ: {format_share(1.0 - view.model.hedge_)} was for what the "
-            "training rows proposed. The bars of single distances have all of it."
+            f" The certificates of this model divided δ: {format_share(1.0 - view.model.hedge_)} was for what "
+            f"{view.proposed}. The bars of single distances have all of it."
         )
     if len(view.chosen_among) > 1:
         caption += (
@@ -205,8 +205,7 @@ def gibbs_chart(view: ReportView) -> Chart:
     values = {}
     for name in view.chosen_among:
         problem = Problem.checked(view.classifiers.risks, m, view.distance(name), best.delta, view.prior, best.constant)
-        points = [problem.weights(problem.curve.at(float(beta))) for beta in betas]
-        values[name] = [problem.evaluate(weights) for weights in points]
+        values[name] = [problem.at(problem.curve.at(float(beta)))[1] for beta in betas]
 
     def draw(canvas: Canvas, width: int) -> None:
         x = scale_over(betas.tolist(), LEFT + 8, width - RIGHT - 8, logarithmic=True)

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import types
 import warnings
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.svm import SVC
 from tests.classifiers.data import one_hot, rbf, two_class_samples
 
 from pacbayes import svm_path
+from pacbayes.classifiers.svm.solver import follow
 
 SAMPLES = {name: (X, y) for name, X, y in two_class_samples()}
 GRID = np.geomspace(0.02, 20.0, 50)
@@ -283,7 +283,6 @@ def test_second_start_does_not_compile_and_the_first_says_so(tmp_path):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_same_bits_in_one_call_and_in_many(dtype, monkeypatch):
     """Calls end in the middle of a stage, of a stepping stone and of recomputing a gradient, and go on from there."""
-    module = sys.modules["pacbayes.classifiers.svm.solver.path"]
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = np.where(rng.random(300) < 0.5, -1.0, 1.0)
@@ -291,13 +290,11 @@ def test_the_same_bits_in_one_call_and_in_many(dtype, monkeypatch):
     # Far apart, for stepping stones; a small tolerance, for gradients recomputed again and again; a limit that is met.
     lambdas, choices = [10.0, 1e-3, 0.1, 1e-6], {"tol": 1e-10, "max_iter": 20_000}
     calls, paths = [], []
-    smo = module.load_solver(np.dtype(dtype))
-    counted = types.SimpleNamespace(
-        new_state=smo.new_state, run_stages=lambda *arguments: (calls.append(1), smo.run_stages(*arguments))[1]
-    )
-    monkeypatch.setattr(module, "load_solver", lambda _: counted)
+    smo = follow.load_solver(np.dtype(dtype))
+    run = smo.run_stages
+    monkeypatch.setattr(smo, "run_stages", lambda *arguments: (calls.append(1), run(*arguments))[1])
     for entries in (2**40, 300 * 1000, 1):
-        monkeypatch.setattr(module, "_ENTRIES_PER_CALL", entries)
+        monkeypatch.setattr(follow, "_ENTRIES_PER_CALL", entries)
         calls.append(0)
         with pytest.warns(ConvergenceWarning):
             paths.append(svm_path(K, y, lambdas, **choices))

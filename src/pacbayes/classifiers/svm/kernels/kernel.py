@@ -11,11 +11,16 @@ from pacbayes.classifiers.svm.kernels.sigest import sigest
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice
 from pacbayes.runtime.compiled import compile_notice
-from pacbayes.runtime.progress import progress, sign_of_life
+from pacbayes.runtime.cores import on_cores
+from pacbayes.runtime.progress import progress
 
 KERNELS = ("rbf", "linear")
-# Terms of sums computed between two signs of life, when an interrupt is heard: about a tenth of a second.
-_TERMS_PER_CALL = 2**27
+# An approximation of rbf by few rows; see linear/nystroem.py.
+NYSTROEM = "nystroem"
+# What machines may be asked to use.
+SVM_KERNELS = (*KERNELS, NYSTROEM)
+# Terms of sums in one part of the work, after which an interrupt is heard: about a hundredth of a second.
+_TERMS_PER_PART = 2**24
 # Numbers beyond this size count as this size: no square, product or sum of them overflows.
 LARGEST = 1e100
 
@@ -138,13 +143,15 @@ class Kernel:
             return shared[np.ix_(rows, columns)]
         gaussian = _compiled_gaussian()
         values: FloatArray = np.empty((rows.size, columns.size))
-        height = max(1, _TERMS_PER_CALL // (16 * max(1, columns.size)))
-        for top in range(0, rows.size, height):
+        height = max(1, _TERMS_PER_PART // (16 * max(1, columns.size)))
+
+        def work(top: int) -> None:
             some = slice(top, top + height)
             gaussian.gaussian_of_distances(
                 shared, rows[some], columns, self.gamma, values[some], *gaussian.buffer(columns.size)
             )
-            sign_of_life()
+
+        on_cores(work, range(0, rows.size, height))
         return values
 
 
@@ -164,7 +171,7 @@ def fit_kernel(rows: FloatArray, name: str, gamma: float | str, rng: np.random.G
     """Return the kernel for (scaled) training rows; the width is estimated from them if `gamma` says so."""
     if name == "linear":
         return Kernel(name, None)
-    return Kernel(name, sigest(rows, random_state=rng) if isinstance(gamma, str) else gamma)
+    return Kernel("rbf", sigest(rows, random_state=rng) if isinstance(gamma, str) else gamma)
 
 
 def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
@@ -176,22 +183,24 @@ def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | Non
         raise ValueError(f"rows must have equally many columns, got {down.shape[1]} and {len(across)}")
     values: FloatArray = np.empty((len(down), across.shape[1]))
     arguments = (down, across, row_pairs.KINDS[kind], 0.0 if gamma is None else gamma, values)
-    buffer, tile = gaussian.buffer(row_pairs.TILE), row_pairs.TILE
+    tile = row_pairs.TILE
     if B is not None:
-        for place in _places(values.shape, A.shape[1], tile, triangle=False):
-            row_pairs.pairs_between(*arguments, *buffer, *place)
-            sign_of_life()
+        places = _places(values.shape, A.shape[1], tile, triangle=False)
+        on_cores(lambda place: row_pairs.pairs_between(*arguments, *gaussian.buffer(tile), *place), places)
         return values
     places = _places(values.shape, A.shape[1], tile, triangle=True)
     with progress("kernel matrix", len(places)) as advance:
-        for place in places:
-            row_pairs.pairs_within(*arguments, *buffer, *place)
+
+        def work(place: tuple[int, int, int]) -> None:
+            row_pairs.pairs_within(*arguments, *gaussian.buffer(tile), *place)
             advance(1)
+
+        on_cores(work, places)
     return values
 
 
 def _places(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) -> list[tuple[int, int, int]]:
-    """Divide values of pairs into calls that are short: where a tile of columns begins, and some rows of it.
+    """Divide values of pairs into parts that are short: where a tile of columns begins, and some rows of it.
 
     Examples
     --------
@@ -201,7 +210,7 @@ def _places(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) -
     [(0, 0, 256), (0, 256, 512), (0, 512, 600)]
     """
     # An exponential costs as much as some columns.
-    height = max(1, _TERMS_PER_CALL // (tile * tile * (n_columns + 16))) * tile
+    height = max(1, _TERMS_PER_PART // (tile * tile * (n_columns + 16))) * tile
     places = []
     for start in range(0, shape[1], tile):
         bottom = min(start + tile, shape[0]) if triangle else shape[0]

@@ -25,6 +25,9 @@ from pacbayes.runtime.compiled import compiled
 _FLAT = 1e-12
 # `g` is recomputed when the rounding errors of its updates may have reached this part of the tolerance.
 _DRIFT = 0.01
+# A start is nearby if the cost grew by no more than this factor; then so many iterations per free variable are usual.
+_NEARBY = 2.0
+_PER_FREE = 2
 # No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
 _FAST = {"nnan", "nsz", "contract"}
 
@@ -36,7 +39,9 @@ _SETTLED, _SETTLED_COST, _SETTLED_VIOLATION, _SETTLED_INTERCEPT = 2, 3, 4, 5
 _COST = 6  # the cost to which g belongs
 _UNDER_WAY = 7  # one in the middle of a stage
 _RECOMPUTED = 8  # in the middle of computing g afresh, the rows that are done
-_STATE_SIZE = 9
+_PATIENCE = 9  # the iterations left until a stage is called hard
+_HARD = 10  # one if it was: another method may take over
+_STATE_SIZE = 11
 
 _compiled = compiled(fastmath=_FAST, error_model="numpy")
 
@@ -129,7 +134,10 @@ def _recompute(K, cost, s, g, first, budget):
 
 @_compiled
 def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain):
-    """Bring (s, g) to the solution at `cost`; return the violation and what is left of the budget; -1, 0 if spent."""
+    """Bring (s, g) to the solution at `cost`; return the violation and what is left of the budget.
+
+    The violation is -1 if the budget is spent or the stage is hard.
+    """
     # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
     error = EPS * cost * size * s.size
     # In the middle of a stage too: what the last move found, since it is the largest and smallest of the same numbers.
@@ -149,6 +157,9 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
         if converged or state[_ITERATIONS] >= max_iter:
             # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
             return max(largest - smallest, 0.0), budget
+        if state[_PATIENCE] <= 0.0:
+            state[_HARD] = 1.0
+            break
         i = 0
         while up[i] - g[i] != largest:
             i += 1
@@ -163,6 +174,7 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
         largest, smallest = _move(g, up, down, cost * step, K[i], K[j])
         state[_ITERATIONS] += 1.0
         state[_UPDATES] += 1.0
+        state[_PATIENCE] -= 1.0
         budget -= 1
     return -1.0, 0
 
@@ -193,10 +205,26 @@ def _inside(s):
 
 
 @_compiled
-def run_stages(K, y, costs, rows, s, g, state, tol, max_iter, budget, dual_coef, intercept, n_iter, violation):
+def _patience(s, ratio, patience):
+    """Return the iterations after which a stage is hard: some for each free variable, where there is a start nearby."""
+    if patience < 0 or ratio > _NEARBY:
+        return np.inf
+    free, support = 0, 0
+    for value in s:
+        size = abs(value)
+        support += size > 0.0
+        free += 0.0 < size < 1.0
+    return np.float64(max(patience, _PER_FREE * free)) if support > 0 else np.inf
+
+
+@_compiled
+def run_stages(
+    K, y, costs, rows, s, g, state, tol, max_iter, patience, budget, dual_coef, intercept, n_iter, violation
+):
     """Solve for increasing `costs` and store those with a row of the result; -1 marks a stepping stone.
 
-    Return how many were done when the budget was spent; the next call, with the costs that are left, goes on.
+    Return how many were done when the budget was spent, or a stage was found hard (`is_hard`), after at least
+    `patience` iterations, never if that is negative; the next call, with the costs that are left, goes on.
     """
     m = y.size
     lower, upper = np.minimum(y, 0.0), np.maximum(y, 0.0)
@@ -217,6 +245,7 @@ def run_stages(K, y, costs, rows, s, g, state, tol, max_iter, budget, dual_coef,
                     g[t] *= ratio
                 state[_COST], state[_UNDER_WAY] = cost, 1.0
                 state[_UPDATES] += 1.0
+                state[_PATIENCE] = _patience(s, ratio, patience)
             excess, budget = _solve(
                 K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain
             )
@@ -247,9 +276,35 @@ def new_state() -> FloatArray:
     return state
 
 
+def is_settled(state: FloatArray) -> bool:
+    """Return whether nothing changes any more, whatever the cost."""
+    return bool(state[_SETTLED])
+
+
+def is_hard(state: FloatArray) -> bool:
+    """Return whether the last call left a stage that takes many iterations."""
+    return bool(state[_HARD])
+
+
+def cost_of(state: FloatArray) -> float:
+    """Return the cost to which g belongs."""
+    return float(state[_COST])
+
+
+def go_on(state: FloatArray, cost: float, iterations: int, updates: float) -> None:
+    """Note that a stage is under way, to be ended by `run_stages`, however hard.
+
+    Others have brought s and g to its cost, in so many iterations and with the rounding errors of so many updates.
+    """
+    state[_COST], state[_UNDER_WAY], state[_HARD], state[_PATIENCE] = cost, 1.0, 0.0, np.inf
+    state[_ITERATIONS] += iterations
+    state[_UPDATES] += updates
+
+
 def compile_for(dtype: np.dtype[Any]) -> None:
     """Compile `run_stages` for kernels of this precision, or load it from the cache."""
     matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
     vector, integers = types.float64[::1], types.int64[::1]
-    inputs = (matrix, vector, vector, integers, vector, vector, vector, types.float64, types.int64, types.int64)
+    numbers = (types.float64, types.int64, types.int64, types.int64)
+    inputs = (matrix, vector, vector, integers, vector, vector, vector, *numbers)
     run_stages.compile((*inputs, types.float64[:, ::1], vector, integers, vector))

@@ -1,0 +1,99 @@
+"""The default grid on many rows: `svm_set` against a loop of scikit-learn's SVC fits and predictions.
+
+Made data (make_classification, 20 features, a tenth of the labels flipped), scaled, kernel width by sigest.  `svm_set`
+trains on n rows for each of the 201 default lambdas, from 0.01 to 100, and counts the errors of all machines on n
+others.  SVC gets the same rows, scaled, and the same width, and predicts the same others; it is timed on 11 lambdas
+evenly spread over the grid (the ends included) and scaled up to 201, on one core, which is what it can use.
+
+  ratio        time of the loop over time of svm_set, by the clock on the wall
+  cores        processor time of svm_set over its time: how many cores it kept busy
+  growth       time over the time for half the rows
+  cv=5         time of 5-fold cross-validation of all lambdas within the training rows over the time of svm_set
+
+`--paths` leaves SVC and cross-validation out.
+
+Run: python benchmarks/bench_rows.py [--rows 1000 2500 5000 10000] [--paths]
+"""
+
+import argparse
+import sys
+import time
+
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from pacbayes import svm_set
+from pacbayes.classifiers.cross_validation import cross_validate
+from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_errors_in_fold
+from pacbayes.estimators.svc import DEFAULT_LAMBDAS
+from pacbayes.runtime.threads import one_thread
+
+LAMBDAS = np.array(DEFAULT_LAMBDAS)
+PROBES = np.linspace(0, LAMBDAS.size - 1, 11).astype(int)
+
+
+def clocks():
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def train(X, y):
+    start = clocks()
+    classifiers = svm_set(X, y, LAMBDAS, validation_size=0.5, random_state=0)
+    return classifiers, clocks() - start
+
+
+def svc_loop(classifiers, X, y):
+    """Return the time of the loop, scaled up, and by how many errors it differs at most."""
+    training, validation = classifiers.splits(0)
+    scaling, gamma = classifiers.members.scaling, classifiers.params[0]["gamma"]
+    rows, new = scaling(X[training]), scaling(X[validation])
+    seconds, errors = 0.0, []
+    for h in PROBES:
+        start = time.perf_counter()
+        predicted = SVC(C=1.0 / LAMBDAS[h], gamma=gamma).fit(rows, y[training]).predict(new)
+        seconds += time.perf_counter() - start
+        errors.append(np.count_nonzero(predicted != y[validation]))
+    return seconds * LAMBDAS.size / PROBES.size, np.abs(errors - classifiers.errors[PROBES]).max()
+
+
+def cross_validation_seconds(classifiers):
+    """Return the time of 5-fold cross-validation of all lambdas within the training rows, as `fit` does it."""
+    members = classifiers.members
+    codes = members.task.codes[classifiers.splits(0)[0]]
+    start = time.perf_counter()
+    with one_thread():
+        errors_in_fold, together = svm_errors_in_fold(members, codes), folds_at_once(codes.size)
+        every, rng = np.arange(LAMBDAS.size), np.random.default_rng(0)
+        cross_validate(errors_in_fold, every, codes, 5, rng, at_once=together)
+    return time.perf_counter() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[1000, 2500, 5000, 10000], help="training rows")
+    parser.add_argument("--paths", action="store_true", help="svm_set alone")
+    arguments = parser.parse_args()
+    # Compile, or load what was compiled.
+    train(*make_classification(5200, n_features=20, flip_y=0.1, random_state=1))
+    times = {}
+    for n in arguments.rows:
+        X, y = make_classification(2 * n, n_features=20, flip_y=0.1, random_state=0)
+        classifiers, (seconds, processor) = train(X, y)
+        times[n] = seconds
+        line = f"n_train = {n:6d}  svm_set {seconds:7.2f} s, cores {processor / seconds:4.2f}"
+        line += f", growth {seconds / times[n / 2]:4.2f}" if n / 2 in times else ""
+        line += f", largest KKT violation {classifiers.kkt_violation.max():.1e}"
+        if not arguments.paths:
+            line += f", cv=5 {cross_validation_seconds(classifiers) / seconds:4.2f}"
+            with threadpool_limits(1):
+                loop, differ = svc_loop(classifiers, X, y)
+            line += (
+                f"  loop of SVC {loop:7.1f} s, ratio {loop / seconds:5.1f}, errors differ by at most {differ} of {n}"
+            )
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Support vector machines on few features of many rows."""

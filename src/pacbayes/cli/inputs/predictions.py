@@ -1,0 +1,133 @@
+"""A table of predictions, a column for each classifier, as rows and classifiers of which each reads its own column."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.bounds.distances.registry import CATONI
+from pacbayes.cli.inputs.data import Choices, Data, take_groups
+from pacbayes.cli.inputs.model import CertifyOptions
+from pacbayes.data.files.columns import Columns, check_classes
+from pacbayes.data.files.reading import divide_columns, listed, read_frame, target_of
+from pacbayes.data.files.refusals import in_shell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What stands for the name of an estimator.
+PREDICTIONS = "predictions"
+_NUMBERS = "biuf"
+
+
+@dataclass(frozen=True)
+class ColumnClassifier:
+    """A classifier whose answers are in a table; its rows are the rows of that table."""
+
+    column: str
+
+    def predict(self, X: "pd.DataFrame") -> NDArray[Any]:
+        """Return what stands in its column."""
+        return X[self.column].to_numpy()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the name of its column, by which tables and reports call it."""
+        return {"column": self.column}
+
+
+def read_predictions(path: Path, choices: Choices) -> Data:
+    """Return a table of predictions: a column for each classifier, and one with the true classes."""
+    apart = [] if choices.group is None else [choices.group]
+    frame = read_frame(path, as_text=apart, sep=choices.sep)
+    for option, names in (("--drop", choices.drop), ("--group", apart)):
+        unknown = sorted(set(names) - set(frame.columns))
+        if unknown:
+            raise ValueError(f"{option} must name columns of {str(path)!r}, got {listed(unknown)}")
+    frame = frame.drop(columns=list(choices.drop))
+    target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
+    frame, groups = take_groups(frame, choices, path)
+    answers, y = divide_columns(frame, target, path, in_shell)
+    check_classes(y, target)
+    classes = sorted(set(y.tolist()))
+    notes = [f"{path}: {len(y)} examples, predictions of {_number(answers.shape[1])}, {len(classes)} classes."]
+    if choices.target is None:
+        notes.append(f"The true class is the last column, {target!r} (--target names another).")
+    for name in answers.columns:
+        notes += _checked(answers[name], str(name), y, classes, path)
+    names = tuple(str(name) for name in answers.columns)
+    texts = [str(one) for one in classes]
+    return Data(str(path), answers, y, texts, Columns((), names, {}), target, notes, path, 0, choices.group, groups)
+
+
+def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, Any]) -> None:
+    """Raise if something was asked for that a table of predictions has no use for."""
+    given = [name for name, value in files.items() if value is not None]
+    if "--save" in given:
+        raise ValueError("--save is for classifiers; of those behind --predictions only the answers are here")
+    reading = ("categorical", "missing", "keep", "skip_unlabelled")
+    training = ("estimator", "lambdas", "kernel", "grid", "split", "validation_size", "jobs", "checkpoint", "prior")
+    given += [_option(name) for name in reading if getattr(choices, name)]
+    usual = CertifyOptions.usual()
+    given += [_option(name) for name in (*training, "duplicates") if getattr(options, name) != getattr(usual, name)]
+    if given:
+        raise ValueError(f"--predictions trains nothing and reads nothing else; leave out {', '.join(given)}")
+    if CATONI in options.distances:
+        raise ValueError(
+            "--distance catoni takes its C from training examples, which --predictions does not have: fix it "
+            "beforehand, as in --distance 'catoni(0.4)'"
+        )
+
+
+def certified_columns(data: Data, options: CertifyOptions, proposal: str | None) -> Any:
+    """Return a fitted estimator whose classifiers are the columns of a table."""
+    from pacbayes.estimators.classifier import StochasticClassifier
+
+    names = [str(name) for name in data.X.columns]
+    return StochasticClassifier.from_fitted(
+        [ColumnClassifier(name) for name in names],
+        data.X,
+        data.y,
+        proposal=None if proposal is None else names.index(proposal),
+        groups=data.groups,
+        distance=options.distances[0] if len(options.distances) == 1 else list(options.distances),
+        delta=options.delta,
+        hedge=options.resolved_hedge(),
+        random_state=options.seed,
+    )
+
+
+def check_proposal(proposal: str | None, data: Data, options: CertifyOptions) -> None:
+    """Raise if the proposed classifier is no column, or if a hedge was asked for without one."""
+    names = [str(name) for name in data.X.columns]
+    if proposal is not None and proposal not in names:
+        raise ValueError(f"--proposal must be one of the columns {listed(names)}, got {proposal!r}")
+    if proposal is None and options.resolved_hedge() not in ("auto", 1.0):
+        raise ValueError(f"--hedge below 1 needs --proposal NAME, the classifier fixed beforehand; got {options.hedge}")
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _checked(column: "pd.Series[Any]", name: str, y: NDArray[Any], classes: list[Any], path: Path) -> list[str]:
+    """Return what is to be known of a column, or raise if it does not hold predictions of these classes."""
+    where = f"column {name!r} of {str(path)!r}"
+    gaps = column.isna().to_numpy()
+    if gaps.any():
+        raise ValueError(f"{where} lacks a prediction in {gaps.sum()} examples, the first being {gaps.argmax() + 1}")
+    values = column.to_numpy()
+    first = values.tolist()[0]
+    if (values.dtype.kind in _NUMBERS) != (y.dtype.kind in _NUMBERS):
+        raise ValueError(f"{where} must hold classes like {classes[0]!r}, got {first!r}; --drop leaves it out")
+    known = np.isin(values, np.array(classes, dtype=values.dtype if values.dtype.kind == "O" else None))
+    if not known.any():
+        raise ValueError(f"{where} holds none of the classes {listed(classes)}, but {first!r}; --drop leaves it out")
+    if known.all():
+        return []
+    return [f"Column {name!r} answers {np.count_nonzero(~known)} times with what is no class, counted as errors."]
+
+
+def _number(classifiers: int) -> str:
+    return "one classifier" if classifiers == 1 else f"{classifiers} classifiers"

@@ -1,0 +1,103 @@
+"""What `StochasticClassifier.from_fitted` does: from classifiers that were trained elsewhere to a fitted estimator."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import validate_data
+
+from pacbayes.certificates.rules.given_proposal import given_rules
+from pacbayes.certificates.rules.hedge import resolve_hedge
+from pacbayes.certificates.rules.rule import Rule
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.row_values import check_values
+from pacbayes.data.samples import check_rows
+from pacbayes.estimators.beforehand import Beforehand
+from pacbayes.estimators.prediction.draws import draw_key
+from pacbayes.estimators.prediction.voters import number_of_rows
+from pacbayes.estimators.prior import asks_for_data
+from pacbayes.numeric.checks import narrow_labels
+from pacbayes.runtime.seeds import seed_of
+
+if TYPE_CHECKING:
+    from pacbayes.estimators.certified_classifier import CertifiedClassifier
+
+# Why nothing can come from the training rows.
+_ELSEWHERE = "the classifiers were trained on rows that are not here"
+
+
+def certify_fitted(
+    model: "CertifiedClassifier",
+    estimators: Any,
+    rows: Any,
+    y_val: Any,
+    *,
+    proposal: Any,
+    groups: Any,
+    most_frequent: Any,
+) -> None:
+    """Fill an estimator, made with its parameters, with classifiers that were trained elsewhere and their certificates.
+
+    All that is wrong with the arguments is said before a classifier is asked anything.
+    """
+    fitted = list(estimators) if isinstance(estimators, list | tuple) or hasattr(estimators, "__iter__") else estimators
+    rules = _check_choices(model, fitted, proposal)
+    check_duplicates(model.duplicates, groups)
+    labels = narrow_labels(y_val)
+    if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
+        raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {len(labels)}")
+    rows, labels = check_rows(rows, labels)
+    validate_data(model, rows, labels, skip_check_array=True)
+    check_values(rows)
+    model.classes_ = _classes(fitted, labels)
+    constant = _code_of(most_frequent, model.classes_)
+    model.hedge_ = resolve_hedge(model.hedge, None if rules else "no proposal was given")
+    model._cross_validated = None
+    classifiers = ClassifierSet.from_fitted(fitted, rows, labels, groups=groups, duplicates=model.duplicates)
+    assert classifiers.splits is not None
+    validation = classifiers.splits(0)[1]
+    codes = np.searchsorted(model.classes_, labels)
+    model._certify_trained_set(
+        classifiers,
+        classifiers.params,
+        None,
+        lambda: (_safe_indexing(rows, validation), codes[validation]),
+        draw_key(seed_of(model.random_state)),
+        codes,
+        Beforehand(rules, constant),
+    )
+
+
+def _check_choices(model: "CertifiedClassifier", fitted: Any, proposal: Any) -> tuple[Rule, ...]:
+    """Return the rules that the proposal stands for, or raise for wrong parameters."""
+    if not isinstance(fitted, list) or not fitted:
+        raise TypeError(f"estimators must be a list of fitted classifiers, got {fitted!r}")
+    rules = () if proposal is None else given_rules(proposal, len(fitted))
+    model._check_certified(None if rules else "no proposal was given", _ELSEWHERE)
+    if callable(model.prior) and asks_for_data(model.prior, True):
+        raise ValueError(f"prior must not ask for training rows: {_ELSEWHERE}")
+    return rules
+
+
+def _classes(fitted: list[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels of the validation rows, and those that the classifiers say they know."""
+    known = [np.asarray(one.classes_) for one in fitted if hasattr(one, "classes_")]
+    # Labels of another kind are refused when the classifier that knows them is asked.
+    numbers = labels.dtype.kind in "biuf"
+    same = [one for one in known if one.ndim == 1 and (one.dtype.kind in "biuf") == numbers]
+    classes: NDArray[Any] = np.unique(np.concatenate([labels, *same]))
+    if classes.size < 2:
+        raise ValueError(f"y_val must hold at least two classes, got class {classes.tolist()[0]!r} only")
+    return classes
+
+
+def _code_of(label: Any, classes: NDArray[Any]) -> int | None:
+    """Return the number of a class, None for no class."""
+    if label is None:
+        return None
+    found = np.flatnonzero(classes == label)
+    if found.size != 1:
+        raise ValueError(f"most_frequent must be one of the classes {classes.tolist()}, got {label!r}")
+    return int(found[0])

@@ -1,0 +1,95 @@
+"""What must hold of cross-validation, tested rules and posterior in a file, from which certificates are computed."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
+from pacbayes.certificates.posterior_choice import BITS, integer_weights, weights_of
+from pacbayes.certificates.rules.rule import PROPOSAL, Rule
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.cross_validation import CrossValidation
+from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.data.splits import GROUP, Splits
+from pacbayes.estimators.persistence.needs import need, need_array, need_rows, need_whole
+
+
+def check_rules(model: Any) -> None:
+    """Raise unless rules are whole weights with counted errors, one proposal for each way where there is a hedge."""
+    hedge, rules, classifiers = model.hedge_, model._rules, model.classifiers_
+    need(type(hedge) is float and 0.0 <= hedge <= 1.0, "hedge_", "must be from 0 to 1")
+    need(type(rules) is tuple and all(isinstance(rule, Rule) for rule in rules), "_rules", "must be rules")
+    names = [(rule.voting, rule.name) for rule in rules]
+    known = all(voting in VOTINGS and type(name) is str for voting, name in names)
+    need(known and len(set(names)) == len(names), "Rule", "must have a way of predicting, and a name of its own")
+    need(not any(name in (POSTERIOR, OCCAM) for _, name in names), "Rule.name", "must not be that of another")
+    proposals = {voting for voting, name in names if name == PROPOSAL}
+    need(proposals == (set(VOTINGS) if hedge < 1.0 else set()), "_rules", "must hold the proposals")
+    need(hedge < 1.0 or not rules, "_rules", "must be empty where nothing is proposed")
+    proposed = classifiers.trained_elsewhere or model._cross_validated is not None
+    need(hedge == 1.0 or proposed, "_cross_validated", "must be there for a proposal")
+    for rule in rules:
+        need_array(rule.parts, "Rule.parts", "i", (len(classifiers),))
+        whole = bool((rule.parts >= 0).all() and (rule.parts <= 2**BITS).all()) and sum(rule.parts.tolist()) == 2**BITS
+        need(whole, "Rule.parts", "must be whole multiples of 2^-52 with the sum one")
+        check_counted(rule.errors, "Rule.errors", classifiers.splits)
+        alone = np.count_nonzero(rule.parts) == 1
+        need(alone or rule.voting != "best", "Rule.parts", "must be one classifier")
+        if alone:  # however it predicts
+            _check_same_errors(rule, classifiers)
+
+
+def _check_same_errors(rule: Rule, classifiers: ClassifierSet) -> None:
+    """Raise unless a rule that is one classifier has its errors, which are stored twice."""
+    own = classifiers.counted[rule.index : rule.index + 1]
+    mine = rule.errors.counts if isinstance(rule.errors, GroupErrors) else np.array([rule.errors])
+    need(np.array_equal(own.counts if isinstance(own, GroupErrors) else own, mine), "Rule.errors", "must be the same")
+
+
+def check_posterior(posterior: Any, model: Any) -> None:
+    """Raise unless there is a posterior where a share of delta was kept for it, with weights that draws can follow."""
+    need((posterior is None) == (model.hedge_ == 0.0), "posterior", "must be None if hedge_ is 0, and only then")
+    need(posterior is not None or model._vote_errors is None, "_vote_errors", "must be None without a posterior")
+    if posterior is not None:
+        check_weights(posterior["weights"], len(model.classifiers_))
+
+
+def check_weights(weights: Any, number: int) -> None:
+    """Raise unless weights are multiples of 2^-52 with the sum one, from which draws and votes are made."""
+    need_array(weights, "weights", "f", (number,))
+    need(bool((weights >= 0.0).all()) and math.fsum(weights.tolist()) == 1.0, "weights", "must have the sum one")
+    need(np.array_equal(weights_of(integer_weights(weights)), weights), "weights", "must be multiples of 2^-52")
+
+
+def check_cross_validation(choice: Any, classifiers: ClassifierSet) -> None:
+    """Raise unless cross-validation counted the errors of some of the classifiers in each of its folds."""
+    if choice is None:
+        return
+    need(isinstance(choice, CrossValidation), "_cross_validated", "must be a CrossValidation")
+    assert classifiers.splits is not None
+    need(classifiers.splits.kind == "shared", "_cross_validated", "must be None without a shared split")
+    need_rows(choice.candidates, "CrossValidation.candidates", len(classifiers))
+    need_array(choice.sizes, "CrossValidation.sizes", "i", (None,))
+    need_array(choice.errors, "CrossValidation.errors", "i", (choice.candidates.size, choice.sizes.size))
+    need(choice.errors.size > 0, "CrossValidation.errors", "must not be empty")
+    counted = (choice.errors >= 0).all() and (choice.errors <= choice.sizes).all()
+    need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
+
+
+def check_counted(errors: Any, name: str, splits: Splits) -> None:
+    """Raise unless errors of one classifier are counted as the rows were divided."""
+    if splits.unit == GROUP:
+        check_group_errors(errors, name, 1, splits)
+    else:
+        need_whole(errors, name, 0, splits.m)
+
+
+def check_group_errors(errors: Any, name: str, number: int, splits: Splits) -> None:
+    """Raise unless errors are counted by the sizes that groups have; that there are not too many shows in the risks."""
+    need(isinstance(errors, GroupErrors), name, "must be GroupErrors")
+    sizes = splits.sizes
+    need_array(errors.sizes, name, "i", sizes.shape)
+    need(np.array_equal(errors.sizes, sizes), name, "must have the sizes of the groups")
+    need_array(errors.counts, name, "i", (number, sizes.size))
+    need(bool((errors.counts >= 0).all() and (errors.counts <= splits.n_rows).all()), name, "must be errors of rows")

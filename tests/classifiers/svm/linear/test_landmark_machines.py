@@ -1,0 +1,102 @@
+"""Machines on landmarks in sets and estimators: what is counted, kept and predicted."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+from sklearn.metrics import zero_one_loss
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from pacbayes import StochasticSVC, load, save, svm_set
+from pacbayes.classifiers import SVMClassifier
+from pacbayes.classifiers.svm.linear.hinge_path import TOL
+
+GRID = np.array([0.02, 0.3, 2.0, 40.0])
+CHOICES = {"kernel": "nystroem", "random_state": 1}
+
+
+def sample(name):
+    X, y = load_breast_cancer(return_X_y=True) if name == "two" else load_wine(return_X_y=True)
+    return X[:, :9], np.array(["red", "green", "blue"])[y]
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("name", ["two", "three"])
+def test_errors_are_what_a_user_recomputes(split, scale, name):
+    X, y = sample(name)
+    gamma = "sigest" if scale else 1e-3
+    found = svm_set(X, y, GRID, split=split, scale=scale, gamma=gamma, n_components=40, test=0.2, **CHOICES)
+    assert (found.kkt_violation <= TOL).all()
+    assert found.converged.all()
+    everything, test = found.predict(X), found.splits.test
+    for i in range(GRID.size):
+        one, validation = found[i], found.splits(i)[1]
+        assert len(one.support_vectors_) <= 40
+        assert found.errors[i] == zero_one_loss(y[validation], one.predict(X[validation]), normalize=False)
+        assert found.test_errors[i] == zero_one_loss(y[test], one.predict(X[test]), normalize=False)
+        np.testing.assert_array_equal(everything[i], one.predict(X))
+
+
+def test_with_all_training_rows_as_landmarks_the_machines_are_those_of_svc():
+    X, y = sample("two")
+    found = svm_set(X, y, GRID, n_components=10**6, **CHOICES)
+    train = found.splits(0)[0]
+    scaled = StandardScaler().fit(X[train])
+    shrink = np.sqrt((train.size - 1) / train.size)
+    rows = scaled.transform(X) * shrink
+    for i, lam in enumerate(GRID):
+        svc = SVC(C=1.0 / lam, gamma=found.params[i]["gamma"], tol=1e-6).fit(rows[train], y[train])
+        difference = np.abs(found[i].decision_function(X) - svc.decision_function(rows))
+        assert np.quantile(difference, 0.99) < 0.05
+        assert np.mean(found[i].predict(X) != svc.predict(rows)) <= 0.01
+
+
+def test_the_same_for_any_number_of_threads_and_for_a_single_machine():
+    X, y = make_classification(3000, 8, flip_y=0.1, random_state=0)
+    one, three = (StochasticSVC(GRID, n_components=60, cv=3, n_jobs=n, **CHOICES).fit(X, y) for n in (1, 3))
+    np.testing.assert_array_equal(one.classifiers_.errors, three.classifiers_.errors)
+    paths = [model.classifiers_.members.machines.paths[0] for model in (one, three)]
+    assert paths[0].dual_coef.tobytes() == paths[1].dual_coef.tobytes()
+    assert one.certificate_.baselines["hold-out"].note == three.certificate_.baselines["hold-out"].note
+
+
+def test_cross_validation_counts_errors_as_new_machines_would():
+    X, y = sample("two")
+    model = StochasticSVC(GRID, n_components=10**6, cv=4, **CHOICES).fit(X, y)
+    exact = StochasticSVC(GRID, kernel="rbf", cv=4, random_state=1).fit(X, y)
+    ours, theirs = model._cross_validated, exact._cross_validated
+    np.testing.assert_array_equal(ours.sizes, theirs.sizes)
+    # All training rows are landmarks: the same machines but for the tolerance.
+    assert np.abs(ours.errors - theirs.errors).max() <= 1
+    assert len(set(ours.errors.sum(axis=1).tolist())) > 1
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_a_saved_model_predicts_the_same(tmp_path, split):
+    X, y = sample("three")
+    model = StochasticSVC(GRID, n_components=25, split=split, **CHOICES).fit(X, y)
+    save(model, tmp_path / "model.pacbayes")
+    again = load(tmp_path / "model.pacbayes")
+    assert again.get_params()["n_components"] == 25
+    assert again.certificate_ == model.certificate_
+    for voting in ("stochastic", "majority", "best"):
+        expected = model.set_params(voting=voting).predict(X)
+        np.testing.assert_array_equal(again.set_params(voting=voting).predict(X), expected)
+
+
+def test_one_machine_alone():
+    X, y = sample("three")
+    one = SVMClassifier(0.5, kernel="nystroem", n_components=20, random_state=3).fit(X, y)
+    assert one.score(X, y) > 0.9
+    np.testing.assert_array_equal(one.fit(X, y).predict(X[:7]), one.predict(X)[:7])
+
+
+def test_few_rows_of_features_fit_where_a_kernel_matrix_does_not():
+    X, y = make_classification(8000, 5, random_state=0)
+    with pytest.raises(MemoryError, match="a kernel matrix of 4000 x 4000"):
+        svm_set(X, y, GRID, random_state=0, max_bytes=10**8)
+    found = svm_set(X, y, GRID, n_components=20, max_bytes=10**8, **CHOICES)
+    assert found.m == 4000
+    with pytest.raises(MemoryError, match="20 features of 4000 rows"):
+        svm_set(X, y, GRID, n_components=20, max_bytes=10**6, **CHOICES)

@@ -1,0 +1,148 @@
+"""`pacbayes certify --predictions`: classifiers that are known by their answers alone."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta
+from tests.cli.running import in_process
+
+from pacbayes import ClassifierSet, optimal_posterior
+
+
+def table(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=n)
+    answers = {
+        name: np.where(rng.random(n) < rate, (truth + 1) % 3, truth)
+        for name, rate in {"forest": 0.05, "network": 0.1, "rule of thumb": 0.3}.items()
+    }
+    words = np.array(["ant", "bee", "cow"])
+    return pd.DataFrame({name: words[codes] for name, codes in answers.items()} | {"animal": words[truth]})
+
+
+@pytest.fixture
+def path(tmp_path):
+    table().to_csv(tmp_path / "predictions.csv", index=False)
+    return tmp_path / "predictions.csv"
+
+
+def as_json(words, capsys):
+    done = in_process(["certify", *words, "--json"], capsys)
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def errors_of(frame):
+    return np.array([(frame[name] != frame["animal"]).sum() for name in frame.columns[:3]])
+
+
+def test_without_a_proposal(path, capsys):
+    found = as_json(["--predictions", path, "--target", "animal"], capsys)
+    frame = table()
+    classifiers = ClassifierSet.from_predictions(frame.to_numpy().T[:3], frame["animal"])
+    assert found["certificates"]["stochastic"]["bound"] == pytest.approx(
+        optimal_posterior(classifiers.risks, classifiers.m).bound, abs=1e-9
+    )
+    assert found["settings"]["estimator"] == "predictions"
+    assert found["settings"]["lambdas"] is None
+    assert found["settings"]["training_examples"] == 0
+    assert found["baselines"]["most frequent class"]["bound"] is None
+    assert found["weights"][0]["label"] == "column = 'forest'"
+
+
+def test_a_proposal_is_tested_at_most_of_delta(path, capsys):
+    found = as_json(["--predictions", path, "--target", "animal", "--proposal", "network", "--hedge", "0"], capsys)
+    errors = errors_of(table())
+    expected = beta.ppf(0.95, errors[1] + 1, 200 - errors[1])
+    for certificate in found["certificates"].values():
+        assert certificate["bound"] == pytest.approx(expected)
+        assert certificate["source"] == "fixed beforehand"
+
+
+def test_tables_and_report(path, tmp_path, capsys):
+    words = ["certify", "--predictions", path, "--proposal", "forest", "--report", tmp_path / "page.html"]
+    done = in_process(words, capsys)
+    assert done.code == 0, done.err
+    assert "200 examples, predictions of 3 classifiers, 3 classes" in done.err
+    assert "The true class is the last column, 'animal'" in done.err
+    assert "proposed classifier" in done.out
+    assert "trained elsewhere" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_numbers_and_other_separators(tmp_path, capsys):
+    frame = table().replace({"ant": 0, "bee": 1, "cow": 2}).astype({"forest": float})
+    frame.to_csv(tmp_path / "numbers.csv", index=False, sep=";")
+    found = as_json(["--predictions", tmp_path / "numbers.csv", "--target", "animal", "--sep", ";"], capsys)
+    assert found["certificates"]["best"]["empirical_risk"] == pytest.approx(errors_of(table()).min() / 200)
+
+
+def test_groups_and_columns_left_out(path, capsys):
+    frame = table().assign(who=[f"p{i // 4}" for i in range(200)], row=range(200))
+    frame.to_csv(path, index=False)
+    words = ["--predictions", path, "--target", "animal", "--drop", "row", "--group", "who"]
+    found = as_json(words, capsys)
+    assert found["settings"]["validation_examples"] == 50
+    assert found["settings"]["unit"] == "group"
+    assert found["settings"]["classifiers"] == 3
+
+
+def test_answers_that_are_no_class_are_errors_and_said(path, capsys):
+    frame = table()
+    frame.loc[:4, "forest"] = "dog"
+    frame.to_csv(path, index=False)
+    done = in_process(["certify", "--predictions", path, "--target", "animal"], capsys)
+    assert "Column 'forest' answers 5 times with what is no class" in done.err
+
+
+REFUSED = {
+    "--proposal oracle": "--proposal must be one of the columns 'forest', 'network', 'rule of thumb', got 'oracle'",
+    "--hedge 0.1": "--hedge below 1 needs --proposal NAME",
+    "--save model": "--save is for classifiers",
+    "other.csv": "leave out DATA",
+    "--dataset wdbc --test other.csv": "leave out --dataset, --test",
+    "--estimator forest --grid g.json": "leave out --estimator, --grid",
+    "--split independent": "leave out --split",
+    "--validation-size 0.3 --jobs 2": "leave out --validation-size, --jobs",
+    "--keep forest --missing ?": "leave out --missing, --keep",
+    "--duplicates together": "leave out --duplicates",
+    "--prior cross-validation": "leave out --prior",
+    "--distance catoni": r"fix it beforehand, as in --distance 'catoni\(0.4\)'",
+    "--drop oracle": "--drop must name columns of .*, got 'oracle'",
+    "--group oracle": "--group must name columns of .*, got 'oracle'",
+    "--target oracle": "target must be a column",
+    "--report {path}": "is a file of this command already",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_is_refused(words, path, capsys):
+    target = [] if "--target" in words else ["--target", "animal"]
+    done = in_process(["certify", "--predictions", path, *target, *words.format(path=path).split()], capsys)
+    assert done.code == 2
+    assert re.search(REFUSED[words], done.error), done.error
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: frame.assign(forest=np.nan), "lacks a prediction in 200 examples, the first being 1"),
+        (lambda frame: frame.assign(forest=0.5), "must hold classes like 'ant', got 0.5"),
+        (lambda frame: frame.assign(forest="ANT"), "holds none of the classes"),
+        (lambda frame: frame[["animal"]], "at least one feature and a class column"),
+        (lambda frame: frame.assign(animal="ant"), "class"),
+    ],
+)
+def test_tables_that_are_refused(change, message, path, capsys):
+    change(table()).to_csv(path, index=False)
+    done = in_process(["certify", "--predictions", path, "--target", "animal"], capsys)
+    assert done.code == 2
+    assert message in done.error
+
+
+def test_a_proposal_needs_predictions(path, capsys):
+    done = in_process(["certify", path, "--proposal", "forest"], capsys)
+    assert done.code == 2
+    assert "--proposal is for --predictions" in done.error

@@ -1,0 +1,160 @@
+"""The parameter hedge: what it may be, what it resolves to, and that everything follows the rule that won."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier
+from tests.estimators.models import fitted, three_classes, two_classes
+
+from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.posterior_choice import choose_posterior
+from pacbayes.certificates.rules.occam import best_single
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
+
+VOTINGS = ("stochastic", "majority", "best")
+
+
+def svc(**choices):
+    return StochasticSVC(**({"lambdas": np.geomspace(0.01, 30.0, 20), "random_state": 0} | choices))
+
+
+def trees(**choices):
+    grid = {"max_depth": [1, 2, 3, 5], "min_samples_leaf": [1, 4]}
+    return StochasticClassifier(DecisionTreeClassifier(), grid, **({"random_state": 0} | choices))
+
+
+@pytest.mark.parametrize("make", [svc, trees])
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [({}, 0.1), ({"hedge": 0.3}, 0.3), ({"hedge": 1}, 1.0), ({"hedge": 0}, 0.0), ({"cv": None}, 1.0),
+     ({"split": "independent"}, 1.0), ({"split": "independent", "hedge": 1}, 1.0)],
+)  # fmt: skip
+def test_what_it_resolves_to(make, choices, expected):
+    clf = make(**choices).fit(*two_classes())
+    assert clf.hedge_ == expected
+    assert (clf.proposal_ == {}) == (expected == 1.0)
+    assert hasattr(clf, "posterior_") == (expected > 0.0)
+    assert clone(clf).hedge == choices.get("hedge", "auto")
+
+
+@pytest.mark.parametrize("make", [svc, trees])
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"hedge": 0.1, "cv": None}, r"where nothing is proposed: cv=None .*; got 0\.1"),
+        ({"hedge": 0, "split": "independent"}, r"where nothing is proposed: with split='independent' .*; got 0"),
+        ({"hedge": 1.5}, r"hedge must lie in \[0, 1\]"),
+        ({"hedge": "much"}, "hedge must be 'auto' or a number"),
+    ],
+)
+def test_what_is_refused_before_any_work(make, choices, message):
+    with pytest.raises(ValueError, match=message):
+        make(**choices).fit("no rows", "no labels")
+    with pytest.raises(TypeError, match="hedge must be 'auto' or a number"):
+        make(hedge=None).fit("no rows", "no labels")
+
+
+@pytest.mark.parametrize("make", [svc, trees])
+def test_hedge_1_is_the_posterior_and_occam_alone(make):
+    X, y = two_classes()
+    clf = make(hedge=1).fit(X, y)
+    classifiers = clf.classifiers_
+    alone = choose_posterior(classifiers.risks, classifiers.m, distance="kl", delta=0.05, prior=None, constant="exact")
+    assert np.array_equal(clf.posterior_.weights, alone.weights)
+    assert clf.certificates_["stochastic"].bound == alone.bound
+    assert clf.certificates_["majority"].bound == 2 * alone.bound
+    best = best_single(classifiers.errors, classifiers.m, 0.05, None)
+    assert (clf.certificates_["best"].bound, clf.best_index_) == (best.bound, best.index)
+    assert [one.level for one in clf.certificates_.values()] == [0.05] * 3
+    # Without cross-validation nothing else changes.
+    assert make(cv=None).fit(X, y).certificates_["stochastic"].bound == alone.bound
+
+
+@pytest.mark.parametrize("make", [svc, trees])
+def test_hedge_0_is_hold_out(make):
+    clf = make(hedge=0, voting="best").fit(*three_classes())
+    chosen = int(np.argmax(clf.proposal_["best"]))
+    expected = binomial_upper(clf.classifiers_.errors[chosen], clf.classifiers_.m, 0.05)
+    assert clf.certificate_.bound == expected == clf.certificate_.baselines["hold-out"].bound
+    assert clf.best_index_ == chosen
+    assert clf.certificate_.level == clf.delta_
+
+
+@pytest.mark.parametrize("hedge", [0.1, 0.5])
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_a_proposal_loses_to_hold_out_its_share_of_delta_and_no_more(data, hedge):
+    clf = svc(hedge=hedge).fit(*data())
+    best, m = clf.certificates_["best"], clf.classifiers_.m
+    errors = clf.classifiers_.errors[int(np.argmax(clf.proposal_["best"]))]
+    assert best.bound <= binomial_upper(errors, m, (1 - hedge) * 0.05 * (1 - 1e-12))
+
+
+def test_what_is_proposed_does_not_depend_on_validation_rows():
+    X, y = two_classes()
+    clf = svc().fit(X, y)
+    other = y.copy()
+    validation = clf.classifiers_.splits(0)[1]
+    other[validation] = 1 - other[validation]
+    X = X.copy()
+    X[validation] = np.random.default_rng(0).normal(size=X[validation].shape)
+    again = svc().fit(X, other)
+    for voting in VOTINGS:
+        assert np.array_equal(again.proposal_[voting], clf.proposal_[voting])
+    assert [rule.name for rule in again._rules] == [rule.name for rule in clf._rules]
+    assert again.certificates_["best"].bound > clf.certificates_["best"].bound
+
+
+@pytest.mark.parametrize("make", [svc, trees])
+def test_where_a_proposal_fails_the_others_predict(make, monkeypatch):
+    """Proposals that always name the classifier with the most errors: everything follows what wins instead."""
+    propose = CertifiedClassifier._proposed
+
+    def worst(self):
+        errors = self.classifiers_.errors
+        self._cross_validated.errors[:] = (errors.max() - errors)[self._cross_validated.candidates][:, None]
+        return propose(self)
+
+    monkeypatch.setattr(CertifiedClassifier, "_proposed", worst)
+    X, y = two_classes()
+    if make is svc:
+        clf = svc(lambdas=np.geomspace(0.01, 1e4, 20)).fit(X, y)
+    else:
+        bad = [DummyClassifier(strategy="constant", constant=label) for label in (0, 1)]
+        clf = StochasticClassifier(None, [DecisionTreeClassifier(max_depth=3), *bad], random_state=0).fit(X, y)
+    found = clf.certificates_
+    assert (found["stochastic"].rule, found["best"].rule) == ("posterior", "Occam")
+    assert found["majority"].rule != "proposal"
+    assert {one.source for one in found.values()} == {"validation rows"}
+    assert found["stochastic"].lower is not None
+    assert clf.best_params_ == clf.classifiers_.params[int(np.argmin(clf.classifiers_.errors))]
+    assert np.array_equal(clf.set_params(voting="best").predict(X), clf.best_estimator_.predict(X))
+    assert np.array_equal(clf.set_params(voting="stochastic").weights_, clf.posterior_.weights)
+    everyone = clf.classifiers_.predict(X)
+    shares = np.stack([clf.posterior_.weights @ (everyone == label) for label in clf.classes_], axis=1)
+    assert np.array_equal(clf.vote_share(X), shares)
+    vote = clf.set_params(voting="majority")
+    validation = clf.classifiers_.splits(0)[1]
+    assert clf.vote_errors_ == np.count_nonzero(vote.predict(X[validation]) != y[validation])
+
+
+def test_one_classifier_has_one_vote():
+    clf = StochasticClassifier(None, [DecisionTreeClassifier(max_depth=2)], random_state=0).fit(*two_classes())
+    assert {certificate.bound for certificate in clf.certificates_.values()} == {clf.certificate_.bound}
+    assert [claim.rule for claim in clf.certificates_["majority"].alternatives] == ["posterior"]
+
+
+def test_a_second_fit_forgets_the_posterior_of_the_first():
+    X, y = two_classes()
+    clf = svc().fit(X, y)
+    assert hasattr(clf, "posterior_")
+    assert not hasattr(clf.set_params(hedge=0).fit(X, y), "posterior_")
+
+
+def test_weights_and_proposals_are_those_of_the_fit():
+    clf = fitted("svc", two_classes)
+    assert clf.weights_.sum() == 1.0
+    assert set(clf.proposal_) == set(VOTINGS)
+    assert all(weights.sum() == 1.0 for weights in clf.proposal_.values())
+    assert clf.proposal_["best"].max() == 1.0
