@@ -1,7 +1,8 @@
 """Limits by class, targets and members below a target hold for fitted estimators where every risk is known.
 
 A row is one of 400 points of a square; its label is that of its region or, with a probability that depends on the
-point, another, so that a true risk, in a class or among answered points, is a mean over 400 points.
+point, another, so that a true risk, in a class or among answered points, is a mean over 400 points.  Planted faults are in
+tests/certificates/questions/, where they cost less.
 """
 
 import numpy as np
@@ -9,8 +10,6 @@ import pytest
 from scipy.stats import binom
 
 from pacbayes import StochasticSVC
-from pacbayes.certificates.questions.selective import Thresholds
-from pacbayes.estimators.questions import Questions
 
 DELTA = 0.1
 VOTINGS = ("stochastic", "majority", "best")
@@ -105,21 +104,3 @@ def test_targets_are_kept(kind, target, fits):
 @pytest.mark.parametrize("fits", FITS)
 def test_members_below_a_target(fits):
     assert compatible(below_failures(fits), fits)
-
-
-def test_an_order_from_the_validation_rows_is_caught(monkeypatch):
-    """Thresholds whose order is that of the counts they are tested with, where every risk is just above the target."""
-    counted = Questions._count_thresholds
-
-    def peeking(self, *args):
-        asked = counted(self, *args)
-        own = asked.tested["majority"]
-        peeked = Thresholds(asked.thresholds.values, own.answered, own.wrong)
-        object.__setattr__(asked, "thresholds", peeked)
-        return asked
-
-    honest, _ = target_failures("noise", 40, 0.32)
-    monkeypatch.setattr(Questions, "_count_thresholds", peeking)
-    caught, _ = target_failures("noise", 40, 0.32)
-    assert compatible(honest["majority"], 40)
-    assert not compatible(caught["majority"], 40)

@@ -42,7 +42,8 @@ from pacbayes.estimators.prediction.draws import KEY
 from pacbayes.estimators.prediction.testing import tested
 from pacbayes.estimators.prediction.voters import Voters
 from pacbayes.estimators.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
-from pacbayes.estimators.questions import Asked, CrossScores, Questions, Slices, check_questions
+from pacbayes.estimators.questions.answering import Questions
+from pacbayes.estimators.questions.asked import Asked, CrossScores, Slices, check_questions
 from pacbayes.estimators.roles import roles
 from pacbayes.estimators.shown import Shown
 from pacbayes.estimators.training_choices import check_training_choices, resolve_distances

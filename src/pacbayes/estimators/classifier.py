@@ -25,7 +25,7 @@ from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
-from pacbayes.estimators.questions import CrossScores, check_slices
+from pacbayes.estimators.questions.asked import CrossScores, check_slices
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress

@@ -28,7 +28,7 @@ from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipe
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
-from pacbayes.estimators.questions import CrossScores, check_slices
+from pacbayes.estimators.questions.asked import CrossScores, check_slices
 from pacbayes.estimators.training_choices import CROSS_VALIDATION
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import narrow_labels

@@ -23,7 +23,7 @@ from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import Splits
-from pacbayes.estimators.questions import Asked
+from pacbayes.estimators.questions.asked import Asked
 from pacbayes.numeric.checks import check_choice
 from pacbayes.posteriors.posterior import Posterior
 
