@@ -1,7 +1,7 @@
 """Votes: the tandem search with proof against SLSQP, and what the bounds say about forests on eight data sets.
 
-Run with `python benchmarks/bench_votes.py [--quick]`.  Times are processor time, medians of five (SLSQP: one run,
-stopped after 120 seconds, the cap counted), all in one run; only their ratios mean something on another machine.
+Run with `python benchmarks/bench_votes.py [--quick] [--forests]`.  Times are processor time, medians of five (SLSQP:
+one run, stopped after 120 seconds, the cap counted), all in one run; only ratios mean something on another machine.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,12 @@ from scipy.optimize import LinearConstraint, minimize
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 
-from pacbayes import load_dataset
+from pacbayes import forest_set, load_dataset
 from pacbayes.bounds import get_distance
 from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.posterior_choice import weights_of
+from pacbayes.certificates.rules.proposals import propose
+from pacbayes.certificates.rules.rule import claims_of
 from pacbayes.posteriors.votes.vote import optimal_vote
 from pacbayes.posteriors.votes.vote_bounds import vote_bound
 
@@ -42,16 +46,22 @@ def load(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return X, y
 
 
-def forest(name: str, trees: int, seed: int = 0) -> tuple[Rows, Rows]:
-    """Errors of the trees of a forest, grown on half of the rows, on a quarter for validation and one for test."""
+def parts_of(name: str, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Rows, labels, and which rows train (half of them), validate (a quarter) and test (a quarter)."""
     X, y = load(name)
     order = np.random.default_rng(seed).permutation(len(y))
-    train, validation, test = np.split(order, [len(y) // 2, 3 * len(y) // 4])
-    grown = RandomForestClassifier(trees, random_state=seed, n_jobs=1).fit(X[train], y[train])
-    validated, tested = (
-        np.array([tree.predict(X[rows]) != y[rows] for tree in grown.estimators_]) for rows in (validation, test)
-    )
-    return validated, tested
+    return X, y, np.split(order, [len(y) // 2, 3 * len(y) // 4])
+
+
+def forest(name: str, trees: int, seed: int = 0) -> tuple[Rows, Rows, NDArray[np.float64]]:
+    """Errors of the trees of a forest, grown on half of the rows, on a quarter for validation and one for test.
+
+    And their out-of-bag errors, as rates times the number of training rows, which propose the weights of our vote.
+    """
+    X, y, (train, validation, test) = parts_of(name, seed)
+    grown = forest_set(RandomForestClassifier(trees), X[train], y[train], n_jobs=1, random_state=seed)
+    validated, tested = (grown.predict(X[rows]) != y[rows] for rows in (validation, test))
+    return validated, tested, grown.risks * train.size
 
 
 def shared_difficulty(H: int, m: int) -> Rows:
@@ -137,34 +147,83 @@ def error_of(weights: NDArray[np.float64], errors: Rows) -> float:
     return float((weights @ errors >= 0.5 - 1e-12).mean())
 
 
-def bounds_of_forests(names: tuple[str, ...], trees: int) -> None:
-    print(f"\n{trees} trees on half of the rows, bounds from a quarter at delta = {DELTA}, test errors on a quarter")
-    print("hold-out: the exact binomial limit of the uniform vote, whose weights are not chosen")
-    print("| data | m | first order | test | tandem | test | cantelli | test | uniform: hold-out | tandem | test |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+Vote = tuple[float, float]  # bound and test error
+
+
+def hedged(errors: Rows, tested: Rows, out_of_bag: NDArray[np.float64]) -> Vote:
+    """Return our certificate of the vote: the smallest limit of a ladder of votes fixed on the training rows."""
+    trees, m = errors.shape
+    votes = [rule for rule in propose(np.arange(trees), out_of_bag, trees) if rule.voting == "majority"]
+    votes = [replace(rule, errors=round(m * error_of(weights_of(rule.parts), errors))) for rule in votes]
+    claims = {claim.rule: claim.bound for claim in claims_of(votes, [], m, DELTA, 0.1)}
+    best = min(votes, key=lambda rule: claims[rule.name])
+    return claims[best.name], error_of(weights_of(best.parts), tested)
+
+
+def out_of_bag_votes(name: str, trees: int, seed: int) -> list[Vote]:
+    """Votes of a forest grown on the training *and* validation rows: uniform, first order and tandem, out of bag."""
+    X, y, (train, validation, test) = parts_of(name, seed)
+    rows = np.concatenate([train, validation])
+    grown = forest_set(RandomForestClassifier(trees), X[rows], y[rows], n_jobs=1, random_state=seed)
+    errors, own = grown.error_rows, grown.validated_rows
+    tested = grown.predict(X[test]) != y[test]
+    uniform = np.full(trees, 1 / trees)
+    # The smaller of two bounds: half of delta each.
+    least = min(
+        vote_bound(uniform, errors, rows.size, bound=bound, delta=DELTA / 2, validated=own)
+        for bound in ("first-order", "tandem")
+    )
+    found = [(least, error_of(uniform, tested))]
+    for bound in ("first-order", "tandem"):
+        vote = optimal_vote(errors, rows.size, bound=bound, delta=DELTA, validated=own)
+        found.append((vote.bound, error_of(vote.weights, tested)))
+    return found
+
+
+def votes_of(name: str, trees: int, seed: int) -> list[Vote]:
+    """Return bound and test error of all votes of a data set, in the order of the table's columns."""
+    errors, tested, out_of_bag = forest(name, trees, seed)
+    m = errors.shape[1]
+    found = []
+    for bound in ("first-order", "tandem", "cantelli"):
+        vote = optimal_vote(errors, m, bound=bound, delta=DELTA)
+        found.append((vote.bound, error_of(vote.weights, tested)))
+    uniform = np.full(trees, 1 / trees)
+    limit = float(binomial_upper(round(m * error_of(uniform, errors)), m, DELTA))
+    found += [(limit, error_of(uniform, tested)), hedged(errors, tested, out_of_bag)]
+    return found + out_of_bag_votes(name, trees, seed)
+
+
+def bounds_of_forests(names: tuple[str, ...], trees: int, seeds: int) -> None:
+    print(f"\nForests of {trees} trees: bounds at delta = {DELTA} / test errors on a quarter of the rows, in percent;")
+    print(f"means of {seeds} divisions.  Grown on half, bounds from a quarter; out of bag: grown on both parts.")
+    print("hold-out: the exact limit of the uniform vote.  ours: the hedged vote of the estimators.  At most 100.")
+    kinds = ("first order", "tandem", "cantelli", "uniform, hold-out", "ours")
+    kinds += ("out of bag: uniform", "first order", "tandem")
+    print(f"| data | m | {' | '.join(kinds)} |")
+    print(f"|---|---|{'---|' * len(kinds)}")
+    all_of_them = []
     for name in names:
-        errors, tested = forest(name, trees)
-        m = errors.shape[1]
-        row = f"| {name} | {m} |"
-        for bound in ("first-order", "tandem", "cantelli"):
-            vote = optimal_vote(errors, m, bound=bound, delta=DELTA)
-            row += f" {vote.bound:.3f} | {error_of(vote.weights, tested):.3f} |"
-        uniform = np.full(trees, 1 / trees)
-        limit = float(binomial_upper(round(m * error_of(uniform, errors)), m, DELTA))
-        row += f" {limit:.3f} | {vote_bound(uniform, errors, m, delta=DELTA):.3f} | {error_of(uniform, tested):.3f} |"
-        print(row, flush=True)
+        found = 100 * np.mean(np.minimum([votes_of(name, trees, seed) for seed in range(seeds)], 1.0), axis=0)
+        all_of_them.append(found)
+        m = len(load(name)[1]) * 3 // 4 - len(load(name)[1]) // 2
+        print(f"| {name} | {m} | {' | '.join(f'{b:.1f} / {e:.1f}' for b, e in found)} |", flush=True)
+    means = np.mean(all_of_them, axis=0)
+    print(f"| mean | | {' | '.join(f'{b:.1f} / {e:.1f}' for b, e in means)} |")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="at most 100 classifiers, and the small data sets only")
+    parser.add_argument("--forests", action="store_true", help="only the table of forests, which measures no time")
     options = parser.parse_args()
     small = DATA[:5]
-    problems = {name: forest(name, 100)[0] for name in small} | {"drawn": shared_difficulty(100, 1000)}
-    if not options.quick:
-        problems |= {"drawn, many": shared_difficulty(1990, 1000), "banknote, many": forest("banknote", 1990)[0]}
-    compare(problems)
-    bounds_of_forests(small if options.quick else DATA, 100)
+    if not options.forests:
+        problems = {name: forest(name, 100)[0] for name in small} | {"drawn": shared_difficulty(100, 1000)}
+        if not options.quick:
+            problems |= {"drawn, many": shared_difficulty(1990, 1000), "banknote, many": forest("banknote", 1990)[0]}
+        compare(problems)
+    bounds_of_forests(small if options.quick else DATA, 100, 2 if options.quick else 10)
 
 
 if __name__ == "__main__":

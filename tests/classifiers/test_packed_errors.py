@@ -89,7 +89,7 @@ def test_sets_keep_what_they_count(kind, split, duplicates):
     with pytest.raises(ValueError, match="make it with keep_error_rows=True"):
         plain.tandem_risks()
     np.testing.assert_array_equal(np.diag(kept.tandem_risks()), kept.risks)
-    assert kept.without_data().error_rows is None
+    assert kept.without_error_rows().error_rows is None
 
 
 def test_a_checkpoint_of_another_choice_is_refused(tmp_path):

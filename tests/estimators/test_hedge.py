@@ -111,10 +111,10 @@ def test_where_a_proposal_fails_the_others_predict(make, monkeypatch):
     """Proposals that always name the classifier with the most errors: everything follows what wins instead."""
     propose = CertifiedClassifier._proposed
 
-    def worst(self):
+    def worst(self, given):
         errors = self.classifiers_.errors
         self._cross_validated.errors[:] = (errors.max() - errors)[self._cross_validated.candidates][:, None]
-        return propose(self)
+        return propose(self, given)
 
     monkeypatch.setattr(CertifiedClassifier, "_proposed", worst)
     X, y = two_classes()

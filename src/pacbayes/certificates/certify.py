@@ -9,14 +9,15 @@ from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.limits import risks_of
 from pacbayes.certificates.percentages import format_share
-from pacbayes.certificates.posterior_choice import divide_delta
+from pacbayes.certificates.posterior_choice import Counts, divide_delta
 from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.rules.hedge import hedged_level
 from pacbayes.certificates.rules.occam import best_single
 from pacbayes.certificates.rules.rule import Rule, claims_of
+from pacbayes.certificates.rules.tandem_vote import tandem_claim
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.group_errors import GroupErrors
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.rounding import round_down, usual_float_errors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
@@ -56,6 +57,7 @@ def certify(
     assumptions: Sequence[str] = (),
     rules: Sequence[Rule] = (),
     hedge: float = 1.0,
+    tandem: Counts | None = None,
 ) -> dict[str, Certificate]:
     r"""Return the certificates of a set by way of predicting; each holds alone at level `delta`.
 
@@ -65,7 +67,8 @@ def certify(
       lower root where the theorem has two sides).
     * majority: votes fixed on the training rows, and that of the posterior with `2 B`.  Where a weighted vote errs,
       ties included, classifiers of at least half the weight err, so that it errs at most twice as often as the
-      stochastic classifier.
+      stochastic classifier.  And a vote with the weights `tandem`, which the validation rows chose, by its tandem
+      bound; in a forest that is validated out of bag this vote alone.
     * best: the classifier that the training rows proposed, and Occam's bound: for each classifier the exact binomial
       limit (for groups, Chernoff's) at its level times :math:`p_i`; all hold at once, hence the smallest does,
       whichever it is.
@@ -75,6 +78,8 @@ def certify(
 
     `rules` were fixed on the training rows, and their errors counted on the validation rows.  `posterior`, the best at
     level ``hedge * delta``, is None where `hedge` is 0.  With ``hedge=1``, the paper's system, there are no rules.
+    `tandem` needs a set that knows who errs on which row.  Where classifiers have different numbers of validation
+    examples, the posterior is one for the least, and each limit of a single classifier is one for its own.
 
     `hold_out` and `constant` are what a classifier chosen within the training rows guarantees, and always answering the
     most frequent class; they stand beside each certificate.
@@ -97,19 +102,24 @@ def certify(
     errors = _counted(classifiers, m)
     others: dict[str, list[Callable[[float], Claim]]] = {voting: [] for voting in VOTINGS}
     if posterior is not None:
-        checked = _check_posterior(posterior, errors, hedged_level(delta, hedge, 1), prior, n_distances)
+        sizes = sizes_of(classifiers, m)
+        checked = _check_posterior(posterior, errors, sizes, hedged_level(delta, hedge, 1), prior, n_distances)
 
         def drawn(share: float) -> Claim:
             level = divide_delta(share, n_distances)
-            at_level = checked if checked.delta <= level else _at_level(checked, errors, level, prior)
+            at_level = checked if checked.delta <= level else _at_level(checked, errors, sizes, level, prior)
             return _posterior_claim(at_level, n_distances)
 
         others["stochastic"].append(drawn)
-        others["majority"].append(lambda level: _doubled(drawn(level)))
-        others["best"].append(lambda level: _occam_claim(errors, m, level, prior, hedge))
+        # In a forest, validated out of bag, weights that minimise 2 B would leave few trees of the vote.
+        if tandem is None or isinstance(sizes, int):
+            others["majority"].append(lambda level: _doubled(drawn(level)))
+        if tandem is not None:
+            others["majority"].append(_tandem_claims(classifiers, tandem, prior, posterior.constant))
+        others["best"].append(lambda level: _occam_claim(errors, sizes, level, prior, hedge))
     elif hedge > 0.0:
         raise ValueError(f"posterior must not be None where hedge is above 0, got hedge={hedge:g}")
-    best = best_single(errors, m, delta, prior)
+    best = best_single(errors, sizes_of(classifiers, m), delta, prior)
     occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
     beside = {"hold-out": hold_out, CONSTANT: constant}
     elsewhere = isinstance(classifiers, ClassifierSet) and classifiers.trained_elsewhere
@@ -201,8 +211,36 @@ def _counted(classifiers: ClassifierSet | Errors, m: int) -> Errors | GroupError
     return classifiers.counted
 
 
+def sizes_of(classifiers: ClassifierSet | Errors, m: int) -> int | Rows:
+    """Return how many validation examples each classifier has where they differ, else the one number for all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sizes_of(np.array([3, 4]), 50)
+    50
+    """
+    if not isinstance(classifiers, ClassifierSet) or classifiers.splits is None:
+        return m
+    sizes = classifiers.splits.sizes_each
+    return m if sizes is None else sizes
+
+
+def _tandem_claims(
+    classifiers: ClassifierSet | Errors, parts: Counts, prior: FloatArray | None, constant: str
+) -> Callable[[float], Claim]:
+    if not isinstance(classifiers, ClassifierSet):
+        raise TypeError("classifiers must be a ClassifierSet where tandem is given: bare errors do not tell their rows")
+    return lambda level: tandem_claim(classifiers, parts, level, prior, constant)
+
+
 def _check_posterior(
-    posterior: Posterior, errors: Errors | GroupErrors, share: float, prior: FloatArray | None, n_distances: int
+    posterior: Posterior,
+    errors: Errors | GroupErrors,
+    sizes: int | Rows,
+    share: float,
+    prior: FloatArray | None,
+    n_distances: int,
 ) -> Posterior:
     """Return the posterior with its numbers computed anew, or raise unless they belong to these errors and this prior.
 
@@ -211,7 +249,7 @@ def _check_posterior(
     level = divide_delta(share, n_distances)
     if posterior.delta > level * (1.0 + 1e-12):
         raise ValueError(f"posterior must have been computed at delta = {level:g} or less, got {posterior.delta:g}")
-    anew = _at_level(posterior, errors, min(posterior.delta, level), prior)
+    anew = _at_level(posterior, errors, sizes, min(posterior.delta, level), prior)
     if posterior.bound < anew.bound * (1.0 - 1e-9):
         raise ValueError(
             f"posterior must belong to these errors and this prior, for which its bound is {anew.bound:.6g}; it says "
@@ -220,13 +258,14 @@ def _check_posterior(
     return replace(anew, bound=max(anew.bound, posterior.bound))
 
 
-def _at_level(posterior: Posterior, errors: Errors | GroupErrors, level: float, prior: FloatArray | None) -> Posterior:
+def _at_level(
+    posterior: Posterior, errors: Errors | GroupErrors, sizes: int | Rows, level: float, prior: FloatArray | None
+) -> Posterior:
     """Return the same weights with their bound at a level, which holds for all posteriors at once, wherever found."""
     with usual_float_errors(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
-        m, constant = posterior.m, posterior.constant
-        distance = posterior.used_distance or posterior.distance
-        problem = Problem.checked(risks_of(errors, m), m, distance, level, prior, constant)
+        distance, constant = posterior.used_distance or posterior.distance, posterior.constant
+        problem = Problem.checked(risks_of(errors, sizes), posterior.m, distance, level, prior, constant)
         bound, risk, kl = problem.evaluate(posterior.weights)
     return replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
 
@@ -269,8 +308,10 @@ def _doubled(drawn: Claim) -> Claim:
     return replace(drawn, bound=min(2.0 * drawn.bound, 1.0), lower=None, theorem=price)
 
 
-def _occam_claim(errors: Errors | GroupErrors, m: int, share: float, prior: FloatArray | None, hedge: float) -> Claim:
-    best = best_single(errors, m, share, prior)
+def _occam_claim(
+    errors: Errors | GroupErrors, sizes: int | Rows, share: float, prior: FloatArray | None, hedge: float
+) -> Claim:
+    best = best_single(errors, sizes, share, prior)
     grouped = isinstance(errors, GroupErrors)
     limit = "Chernoff's limit (the kl inverse)" if grouped else "the exact binomial limit"
     level = "delta" if hedge == 1.0 else f"{hedge:g} delta"

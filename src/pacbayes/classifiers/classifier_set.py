@@ -357,10 +357,15 @@ class ClassifierSet:
             return self.test_group_errors.risks(self.m_test)
         return None if self.test_errors is None else risks_of_errors(self.test_errors, self.m_test)
 
+    def without_error_rows(self) -> ClassifierSet:
+        """Return the same set, which no longer knows who errs on which row."""
+        slim = copy.copy(self)
+        slim.__dict__.pop("_kept_errors", None)
+        return slim
+
     def without_data(self) -> ClassifierSet:
         """Return the same set without the rows that only training and validation needed."""
         slim = copy.copy(self)
-        slim.__dict__.pop("_kept_errors", None)
         slim._members = getattr(self._members, "without_data", lambda: self._members)()
         return slim
 

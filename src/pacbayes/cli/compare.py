@@ -142,7 +142,7 @@ def _predicted(
     """Return what a saved model says of the rows, as text."""
     import pandas as pd
 
-    from pacbayes.cli.inputs.data import read_new
+    from pacbayes.cli.inputs.new_rows import read_new
     from pacbayes.estimators.persistence.saving import load
 
     assert model is not None

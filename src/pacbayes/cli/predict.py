@@ -1,10 +1,14 @@
 """`pacbayes predict`: the labels a saved model gives new examples."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
+
+if TYPE_CHECKING:
+    from pacbayes.cli.inputs.new_rows import NewRows
 
 # What a spreadsheet takes for a formula if a cell begins with it; and what marks those that did.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
@@ -60,12 +64,13 @@ def predict(
     apostrophe in front, because a spreadsheet would run the others as formulas. Remove one apostrophe to get the name.
     """
     from pacbayes.certificates.certify import VOTINGS
-    from pacbayes.cli.inputs.data import read_new
     from pacbayes.cli.inputs.model import check_outputs
+    from pacbayes.cli.inputs.new_rows import NewRows
     from pacbayes.cli.interrupted import keeps
-    from pacbayes.cli.show import Note, print_guarantee, warnings_as_notes
+    from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
     from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
     from pacbayes.numeric.checks import check_choice
+    from pacbayes.runtime.file_write import spooled, writing
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -81,19 +86,19 @@ def predict(
         ) from None
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows, notes = read_new(data, loaded, tuple(missing or ()), sep)
-    with warnings_as_notes(note):
-        text, unanswered = _predicted(loaded, rows, shares)
-    if out is None:
-        print(text, end="")
-    else:
-        from pacbayes.runtime.file_write import write_file
-
-        write_file(out, text.encode())
+    rows = NewRows(data, loaded, tuple(missing or ()), sep)
+    # Nothing is seen of the predictions until all of them are there.
+    with spooled() if out is None else writing(out) as file:
+        with warnings_as_notes(note):
+            number, unanswered = _write_predictions(loaded, rows, shares, file, out)
+        if out is None:
+            print_file(file)
+    notes = rows.notes
+    if out is not None:
         keeps(lambda: f"the predictions are in {str(out)!r}")
-        notes.append(f"{len(rows)} predictions written to {out}.")
+        notes.append(f"{number} predictions written to {out}.")
     if loaded.certificate_.answered is not None:
-        notes.append(f"{unanswered} of {len(rows)} examples are not answered: their labels are empty.")
+        notes.append(f"{unanswered} of {number} examples are not answered: their labels are empty.")
     for line in notes:
         note(line)
     if out is not None and out.is_file():
@@ -103,8 +108,29 @@ def predict(
         note(loaded.certificate_.main_assumption)
 
 
-def _predicted(model: Any, rows: Any, shares: bool) -> tuple[str, int]:
-    """Return the predictions as CSV text, empty where the model does not answer, and how often it does not."""
+def _write_predictions(model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None) -> tuple[int, int]:
+    """Write the predictions as CSV, block by block; return how many there are, and how many are left empty."""
+    from pacbayes.runtime.file_write import naming
+    from pacbayes.runtime.progress import current_stage, progress, working_for
+
+    number = done = empty = 0
+    with progress("predictions", rows.total) as advance:
+        stage = current_stage()
+        for block in rows:
+            # One bar for the file, not one for each block.
+            with working_for(stage):
+                text, unanswered = _predicted(model, block, shares, header=number == 0)
+            with nullcontext() if out is None else naming(out):
+                file.write(text.encode())
+            number += len(block)
+            empty += unanswered
+            advance(rows.done - done)
+            done = rows.done
+    return number, empty
+
+
+def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, int]:
+    """Return the predictions of some rows as CSV text, empty where the model does not answer, and how often."""
     import numpy as np
     import pandas as pd
 
@@ -117,7 +143,8 @@ def _predicted(model: Any, rows: Any, shares: bool) -> tuple[str, int]:
     if shares:
         votes = model.vote_share(given)
         table |= {f"share of {name}": votes[:, i] for i, name in enumerate(model.classes_)}
-    return pd.DataFrame(table).to_csv(index=False, lineterminator="\n"), int(np.count_nonzero(~answered))
+    text = pd.DataFrame(table).to_csv(index=False, header=header, lineterminator="\n")
+    return text, int(np.count_nonzero(~answered))
 
 
 def as_cells(labels: Any) -> Any:

@@ -1,12 +1,13 @@
 """What the commands print: tables to stdout, everything else to stderr."""
 
+import io
 import json
 import math
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from pacbayes.certificates.certificate import Certificate
@@ -23,6 +24,15 @@ def print_guarantee(certificate: "Certificate") -> None:
     from rich.text import Text
 
     Console(highlight=False).print(Text("\n".join(lines)), end="\n\n")
+
+
+def print_file(file: BinaryIO) -> None:
+    """Print a file of text, from its beginning, to stdout."""
+    file.seek(0)
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    while part := text.read(2**20):
+        sys.stdout.write(part)
+    text.detach()
 
 
 def print_tables(tables: "Iterable[TextTable]", note: "Note") -> None:

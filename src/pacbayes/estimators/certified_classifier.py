@@ -3,7 +3,6 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,11 +25,10 @@ from pacbayes.certificates.posterior_choice import (
     restored_posterior,
     weights_of,
 )
-from pacbayes.certificates.questions.by_class import PartErrors, count_parts
 from pacbayes.certificates.rules.hedge import hedged_level, resolve_hedge
-from pacbayes.certificates.rules.occam import best_single
 from pacbayes.certificates.rules.proposals import propose
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule
+from pacbayes.certificates.rules.tandem_vote import TANDEM, tandem_parts
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
@@ -73,11 +71,14 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
     def _remedy(self) -> str:
         """Say where missing values are to be filled in."""
 
+    #: How rows may be divided.
+    _splits: tuple[str, ...] = SPLITS
+
     # -- fitting -----------------------------------------------------------------------------------------------------
 
     def _check_choices(self) -> None:
         """Raise for wrong parameters before any work."""
-        check_choice("split", self.split, SPLITS)
+        check_choice("split", self.split, self._splits)
         if self.cv is not None and (isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer)):
             raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
         if self.cv is not None and self.cv < 2:
@@ -95,8 +96,8 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
 
     def _no_proposal(self) -> str | None:
         """Say why the training rows propose nothing, None where they do."""
-        if self.split == "independent":
-            return "with split='independent' every row validates some classifier"
+        if self.split != "shared":
+            return f"with split={self.split!r} every row validates some classifier"
         return "cv=None leaves out the cross-validation behind it" if self.cv is None else None
 
     def _forget(self) -> None:
@@ -163,10 +164,11 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
                 prior=prior,
                 constant=self.constant,
             )
-            # Its vote is counted to be shown; a limit of these errors would not hold, for they chose the weights.
-            rules.append(Rule("majority", POSTERIOR, integer_weights(self.posterior_.weights)))
+        self._tandem = self._tandem_rule(rules, prior)
+        if self._tandem is None:
+            self.classifiers_ = classifiers.without_error_rows()
         of_slices = np.zeros(codes.size, dtype=np.intp) if slices is None else slices.codes
-        self._rules, self._vote_errors = self._tested(rules, validation_rows, of_slices[validation])
+        self._test(rules, validation_rows, of_slices[validation])
         if self.max_error is not None:
             assert validation_rows is not None
             assert cross_scores is not None
@@ -186,10 +188,6 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
             self.best_index_ = self._occam_index(prior)
         else:
             self.best_index_ = self._rule("best", found.rule).index
-
-    def _occam_index(self, prior: FloatArray | None) -> int:
-        level = hedged_level(self._main_level, self.hedge_, 1)
-        return best_single(self.classifiers_.counted, self.classifiers_.m, level, prior).index
 
     def _restore(self, posterior: dict[str, Any] | None) -> None:
         """Compute anew all that follows from what a file stores; none of it is read from there."""
@@ -227,25 +225,37 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         rules = given if found is None else propose(found.candidates, found.totals, len(self.classifiers_))
         return rules if self.hedge_ > 0.0 else tuple(rule for rule in rules if rule.name == PROPOSAL)
 
-    def _tested(
-        self, rules: list[Rule], validation_rows: Callable[[], tuple[Any, Codes]] | None, slices: Codes
-    ) -> tuple[tuple[Rule, ...], int | GroupErrors | None]:
-        """Return the rules with their errors on validation rows, and apart from them those of the posterior's vote."""
+    def _keeps_error_rows(self, groups: Any) -> bool:
+        """Return whether it must be known who errs on which row: for a vote that the hedge pays for."""
+        return groups is None and 0.0 < self.hedge_ < 1.0
+
+    def _tandem_rule(self, rules: list[Rule], prior: FloatArray | None) -> Rule | None:
+        """Return the vote that the tandem bound recommends, not yet counted; None where there is nothing to pay it."""
+        # The vote of a single classifier is among the proposals; out of bag nothing is proposed.
+        if self.hedge_ == 0.0 or (rules and len(self.classifiers_) == 1):
+            return None
+        # The bound holds for all weights at any level; they are sought for about the one that the rule will have.
+        number = sum(rule.voting == "majority" and rule.name != PROPOSAL for rule in rules) + 2
+        level = hedged_level(self._main_level, self.hedge_, number)
+        parts = tandem_parts(self.classifiers_, level, prior, self.constant)
+        return None if parts is None else Rule("majority", TANDEM, parts)
+
+    def _test(self, rules: list[Rule], validation_rows: Callable[[], tuple[Any, Codes]] | None, slices: Codes) -> None:
+        """Count the errors of rules on validation rows.
+
+        Those of votes that these rows chose too, but only to be shown: a limit of their errors would not hold.
+        """
+        self._rules, self._vote_errors = (), None
         if validation_rows is None:
-            return (), None
+            return
+        chosen = [] if self.hedge_ == 0.0 else [Rule("majority", POSTERIOR, integer_weights(self.posterior_.weights))]
+        chosen += [] if self._tandem is None else [self._tandem]
         voters, (rows, codes) = self._voters(), validation_rows()
-
-        def in_parts(wrong: NDArray[np.bool_]) -> PartErrors:
-            return count_parts(wrong, codes, self.classes_.size, slices, len(self._asked.slices))
-
-        parts = in_parts if self._asked.class_share > 0.0 else None
-        if parts is not None and self.hedge_ > 0.0:
-            # The other single classifier that may predict; its limits have the share of its prior weight.
-            index = self._occam_index(None if self._uniform else self.prior_)
-            said = voters.predict_assigned(rows, np.full(codes.size, index, dtype=np.intp))
-            self._asked = replace(self._asked, occam=(index, in_parts(said != codes)))
-        found = tested(rules, voters, rows, codes, self._key, self.classes_.size, self._counted, parts)
-        return (found, None) if self.hedge_ == 0.0 else (found[:-1], found[-1].errors)
+        parts = self._parts_counter(voters, rows, codes, slices)
+        found = tested([*rules, *chosen], voters, rows, codes, self._key, self.classes_.size, self._counted, parts)
+        shown = {rule.name: rule for rule in found[len(rules) :]}
+        self._rules, self._tandem = found[: len(rules)], shown.get(TANDEM)
+        self._vote_errors = shown[POSTERIOR].errors if POSTERIOR in shown else None
 
     def _counted(self, wrong: NDArray[np.bool_]) -> int | GroupErrors:
         """Return the errors of one classifier on the validation rows of the first, counted as the rows were divided."""
@@ -279,6 +289,7 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
             assumptions=(*roles(self.classifiers_), PRIORS[self._prior_kind]),
             rules=self._rules,
             hedge=self.hedge_,
+            tandem=None if self._tandem is None else self._tandem.parts,
         )
         return {voting: self._as_asked(voting, one) for voting, one in found_by.items()}
 
@@ -287,6 +298,8 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         votes = [(weights_of(rule.parts), rule.errors) for rule in self._rules if rule.voting == "majority"]
         if self._vote_errors is not None:
             votes.append((self.posterior_.weights, self._vote_errors))
+        if self._tandem is not None and self._tandem.errors is not None:
+            votes.append((weights_of(self._tandem.parts), self._tandem.errors))
         for weights, errors in votes:
             assert errors is not None
             # Where a vote errs, classifiers of at least half the weight err; risks were rounded up, as sums may be.
@@ -309,7 +322,8 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
             return Baseline(None, None, unknown)
         code, errors = self._constant
         whose = "the training rows" if splits.kind == "shared" else "the training rows of the first classifier"
-        return constant_baseline(self.classes_[code], errors, splits.m, self._level, whose)
+        size = splits.m if splits.sizes_each is None else int(splits.sizes_each[0])
+        return constant_baseline(self.classes_[code], errors, size, self._level, whose)
 
     # -- predicting --------------------------------------------------------------------------------------------------
 

@@ -14,12 +14,15 @@ from sklearn.utils.validation import validate_data
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
+from pacbayes.classifiers.forest.bags import check_bagged
+from pacbayes.classifiers.forest.forest_set import forest_set
 from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold, grid_scores_in_fold
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.data.splits import OUT_OF_BAG, SPLITS
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
@@ -47,12 +50,18 @@ class StochasticClassifier(CertifiedClassifier):
     Parameters
     ----------
     estimator : scikit-learn classifier or None
-        Cloned, never fitted itself; None where `param_grid` is a list of estimators.
+        Cloned, never fitted itself; None where `param_grid` is a list of estimators.  With ``split="out-of-bag"`` a
+        forest, as for `forest_set`.
     param_grid : dict, list of dicts, or list of estimators
-        As for `grid_set`.  Part of the prior: fix it beforehand.
+        As for `grid_set`.  Part of the prior: fix it beforehand.  None with ``split="out-of-bag"``.
     n_iter : int, optional
         Settings to draw from `param_grid`; None for all of them.
-    split, validation_size, duplicates, prior, distance, delta, constant, hedge, class_share, max_error, voting
+    split : {"shared", "independent", "out-of-bag"}
+        As for `StochasticSVC`; or, for a forest, no division at all: its classifiers are trained on bags of all rows,
+        and each is validated by the rows that its bag left out.  ``voting="majority"`` is then the hard vote of the
+        whole forest, with weights by its tandem bound; nothing is proposed (``hedge`` is 1), the prior must not depend
+        on the data, and nothing is proved about other weights of the vote.
+    validation_size, duplicates, prior, distance, delta, constant, hedge, class_share, max_error, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted; see `grid_set`.
@@ -117,7 +126,7 @@ class StochasticClassifier(CertifiedClassifier):
     def __init__(
         self,
         estimator: Any,
-        param_grid: Any,
+        param_grid: Any = None,
         *,
         n_iter: int | None = None,
         split: str = "shared",
@@ -159,6 +168,26 @@ class StochasticClassifier(CertifiedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    _splits = (*SPLITS, OUT_OF_BAG)
+
+    def _check_choices(self) -> None:
+        super()._check_choices()
+        if self.split != OUT_OF_BAG:
+            if self.param_grid is None:
+                raise ValueError(
+                    "param_grid must be given, a dict, a list of dicts or a list of estimators; only a forest with "
+                    f"split={OUT_OF_BAG!r} needs none"
+                )
+            return
+        check_bagged(self.estimator)
+        usual = {"param_grid": None, "n_iter": None, "checkpoint": None, "duplicates": "keep", "error_score": "raise"}
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"{name} must be {value!r} with split={OUT_OF_BAG!r}: the classifiers are those of one forest, "
+                    f"trained on bags of all rows; got {getattr(self, name)!r}"
+                )
+
     @progress("fitting", None)
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
         """Train the classifiers, find the posterior and its certificates.
@@ -189,6 +218,8 @@ class StochasticClassifier(CertifiedClassifier):
             )
         self._check_choices()
         check_duplicates(self.duplicates, groups)
+        if groups is not None and self.split == OUT_OF_BAG:
+            raise ValueError(f"groups must be None with split={OUT_OF_BAG!r}: bags are drawn row by row")
         self._forget()
         X, y = _as_rows(X), narrow_labels(y)
         validate_data(self, X, y, skip_check_array=True)
@@ -199,6 +230,10 @@ class StochasticClassifier(CertifiedClassifier):
         parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
+        if self.split == OUT_OF_BAG:
+            with naming_remedy(rows, self._remedy()):
+                trees = forest_set(self.estimator, rows, labels, n_jobs=self.n_jobs, random_state=seed)
+            return self._certify_trained_set(trees, trees.params, None, None, draw_key(seed), codes)
         with naming_remedy(rows, self._remedy()):
             classifiers = grid_set(
                 self.estimator,
@@ -212,6 +247,7 @@ class StochasticClassifier(CertifiedClassifier):
                 groups=groups,
                 duplicates=self.duplicates,
                 error_score=self.error_score,
+                keep_error_rows=self._keeps_error_rows(groups),
                 n_jobs=self.n_jobs,
                 random_state=seed,
                 checkpoint=self.checkpoint,

@@ -10,6 +10,7 @@ from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.limits import risk_of_one
 from pacbayes.certificates.posterior_choice import Counts, integer_weights, weights_of
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule, parts_of_one
+from pacbayes.certificates.rules.tandem_vote import TANDEM
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
@@ -28,6 +29,7 @@ class FittedAttributes:
     best_index_: int
     voting: str
     _rules: tuple[Rule, ...]
+    _tandem: Rule | None
     _vote_errors: int | GroupErrors | None
     _cross_validated: CrossValidation | None
     _constant: tuple[int, int | GroupErrors] | None
@@ -40,6 +42,9 @@ class FittedAttributes:
         rule = self.certificates_[voting].rule
         if rule == POSTERIOR:
             return integer_weights(self.posterior_.weights)
+        if rule == TANDEM:
+            assert self._tandem is not None
+            return self._tandem.parts
         if rule == OCCAM:
             return parts_of_one(self.best_index_, len(self.classifiers_))
         return self._rule(voting, rule).parts
@@ -111,6 +116,9 @@ class FittedAttributes:
         """The majority vote's own errors on the validation rows; None where no row validates all classifiers."""
         check_is_fitted(self)
         rule = self.certificates_["majority"].rule
+        if rule == TANDEM:
+            assert self._tandem is not None
+            return self._tandem.errors
         return self._vote_errors if rule == POSTERIOR else self._rule("majority", rule).errors
 
     @property

@@ -55,7 +55,9 @@ def certify_fitted(
     constant = _code_of(most_frequent, model.classes_)
     model.hedge_ = resolve_hedge(model.hedge, None if rules else "no proposal was given")
     model._cross_validated = None
-    classifiers = ClassifierSet.from_fitted(fitted, rows, labels, groups=groups, duplicates=model.duplicates)
+    kept = model._keeps_error_rows(groups)
+    options = {"groups": groups, "duplicates": model.duplicates, "keep_error_rows": kept}
+    classifiers = ClassifierSet.from_fitted(fitted, rows, labels, **options)
     assert classifiers.splits is not None
     validation = classifiers.splits(0)[1]
     codes = np.searchsorted(model.classes_, labels)

@@ -30,15 +30,13 @@ def asks_for_data(prior: Callable[..., Any], shared: bool) -> bool:
     (False, True)
     >>> asks_for_data(lambda params, X_train, y_train: None, False)
     Traceback (most recent call last):
-    ValueError: prior must not ask for data with split='independent', where every row validates some classifier
+    ValueError: prior must not ask for data without split='shared': every row validates some classifier
     """
     if _takes(prior, 3):
         if shared:
             return True
         if not _takes(prior, 1):
-            raise ValueError(
-                "prior must not ask for data with split='independent', where every row validates some classifier"
-            )
+            raise ValueError("prior must not ask for data without split='shared': every row validates some classifier")
     elif not _takes(prior, 1):
         raise TypeError(
             "prior as a callable must take the list of parameters, or parameters, training rows and their labels; got "

@@ -2,7 +2,7 @@
 
 from pacbayes.certificates.certificate import PLURAL
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP
+from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, Splits
 
 # What must hold of what was drawn.
 _DRAWN = {
@@ -21,6 +21,20 @@ _DRAWN = {
 }
 
 
+def _out_of_bag(splits: Splits) -> tuple[str, ...]:
+    """Say which rows did what in a forest."""
+    return (
+        f"For each classifier a bag of {splits.n_train} draws from all {splits.n_rows} rows trained it, with "
+        f"everything fitted inside it; the rows left out of the bag, at least {splits.m}, only counted its errors. The "
+        "bags were drawn at random without looking at rows or labels.",
+        *_DRAWN[EXAMPLE],
+        "Bounded are draws and votes of the forest's classifiers, one vote for each with its weight: not the "
+        "forest's own predict, which averages probabilities.",
+        "Nothing outside this estimator has seen the rows: not a scaler fitted before it, not a search around it. What "
+        "is fitted belongs inside the bags: BaggingClassifier(pipeline).",
+    )
+
+
 def roles(classifiers: ClassifierSet) -> tuple[str, ...]:
     """Say which rows did what, and what must hold outside."""
     splits = classifiers.splits
@@ -33,6 +47,8 @@ def roles(classifiers: ClassifierSet) -> tuple[str, ...]:
         others = f"the rows of the other {m} only counted"
     elif splits.unit == DISTINCT:
         others = f"the other {m}, each taken once, only counted"
+    if splits.kind == OUT_OF_BAG:
+        return _out_of_bag(splits)
     if splits.kind == "shared":
         trained = "trained all classifiers, with everything fitted inside them (scaling, kernel width)"
         rows = f"{splits.n_train} of {all_units} {what} {trained}; {others} their errors."

@@ -271,6 +271,7 @@ class StochasticSVC(CertifiedClassifier):
                 stratify=False,
                 groups=groups,
                 duplicates=self.duplicates,
+                keep_error_rows=self._keeps_error_rows(groups),
                 n_jobs=self.n_jobs,
                 random_state=seed,
                 checkpoint=self.checkpoint,

@@ -7,6 +7,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
+
+# Bytes that are kept in memory, or written at a time.
+_PART = 2**23
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
@@ -23,17 +27,47 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     ...     print(Path(folder, "numbers.txt").read_text(), len(os.listdir(folder)))
     1 2 3 1
     """
-    place = Path(os.path.realpath(path))
-    with _naming(path):
-        if place.exists() and not place.is_file():
-            with place.open("wb", buffering=0) as device:
-                device.write(data)
-            return
-        _replace(place, data)
+    with writing(path) as file, naming(path):
+        file.write(data)
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield a file to write into, part by part, which is put in its place on leaving; not after an error.
+
+    As for `write_file`.  For what is no ordinary file all parts are kept until then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with writing(folder + "/numbers.txt") as file:
+    ...         _ = [file.write(part) for part in (b"1 ", b"2 ", b"3")], len(os.listdir(folder))
+    ...     print(Path(folder, "numbers.txt").read_text(), len(os.listdir(folder)))
+    1 2 3 1
+    """
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():
+        with spooled() as parts:
+            yield parts
+            parts.seek(0)
+            with naming(path), place.open("wb", buffering=0) as device:
+                while data := parts.read(_PART):
+                    device.write(data)
+        return
+    with _replacing(place, path) as file:
+        yield file
+
+
+@contextmanager
+def spooled() -> Iterator[BinaryIO]:
+    """Yield a file without a name, in memory while it is small."""
+    with tempfile.SpooledTemporaryFile(_PART) as file:
+        yield cast(BinaryIO, file)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Have an `OSError` name the file the caller knows: a full disk names none, a part file one nobody has heard of."""
     try:
         yield
@@ -43,23 +77,31 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
-def _replace(place: Path, data: bytes) -> None:
-    mode = place.stat().st_mode & 0o777 if place.exists() else None
+@contextmanager
+def _replacing(place: Path, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
-    # Made by `open`, not by `tempfile`: only the system knows the umask without changing it for all threads.
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with naming(path):
+        mode = place.stat().st_mode & 0o777 if place.exists() else None
+        # Made by `open`, not by `tempfile`: only the system knows the umask without changing it for all threads.
+        file = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(part, mode)
-        part.replace(place)
+        try:
+            yield file
+            with naming(path):
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            with naming(path):
+                file.close()
+        with naming(path):
+            if mode is not None:
+                os.chmod(part, mode)
+            part.replace(place)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    _sync_entries(place.parent)
+    with naming(path):
+        _sync_entries(place.parent)
 
 
 def _sync_entries(folder: Path) -> None:

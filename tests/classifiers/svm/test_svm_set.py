@@ -207,8 +207,9 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(arguments):
 
 
 def test_unconverged_machines_warn_once(monkeypatch):
-    solve_path = import_module("pacbayes.classifiers.svm.solver.path").solve_path
-    monkeypatch.setattr(solve_path, "__defaults__", (1e-3, 3, False))
+    machines = import_module("pacbayes.classifiers.svm.machines")
+    solve_path = machines.solve_path
+    monkeypatch.setattr(machines, "solve_path", lambda *data, **choices: solve_path(*data, max_iter=3, **choices))
     X, y = WINE
     for split in ("shared", "independent"):
         with warnings.catch_warnings(record=True) as caught:

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pacbayes.data.files.columns import Columns, check_classes, fit_columns, preparation, read_columns
+from pacbayes.data.files.column_fit import fit_columns
+from pacbayes.data.files.columns import Columns, check_classes, preparation, read_columns
 
 
 def test_types():

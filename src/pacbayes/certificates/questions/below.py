@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes.certificates.certify import sizes_of
 from pacbayes.certificates.percentages import percent_up
 from pacbayes.certificates.rules.occam import occam_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet
@@ -66,7 +67,7 @@ def members_below(
         raise ValueError(f"target must lie in [0, 1] (a share, such as 0.05), got {target!r}")
     if classifiers.stratified:
         raise ValueError("nothing is certified of a set whose rows were divided by their labels (stratify=True)")
-    limits = occam_limits(classifiers.counted, classifiers.m, delta, prior)
+    limits = occam_limits(classifiers.counted, sizes_of(classifiers, classifiers.m), delta, prior)
     below = np.flatnonzero(limits <= float(target))
     costs = _costs(classifiers, cost, below)
     order = np.lexsort((limits[below], np.zeros(below.size) if costs is None else costs))

@@ -1,10 +1,13 @@
 """Support vector machines in a fold of cross-validation: one path for all lambdas, its errors, its mean decisions."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
+from pacbayes.classifiers.svm.kernels.kernel import SINGLE_FROM
 from pacbayes.classifiers.svm.machines import blocks, train_machines
 from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.shared import SharedMembers
@@ -14,7 +17,7 @@ from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.progress import progress
 
 # Kernel values of some training rows (down) and others (across), by their places among all training rows.
-_KernelOf = Callable[[Rows, Rows], FloatArray]
+_KernelOf = Callable[[Rows, Rows], NDArray[Any]]
 # Threads are not worth their start for fewer rows.
 _FEW = 500
 # Earlier than for all training rows: or folds of somewhat fewer would take several times as long as these.
@@ -28,12 +31,12 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
 
     All folds take their kernel values from one matrix, computed here.
     """
-    kernel_of = _kernel_of(members)
+    to_train, to_predict = _kernels_of(members)
 
     def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
         lambdas = members.task.lambdas[candidates]
         machines = train_machines(
-            lambda part: kernel_of(train[part], train[part]),
+            lambda part: to_train(train[part], train[part]),
             codes[train],
             lambdas,
             min(cores(), members.task.jobs),
@@ -41,7 +44,7 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
         )
         counts = np.zeros(candidates.size, dtype=np.int64)
         with progress("counting errors", test.size) as advance:
-            predictions = machines.predict(lambda block: kernel_of(train, test[block]), test.size, train.size)
+            predictions = machines.predict(lambda block: to_predict(train, test[block]), test.size, train.size)
             for block, predicted in predictions:
                 counts += np.count_nonzero(predicted != codes[test][block], axis=1)
                 advance(predicted.shape[1])
@@ -53,12 +56,12 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
 def svm_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray) -> ScoresInFold:
     """Return the weighted mean decisions of support vector machines, trained anew, on the rows of a fold."""
     chosen, n_classes = np.flatnonzero(weights), members.task.classes.size
-    kernel_of = _kernel_of(members)
+    to_train, to_predict = _kernels_of(members)
 
     def scores(train: Rows, test: Rows) -> FloatArray:
         lambdas = members.task.lambdas[chosen]
         machines = train_machines(
-            lambda part: kernel_of(train[part], train[part]),
+            lambda part: to_train(train[part], train[part]),
             codes[train],
             lambdas,
             min(cores(), members.task.jobs),
@@ -66,22 +69,36 @@ def svm_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray)
         )
         found = np.empty((test.size, n_classes))
         for block in blocks(test.size, train.size):
-            found[block] = mean_scores(machines, weights[chosen], kernel_of(train, test[block]), n_classes)
+            found[block] = mean_scores(machines, weights[chosen], to_predict(train, test[block]), n_classes)
         return found
 
     return scores
 
 
-def _kernel_of(members: SharedMembers) -> _KernelOf:
-    """Return kernel values by places: out of the matrix of all training rows, or anew where it would not fit.
+def _kernels_of(members: SharedMembers) -> tuple[_KernelOf, _KernelOf]:
+    """Return kernel values by places, to train and to predict: out of one matrix, or anew where it would not fit.
 
-    Either way they have the same bits, since a value depends on its two rows alone.
+    Either way they have the same bits, since a value depends on its two rows alone.  A matrix in single precision
+    serves for training only, as outside of folds.
     """
     n = len(members.rows)
+    kernel, rows, single = members.kernel, members.rows, n >= SINGLE_FROM
+
+    def anew(down: Rows, across: Rows) -> FloatArray:
+        return kernel.between(rows[down], rows[across])
+
     if _matrices_that_fit(n) < 2:
-        return lambda down, across: _anew(members, down, across)
-    everything = members.kernel.gram(members.rows)
-    return lambda down, across: pick(everything, down, across)
+        values = kernel.gram_in_single if single else kernel.gram
+        return lambda down, _: values(rows[down]), anew
+    if single:
+        rounded = kernel.gram_in_single(rows)
+        return lambda down, across: pick(rounded, down, across), anew
+    everything = kernel.gram(rows)
+
+    def picked(down: Rows, across: Rows) -> NDArray[Any]:
+        return pick(everything, down, across)
+
+    return picked, picked
 
 
 def folds_at_once(n: int) -> int:
@@ -100,13 +117,7 @@ def _matrices_that_fit(n: int) -> int:
     return n if limit is None else limit // (8 * n * n)
 
 
-def _anew(members: SharedMembers, down: Rows, across: Rows) -> FloatArray:
-    if down is across or np.array_equal(down, across):
-        return members.kernel.gram(members.rows[down])
-    return members.kernel.between(members.rows[down], members.rows[across])
-
-
-def pick(matrix: FloatArray, down: Rows, across: Rows) -> FloatArray:
+def pick(matrix: NDArray[Any], down: Rows, across: Rows) -> NDArray[Any]:
     """Return some rows and columns of a matrix in new memory.
 
     Examples
@@ -115,7 +126,7 @@ def pick(matrix: FloatArray, down: Rows, across: Rows) -> FloatArray:
     array([[1., 2.],
            [7., 8.]])
     """
-    part: FloatArray = np.empty((down.size, across.size))
+    part = np.empty((down.size, across.size), dtype=matrix.dtype)
 
     def work(start: int) -> None:
         for i in range(start, min(start + _ROWS_PER_PART, down.size)):

@@ -137,7 +137,7 @@ class OneMachine:
 
 
 def train_machines(
-    gram: Callable[[Rows], FloatArray],
+    gram: Callable[[Rows], NDArray[Any]],
     codes: Rows,
     lambdas: FloatArray,
     n_jobs: int = 1,

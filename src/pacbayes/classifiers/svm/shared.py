@@ -12,7 +12,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.classifiers.svm.expected_time import say_how_long
-from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, Kernel, Scaling, fit_kernel, fit_scaling
+from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SINGLE_FROM, Kernel, Scaling, fit_kernel, fit_scaling
 from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
 from pacbayes.classifiers.svm.linear.nystroem import LANDMARKS
@@ -103,8 +103,9 @@ def _train(task: SvmTrainingTask, kernel: Kernel, rows: FloatArray, codes: Rows)
         places, machines = train_on_landmarks(rows, kernel, codes, task.lambdas, task.n_components, rng)
         return rows[places], machines
 
-    def gram(part: NDArray[np.int64]) -> FloatArray:
-        return kernel.gram(rows if part.size == len(rows) else rows[part])
+    def gram(part: NDArray[np.int64]) -> NDArray[Any]:
+        values = kernel.gram if len(rows) < SINGLE_FROM else kernel.gram_in_single
+        return values(rows if part.size == len(rows) else rows[part])
 
     say_how_long(kernel, rows, codes, task.lambdas, task.jobs)
     return rows, train_machines(gram, codes, task.lambdas, task.jobs)

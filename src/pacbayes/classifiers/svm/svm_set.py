@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.packed_errors import check_kept_rows
 from pacbayes.classifiers.svm.independent import train_independent
-from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SVM_KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SINGLE_FROM, SVM_KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.linear.row_products import GRAM_BLOCKS
 from pacbayes.classifiers.svm.shared import train_shared
@@ -237,7 +237,8 @@ def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
         needed += BLOCK_BYTES
         what = f"{width} features of {n} rows"
     elif splits.shared is not None:
-        needed = 10 * (n * n + (k - 1) * h * n) + 8 * n * task.X.shape[1] + BLOCK_BYTES
+        entry = 10 if n < SINGLE_FROM else 5
+        needed = entry * n * n + 10 * (k - 1) * h * n + 8 * n * task.X.shape[1] + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
     else:
         whole = splits.rest.size**2 if task.scale is False else 0

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from pacbayes.cli.inputs.unseen import never_seen
+from pacbayes.cli.inputs.new_rows import lacking
 from pacbayes.data.builtin.catalogue import DATASETS
-from pacbayes.data.files.columns import Columns, check_classes, fit_columns, read_columns
+from pacbayes.data.files.column_fit import fit_columns
+from pacbayes.data.files.columns import Columns, check_classes, read_columns
 from pacbayes.data.files.reading import divide_columns, labelled, listed, read_frame, target_of
 from pacbayes.data.files.refusals import in_shell
 from pacbayes.numeric.checks import check_choice
@@ -196,60 +197,8 @@ def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, 
         )
     X = fit_columns(features, data.columns, repr(str(path)))[list(data.X.columns)]
     if data.columns.plain and X.isna().to_numpy().any():
-        raise ValueError(_lacks(X, str(path)))
+        raise ValueError(lacking(X, str(path)))
     return X, labels
-
-
-def read_new(
-    path: Path, model: Any, missing: tuple[str, ...], sep: str | None = None
-) -> "tuple[pd.DataFrame, list[str]]":
-    """Return the rows of a file in the form a fitted model takes, and what a person should know about them."""
-    known = _columns_of(model, [str(name) for name in getattr(model, "feature_names_in_", ())])
-    frame = read_frame(path, missing, () if known is None else known.categorical, sep)
-    wanted = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
-    expected = getattr(model, "n_features_in_", len(wanted))
-    if len(wanted) != expected:
-        raise ValueError(
-            f"{str(path)!r} must have the {expected} columns the model was trained with (their names were not saved), "
-            f"got {len(wanted)}"
-        )
-    columns = _columns_of(model, wanted)
-    if columns is None:  # somebody's own pipeline: it knows what it takes
-        absent = [name for name in wanted if name not in frame.columns]
-        if absent:
-            raise ValueError(f"{str(path)!r} lacks the columns {listed(absent)}, which the model was trained with")
-        return frame[wanted], []
-    X = fit_columns(frame, columns, repr(str(path)))[wanted]
-    if columns.plain and X.isna().to_numpy().any():
-        raise ValueError(_lacks(X, str(path)))
-    unused = [name for name in frame.columns if name not in wanted]
-    notes = [f"Columns not used: {listed(unused)}."] if unused else []
-    return X, [*notes, *never_seen(X, columns, model)]
-
-
-def _columns_of(model: Any, names: list[str]) -> Columns | None:
-    """Return the types of a model's columns; None for a pipeline that was not made here."""
-    if hasattr(model, "estimator"):
-        steps = getattr(model.estimator, "named_steps", {})
-        if not steps or not set(steps) <= {"prepare", "scale", "model"}:
-            return None
-        prepare = steps.get("prepare")
-    else:
-        prepare = model.prepare
-    if prepare is None:
-        return Columns(tuple(names), (), {})
-    parts = {name: tuple(columns) for name, _, columns in getattr(prepare, "transformers", [])}
-    if not parts or not parts.keys() <= {"numbers", "categories"}:
-        return None
-    # Any value may be missing: the transformer fills it in.
-    return Columns(parts.get("numbers", ()), parts.get("categories", ()), dict.fromkeys(names, 0))
-
-
-def _lacks(X: "pd.DataFrame", path: str) -> str:
-    gaps = [(str(name), int(X[name].isna().to_numpy().argmax())) for name in X if X[name].isna().any()]
-    said = [f"column {name!r} of {path!r} lacks a value in example {place + 1}" for name, place in gaps[:10]]
-    more = f" and {len(gaps) - 10} more columns" if len(gaps) > 10 else ""
-    return f"{', '.join(said)}{more}, but the training data lacks none: nothing was learnt about missing values"
 
 
 def _sizes(X: "pd.DataFrame", classes: Any) -> str:

@@ -9,23 +9,41 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def never_seen(X: "pd.DataFrame", columns: Columns, model: Any) -> list[str]:
-    """Return for every column with categories that are new to a model how many examples hold them, in words."""
-    if not columns.categorical:
-        return []
-    known: dict[str, set[Any]] = {name: set() for name in columns.categorical}
-    for encoder in _encoders(model):
-        for name, values in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
-            known[str(name)] |= {_plain(value) for value in values.tolist()}
-    said = []
-    for name in columns.categorical:
-        new = [value for value in map(_plain, X[name].tolist()) if value not in known[name]]
-        if new:
-            distinct = [repr(value[:40]) if isinstance(value, str) else "missing" for value in dict.fromkeys(new)]
-            shown = ", ".join(distinct[:5]) + (", ..." if len(distinct) > 5 else "")
-            examples = f"{len(new)} of {len(X)} examples hold"
-            said.append(f"Column {name!r}: {examples} a category that was not in the training data ({shown}).")
-    return said
+# So many new categories of a column are named.
+_NAMED = 5
+
+
+class Unseen:
+    """How many examples of a file, block by block, hold categories that are new to a model."""
+
+    def __init__(self, columns: Columns, model: Any) -> None:
+        self._known: dict[str, set[Any]] = {name: set() for name in columns.categorical}
+        for encoder in _encoders(model) if columns.categorical else ():
+            for name, values in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
+                self._known[str(name)] |= {_plain(value) for value in values.tolist()}
+        self._rows = 0
+        self._counts = dict.fromkeys(columns.categorical, 0)
+        self._first: dict[str, list[Any]] = {name: [] for name in columns.categorical}
+
+    def count(self, X: "pd.DataFrame") -> None:
+        """Look through the next block."""
+        self._rows += len(X)
+        for name, known in self._known.items():
+            new = [value for value in map(_plain, X[name].tolist()) if value not in known]
+            self._counts[name] += len(new)
+            # One more than are named, to know that there are more.
+            self._first[name] = list(dict.fromkeys([*self._first[name], *new]))[: _NAMED + 1]
+
+    def said(self) -> list[str]:
+        """Return for every column with new categories how many examples hold them, in words."""
+        lines = []
+        for name, count in self._counts.items():
+            if count:
+                distinct = [repr(one[:40]) if isinstance(one, str) else "missing" for one in self._first[name]]
+                shown = ", ".join(distinct[:_NAMED]) + (", ..." if len(distinct) > _NAMED else "")
+                examples = f"{count} of {self._rows} examples hold"
+                lines.append(f"Column {name!r}: {examples} a category that was not in the training data ({shown}).")
+        return lines
 
 
 def _encoders(model: Any) -> Iterator[Any]:

@@ -129,48 +129,6 @@ def _only(refused: Refused | None) -> list[Refused]:
     return [] if refused is None else [refused]
 
 
-def fit_columns(frame: "pd.DataFrame", columns: Columns, where: str) -> "pd.DataFrame":
-    """Return the same columns of another file, of the same types, in the same order.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> fit_columns(pd.DataFrame({"b": ["x"], "age": ["old"]}), Columns(("age",), (), {}), "'new.csv'")
-    Traceback (most recent call last):
-    ValueError: column 'age' of 'new.csv' must hold numbers, got 'old' in example 1
-    """
-    import pandas as pd
-
-    wanted = [*columns.numeric, *columns.categorical]
-    absent = sorted(set(wanted) - set(frame.columns), key=wanted.index)
-    if absent:
-        raise ValueError(f"{where} lacks the columns {listed(absent)}, which the model was trained with")
-    made: dict[str, Any] = {}
-    wrong = []
-    for name in wanted:
-        values = _values(frame[name])
-        if name in columns.categorical:
-            made[name] = _as_text(values)
-            continue
-        numbers = [_float(value) if _is_nan(value) or is_number(value) else None for value in values]
-        bad = next((i for i, number in enumerate(numbers) if number is None or math.isinf(number)), None)
-        if bad is None:
-            made[name] = np.array(numbers, dtype=np.float64)
-        else:
-            finite = "" if numbers[bad] is None else "finite "
-            wrong.append(
-                f"column {name!r} of {where} must hold {finite}numbers, got {values[bad]!r} in example {bad + 1}"
-            )
-    if wrong:
-        raise ValueError(_together(wrong))
-    return pd.DataFrame(made)
-
-
-def _together(wrong: Sequence[str], most: int = 10) -> str:
-    rest = f"; and so {len(wrong) - most} more" if len(wrong) > most else ""
-    return "; ".join(wrong[:most]) + rest
-
-
 def preparation(columns: Columns) -> Any:
     """Return an unfitted transformer from columns to numbers; None where there is nothing to prepare.
 
@@ -234,19 +192,19 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool, kept: bool) -> tu
     if is_datetime64_any_dtype(series) or is_timedelta64_dtype(series):
         raise _dates(name, series.dropna().iloc[0])
     if forced:
-        return _as_text(_values(series)), True
+        return as_text(values_of(series)), True
     if not kept:
         _stop(refused_name(name, in_shell))
     if is_bool_dtype(series) or is_numeric_dtype(series):
         if not kept and not is_bool_dtype(series):
             _stop(refused_numbers(name, series.dropna().to_numpy(), len(series), in_shell))
         return _finite(series.to_numpy(dtype=np.float64, na_value=np.nan), name), False
-    values = _values(series)
-    present = [(i, value) for i, value in enumerate(values) if not _is_nan(value)]
+    values = values_of(series)
+    present = [(i, value) for i, value in enumerate(values) if not is_nan(value)]
     numbers = [pair for pair in present if is_number(pair[1])]
     if isinstance(series.dtype, pd.CategoricalDtype):
         _check_own(name, [str(value) for _, value in present], len(series), kept)
-        return _as_text(values), True
+        return as_text(values), True
     if len(numbers) == len(present):
         if not kept:
             _stop(refused_numbers(name, values, len(series), in_shell))
@@ -258,7 +216,7 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool, kept: bool) -> tu
         if all(_DATE.fullmatch(value.strip()) for _, value in present):
             raise _dates(name, present[0][1])
         _check_own(name, [value for _, value in present], len(series), kept)
-        return _as_text(values), True
+        return as_text(values), True
     odd = next(value for _, value in texts if not isinstance(value, str))
     if hasattr(odd, "isoformat"):
         raise _dates(name, odd)
@@ -296,7 +254,7 @@ def _dates(name: str, value: Any) -> _UnusableError:
     return _UnusableError(name, f"holds dates or times ({str(value)[:40]!r})", ways)
 
 
-def _values(series: "pd.Series[Any]") -> NDArray[Any]:
+def values_of(series: "pd.Series[Any]") -> NDArray[Any]:
     """Return the values as they are, anything missing as NaN."""
     values = series.to_numpy(dtype=object).copy()
     values[series.isna().to_numpy()] = np.nan
@@ -304,10 +262,11 @@ def _values(series: "pd.Series[Any]") -> NDArray[Any]:
 
 
 def _as_numbers(values: NDArray[Any], name: str) -> NDArray[np.float64]:
-    return _finite(np.array([_float(value) for value in values], dtype=np.float64), name)
+    return _finite(np.array([float_of(value) for value in values], dtype=np.float64), name)
 
 
-def _float(value: Any) -> float:
+def float_of(value: Any) -> float:
+    """Return a number, infinity for an integer that is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -326,15 +285,17 @@ def _infinite(numbers: NDArray[np.float64], name: str) -> Refused:
     return Refused(name, f"must hold finite numbers, got {numbers[place]} in example {place + 1}", ways)
 
 
-def _as_text(values: NDArray[Any]) -> NDArray[Any]:
-    return np.array([value if _is_nan(value) else _text(value) for value in values], dtype=object)
+def as_text(values: NDArray[Any]) -> NDArray[Any]:
+    """Return categories as text, missing ones as they are."""
+    return np.array([value if is_nan(value) else _text(value) for value in values], dtype=object)
 
 
 def _constant(values: NDArray[Any]) -> bool:
-    return bool((values == values[0]).all() or all(_is_nan(value) for value in values))
+    return bool((values == values[0]).all() or all(is_nan(value) for value in values))
 
 
-def _is_nan(value: Any) -> bool:
+def is_nan(value: Any) -> bool:
+    """Return whether a value is missing, as `values_of` writes it."""
     return isinstance(value, float) and value != value
 
 

@@ -10,9 +10,10 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ _COMPRESSED = ("", ".gz", ".bz2", ".xz", ".zip")
 _CSV_ENDINGS = tuple(f".csv{ending}" for ending in _COMPRESSED)
 _TSV_ENDINGS = tuple(f".tsv{ending}" for ending in _COMPRESSED)
 _PARQUET_ENDINGS = (".parquet",)
+# What pandas calls them; of an open file it cannot tell.
+_COMPRESSION: dict[str, Any] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
 
 
 def read_file(
@@ -67,6 +70,16 @@ def read_frame(
     character between two fields, by default a comma in CSV and a tab in TSV files.  Columns without a name are called
     as pandas does, ``Unnamed: 0``; who uses them has to say so.
     """
+    separator = file_kind(path, sep)
+    frame = _read_parquet(path) if separator is None else next(csv_frames(path, separator, missing, as_text))
+    check_frame(frame, path)
+    if len(frame) == 0:
+        raise ValueError(f"{str(path)!r} has column names but no rows")
+    return frame
+
+
+def file_kind(path: Path, sep: str | None) -> str | None:
+    """Return the character between two fields of a text file, None for a Parquet file; raise for any other."""
     separator = None if sep is None else check_separator(sep)
     if not path.exists():
         raise FileNotFoundError(f"no such file: {str(path)!r}")
@@ -76,22 +89,21 @@ def read_frame(
     if name.endswith(_PARQUET_ENDINGS):
         if separator is not None:
             raise ValueError(f"sep is for CSV and TSV files, got sep={sep!r} for {str(path)!r}")
-        frame = _read_parquet(path)
-    elif name.endswith(_CSV_ENDINGS):
-        frame = _read_csv(path, separator or ",", missing, as_text)
-    elif name.endswith(_TSV_ENDINGS):
-        frame = _read_csv(path, separator or "\t", missing, as_text)
-    else:
-        raise ValueError(
-            f"cannot tell the format of {str(path)!r}: the name must end in one of .csv, .tsv (these also with .gz, "
-            ".bz2, .xz or .zip) and .parquet"
-        )
+        return None
+    if name.endswith((*_CSV_ENDINGS, *_TSV_ENDINGS)):
+        return separator or ("," if name.endswith(_CSV_ENDINGS) else "\t")
+    raise ValueError(
+        f"cannot tell the format of {str(path)!r}: the name must end in one of .csv, .tsv (these also with .gz, "
+        ".bz2, .xz or .zip) and .parquet"
+    )
+
+
+def check_frame(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
+    """Return a frame with names of columns as texts, or raise if two are equal."""
     frame.columns = [str(column) for column in frame.columns]
     if not frame.columns.is_unique:
         repeated = sorted(set(frame.columns[frame.columns.duplicated()]))
         raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
-    if len(frame) == 0:
-        raise ValueError(f"{str(path)!r} has column names but no rows")
     return frame
 
 
@@ -172,43 +184,23 @@ def labelled(frame: "pd.DataFrame", target: str, path: Path) -> "tuple[pd.DataFr
     return kept, int(lacking.sum())
 
 
-def _read_csv(path: Path, separator: str, missing: Sequence[str], as_text: Sequence[str]) -> "pd.DataFrame":
+def csv_frames(
+    path: Path,
+    separator: str,
+    missing: Sequence[str],
+    as_text: Sequence[str],
+    file: BinaryIO | None = None,
+    rows: Callable[[int], int] | None = None,
+) -> "Iterator[pd.DataFrame]":
+    """Yield a text file as one frame, or in frames of ``rows(number of columns)`` rows; `file` is the open file."""
     import pandas as pd
 
     kind = "CSV" if separator == "," else "TSV"
     # Before 3.1 pandas reads decimals only to about 1e-12 unless asked; from 3.1 on it reads them exactly, and
     # asking is deprecated.
     exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
-    try:
-        first = pd.read_csv(
-            path, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False, skipinitialspace=True
-        )
-        header = [str(cell) for cell in first.iloc[0]]
-        with warnings.catch_warnings():
-            # Rows longer than the header: pandas would take their first field for an index, or with index_col=False
-            # drop the last with a warning.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                path,
-                sep=separator,
-                na_values=list(missing),
-                dtype=dict.fromkeys(as_text, str),
-                skipinitialspace=True,
-                low_memory=False,
-                index_col=False,
-                float_precision=None if exact else "round_trip",
-            )
-    except pd.errors.ParserWarning:
-        raise ValueError(
-            f"the rows of {str(path)!r} have more fields than its line of {len(header)} column names"
-        ) from None
-    except UnicodeDecodeError:
-        raise ValueError(
-            f"cannot read {str(path)!r} as {kind}: it is not UTF-8 text; save it in the encoding UTF-8"
-        ) from None
-    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        # pandas' own parser errors are ValueErrors, the others come from damaged compressed files
-        raise ValueError(f"cannot read {str(path)!r} as {kind}: {error}") from None
+    with _readable(path, kind):
+        header = _header(path, separator)
     if all(is_number(cell) for cell in header):
         raise ValueError(
             f"the first line of {str(path)!r} must hold column names, but it holds only numbers ({listed(header)}); "
@@ -217,14 +209,76 @@ def _read_csv(path: Path, separator: str, missing: Sequence[str], as_text: Seque
     repeated = sorted(cell for cell, times in Counter(header).items() if times > 1 and cell)
     if repeated:
         raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
-    return frame
+    with _readable(path, kind, len(header)):
+        found: Any = pd.read_csv(
+            path if file is None else file,
+            sep=separator,
+            na_values=list(missing),
+            dtype=dict.fromkeys(as_text, str),
+            skipinitialspace=True,
+            low_memory=False,
+            index_col=False,
+            float_precision=None if exact else "round_trip",
+            compression=_COMPRESSION.get(path.suffix.lower()),
+            chunksize=None if rows is None else rows(len(header)),
+        )
+    if rows is None:
+        yield found
+        return
+    with found:
+        while True:
+            with _readable(path, kind, len(header)):
+                frame = next(found, None)
+            if frame is None:
+                return
+            yield frame.reset_index(drop=True)
+
+
+def _header(path: Path, separator: str) -> list[str]:
+    import pandas as pd
+
+    first = pd.read_csv(
+        path, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False, skipinitialspace=True
+    )
+    return [str(cell) for cell in first.iloc[0]]
+
+
+@contextmanager
+def _readable(path: Path, kind: str, columns: int = 0) -> Iterator[None]:
+    """Turn what pandas says of a file that it cannot read into one line that names the file."""
+    import pandas as pd
+
+    try:
+        with warnings.catch_warnings():
+            # Rows longer than the header: pandas would take their first field for an index, or with index_col=False
+            # drop the last with a warning.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            yield
+    except pd.errors.ParserWarning:
+        raise ValueError(
+            f"the rows of {str(path)!r} have more fields than its line of {columns} column names"
+        ) from None
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"cannot read {str(path)!r} as {kind}: it is not UTF-8 text; save it in the encoding UTF-8"
+        ) from None
+    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        # pandas' own parser errors are ValueErrors, the others come from damaged compressed files
+        raise ValueError(f"cannot read {str(path)!r} as {kind}: {error}") from None
 
 
 def _read_parquet(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    try:
+    with need_pyarrow(path):
         return pd.read_parquet(path)
+
+
+@contextmanager
+def need_pyarrow(path: Path) -> Iterator[None]:
+    """Say which extra is missing, or that a file is no Parquet."""
+    try:
+        yield
     except ImportError:
         raise ImportError(
             f"reading {str(path)!r} needs pyarrow, which is not installed: pip install 'pacbayes[parquet]'"

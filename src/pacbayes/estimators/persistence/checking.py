@@ -30,7 +30,7 @@ from pacbayes.classifiers.svm.solver.path import SVMPath, check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
-from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, SPLITS, Splits
+from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, SPLITS, Splits
 from pacbayes.estimators.persistence.checking_questions import check_asked
 from pacbayes.estimators.persistence.needs import (
     MOST,
@@ -45,7 +45,9 @@ from pacbayes.estimators.persistence.rule_checks import (
     check_counted,
     check_cross_validation,
     check_group_errors,
+    check_kept_errors,
     check_rules,
+    check_tandem,
 )
 from pacbayes.estimators.prediction.draws import KEY_BYTES
 from pacbayes.estimators.prior import PRIORS, resolve_prior
@@ -94,6 +96,7 @@ def check_model(model: Any) -> None:
         check_counted(model._vote_errors, "_vote_errors", classifiers.splits)
     check_rules(model)
     check_asked(model)
+    check_tandem(model)
     if model._constant is not None:
         need(type(model._constant) is tuple and len(model._constant) == 2, "_constant", "must be a pair")
         need_whole(model._constant[0], "_constant", 0, classes.size - 1)
@@ -121,6 +124,8 @@ def check_classifier_set(classifiers: ClassifierSet, classes: NDArray[Any]) -> N
     number = len(params)
     need(classifiers.m == splits.m, "ClassifierSet.m", f"must be {splits.m}")
     _check_set_errors(classifiers, splits, number)
+    if classifiers.kept_errors is not None:
+        check_kept_errors(classifiers.kept_errors, classifiers)
     if classifiers.copies is not None:
         need_whole(classifiers.copies, "ClassifierSet.copies", 0, splits.n_rows)
     if classifiers.kkt_violation is not None:
@@ -154,7 +159,12 @@ def _check_set_errors(classifiers: ClassifierSet, splits: Splits, number: int) -
         return
     none = classifiers.group_errors is None and classifiers.test_group_errors is None
     need(none, "ClassifierSet.group_errors", "must be None")
-    need_counts(classifiers.errors, "ClassifierSet.errors", number, splits.m)
+    most = splits.m if splits.sizes_each is None else splits.rest.size
+    need_counts(classifiers.errors, "ClassifierSet.errors", number, most)
+    if splits.sizes_each is not None:
+        need(len(splits.sizes_each) == number, "Splits.bags", f"must be {number}")
+        assert classifiers.errors is not None
+        need(bool((classifiers.errors <= splits.sizes_each).all()), "ClassifierSet.errors", "must be of its own rows")
     if classifiers.test_errors is not None:
         need_whole(m_test, "ClassifierSet.m_test", 1)
         need_counts(classifiers.test_errors, "ClassifierSet.test_errors", number, m_test)
@@ -170,9 +180,22 @@ def _same_task(task: SvmTrainingTask, splits: Splits, classes: NDArray[Any]) -> 
         need(all(np.array_equal(a, b) for a, b in arrays), f"Splits.{name}", "must be the same twice")
 
 
+def _check_bags(splits: Splits) -> None:
+    """Raise unless bags of all rows each leave some out, the fewest as many as the division says."""
+    n, bags = splits.rest.size, splits.bags
+    whole = splits.shared is None and splits.test.size == 0 and splits.unit == EXAMPLE and not splits.stratified
+    need(whole and np.array_equal(splits.rest, np.arange(n)), "Splits", "must be of all rows, out of bag")
+    need_array(bags, "Splits.bags", "u", (None, -(-n // 8)))
+    assert bags is not None
+    need(len(bags) > 0, "Splits.bags", "must not be empty")
+    need(not (bags & ~np.packbits(np.ones(n, dtype=bool))).any(), "Splits.bags", "must be zero beyond the last row")
+    assert splits.sizes_each is not None
+    need(splits.m == splits.sizes_each.min(), "Splits.m", "must be the least number of rows out of bag")
+
+
 def check_splits(splits: Splits) -> None:
     """Raise unless the parts of a division are sorted rows, none of them in two parts, of the sizes it says."""
-    need(splits.kind in SPLITS, "Splits.kind", f"must be one of {', '.join(SPLITS)}")
+    need(splits.kind in (*SPLITS, OUT_OF_BAG), "Splits.kind", "is not known")
     need_whole(splits.n_train, "Splits.n_train", 0)
     need_whole(splits.m, "Splits.m", 1)
     need(type(splits.seed) is int and 0 <= splits.seed < 2**4096, "Splits.seed", "must be a seed")
@@ -188,6 +211,10 @@ def check_splits(splits: Splits) -> None:
     end = MOST if units is None else units.size
     need_rows(splits.test, "Splits.test", end)
     need_rows(splits.rest, "Splits.rest", end)
+    need((splits.bags is None) == (splits.kind != OUT_OF_BAG), "Splits.bags", "must be there out of bag")
+    if splits.bags is not None:
+        _check_bags(splits)
+        return
     elsewhere = splits.kind == "shared" and splits.test.size == 0
     need(splits.n_train > 0 or elsewhere, "Splits.n_train", "must be positive but where all rows validate")
     tested, divided = _units(splits, splits.test), _units(splits, splits.rest)

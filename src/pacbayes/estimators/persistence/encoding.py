@@ -15,6 +15,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.members import EstimatorMembers
+from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair
@@ -39,6 +40,7 @@ _TYPES: tuple[type, ...] = (
     Kernel,
     Machines,
     OneMachine,
+    PackedErrors,
     Pair,
     PartErrors,
     Posterior,

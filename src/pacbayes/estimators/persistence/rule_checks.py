@@ -8,9 +8,11 @@ import numpy as np
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.posterior_choice import BITS, integer_weights, weights_of
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule
+from pacbayes.certificates.rules.tandem_vote import TANDEM
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.data.splits import GROUP, Splits
 from pacbayes.estimators.persistence.needs import need, need_array, need_rows, need_whole
 
@@ -23,21 +25,63 @@ def check_rules(model: Any) -> None:
     names = [(rule.voting, rule.name) for rule in rules]
     known = all(voting in VOTINGS and type(name) is str for voting, name in names)
     need(known and len(set(names)) == len(names), "Rule", "must have a way of predicting, and a name of its own")
-    need(not any(name in (POSTERIOR, OCCAM) for _, name in names), "Rule.name", "must not be that of another")
+    need(not any(name in (POSTERIOR, OCCAM, TANDEM) for _, name in names), "Rule.name", "must not be that of another")
     proposals = {voting for voting, name in names if name == PROPOSAL}
     need(proposals == (set(VOTINGS) if hedge < 1.0 else set()), "_rules", "must hold the proposals")
     need(hedge < 1.0 or not rules, "_rules", "must be empty where nothing is proposed")
     proposed = classifiers.trained_elsewhere or model._cross_validated is not None
     need(hedge == 1.0 or proposed, "_cross_validated", "must be there for a proposal")
     for rule in rules:
-        need_array(rule.parts, "Rule.parts", "i", (len(classifiers),))
-        whole = bool((rule.parts >= 0).all() and (rule.parts <= 2**BITS).all()) and sum(rule.parts.tolist()) == 2**BITS
-        need(whole, "Rule.parts", "must be whole multiples of 2^-52 with the sum one")
+        _check_parts(rule, len(classifiers))
         check_counted(rule.errors, "Rule.errors", classifiers.splits)
         alone = np.count_nonzero(rule.parts) == 1
         need(alone or rule.voting != "best", "Rule.parts", "must be one classifier")
         if alone:  # however it predicts
             _check_same_errors(rule, classifiers)
+
+
+def _check_parts(rule: Rule, number: int) -> None:
+    need_array(rule.parts, "Rule.parts", "i", (number,))
+    whole = bool((rule.parts >= 0).all() and (rule.parts <= 2**BITS).all()) and sum(rule.parts.tolist()) == 2**BITS
+    need(whole, "Rule.parts", "must be whole multiples of 2^-52 with the sum one")
+
+
+def check_tandem(model: Any) -> None:
+    """Raise unless the vote of the tandem bound has whole weights, and a set that knows who errs on which row."""
+    rule, classifiers = model._tandem, model.classifiers_
+    need((rule is None) == (classifiers.kept_errors is None), "_tandem", "must be there with the errors of rows")
+    if rule is None:
+        return
+    need(isinstance(rule, Rule), "_tandem", "must be a rule")
+    need((rule.voting, rule.name) == ("majority", TANDEM), "_tandem", "must be the vote of that name")
+    need(model.hedge_ > 0.0, "_tandem", "must be None where nothing is kept for it")
+    _check_parts(rule, len(classifiers))
+    shared = classifiers.splits.kind == "shared"
+    need((rule.errors is None) != shared, "Rule.errors", "must be counted where rows validate all classifiers")
+    if shared:
+        check_counted(rule.errors, "Rule.errors", classifiers.splits)
+
+
+def check_kept_errors(kept: Any, classifiers: ClassifierSet) -> None:
+    """Raise unless bits that say who errs on which row agree with the errors and the division of a set."""
+    splits = classifiers.splits
+    need(type(kept) is PackedErrors, "PackedErrors", "must be bits")
+    assert splits is not None
+    need(splits.unit != GROUP and splits.kind != "independent", "PackedErrors", "must not be there for such rows")
+    n_rows = splits.rest.size if splits.shared is None else splits.shared[1].size
+    need(type(kept.n_rows) is int and kept.n_rows == n_rows, "PackedErrors.n_rows", f"must be {n_rows}")
+    shape = (len(classifiers), -(-n_rows // 8))
+    ones = np.packbits(np.ones(n_rows, dtype=bool))
+    need_array(kept.packed, "PackedErrors.packed", "u", shape)
+    need(not (kept.packed & ~ones).any(), "PackedErrors.packed", "must be zero beyond the last row")
+    assert classifiers.errors is not None
+    need(np.array_equal(kept.errors, classifiers.errors), "PackedErrors.packed", "must be the errors of the set")
+    if splits.bags is None:
+        need(kept.validated is None, "PackedErrors.validated", "must be None where all rows validate each")
+        return
+    need_array(kept.validated, "PackedErrors.validated", "u", shape)
+    need(np.array_equal(kept.validated, ~splits.bags & ones), "PackedErrors.validated", "must be what is out of bag")
+    need(not (kept.packed & ~kept.validated).any(), "PackedErrors.packed", "must be zero in the bag")
 
 
 def _check_same_errors(rule: Rule, classifiers: ClassifierSet) -> None:
@@ -82,7 +126,8 @@ def check_counted(errors: Any, name: str, splits: Splits) -> None:
     if splits.unit == GROUP:
         check_group_errors(errors, name, 1, splits)
     else:
-        need_whole(errors, name, 0, splits.m)
+        # Out of bag it is the first classifier's rows on which a rule is counted.
+        need_whole(errors, name, 0, splits.m if splits.sizes_each is None else int(splits.sizes_each[0]))
 
 
 def check_group_errors(errors: Any, name: str, number: int, splits: Splits) -> None:

@@ -29,7 +29,7 @@ from pacbayes.estimators.persistence.schema import Schema
 from pacbayes.estimators.svc import StochasticSVC
 
 # What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
-FORMAT = 4
+FORMAT = 5
 # Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
 # our own machines, which may stand at the end of a pipeline, are arrays, and so are trees; the arrays are checked.
 HARMLESS = (
@@ -212,7 +212,8 @@ def _model(state: Any, found: int) -> CertifiedClassifier:
         posterior = decode(state["posterior"])
     if found < RULES:
         fitted = with_rules(fitted)
-    model.__dict__.update(check_names(kind, fitted))
+    # The vote of the tandem bound came with format 5.
+    model.__dict__.update({"_tandem": None} | check_names(kind, fitted))
     for name in DERIVED:
         model.__dict__.pop(name, None)
     check_model(model)

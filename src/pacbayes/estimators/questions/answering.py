@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS, shares_of_delta
+from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS, shares_of_delta, sizes_of
 from pacbayes.certificates.posterior_choice import weights_of
 from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.below import CertifiedMember, members_below
-from pacbayes.certificates.questions.by_class import PartErrors, main_level, part_limits
+from pacbayes.certificates.questions.by_class import PartErrors, count_parts, main_level, part_limits
 from pacbayes.certificates.questions.selective import (
     ThresholdCounts,
     Thresholds,
@@ -23,8 +23,10 @@ from pacbayes.certificates.questions.selective import (
     loosest_passed,
 )
 from pacbayes.certificates.rules.claim import TRAINING, Claim
-from pacbayes.certificates.rules.occam import occam_levels
+from pacbayes.certificates.rules.hedge import hedged_level
+from pacbayes.certificates.rules.occam import best_single, occam_levels
 from pacbayes.certificates.rules.rule import PROPOSAL
+from pacbayes.certificates.rules.tandem_vote import TANDEM
 from pacbayes.estimators.fitted_attributes import FittedAttributes
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.confidence import confidence
@@ -62,6 +64,30 @@ class Questions(FittedAttributes):
         return main_level(self._level, self._asked.class_share)
 
     # -- fitting -----------------------------------------------------------------------------------------------------
+
+    def _occam_index(self, prior: FloatArray | None) -> int:
+        level = hedged_level(self._main_level, self.hedge_, 1)
+        sizes = sizes_of(self.classifiers_, self.classifiers_.m)
+        return best_single(self.classifiers_.counted, sizes, level, prior).index
+
+    def _parts_counter(
+        self, voters: Voters, rows: Any, codes: Codes, slices: Codes
+    ) -> Callable[[NDArray[np.bool_]], PartErrors] | None:
+        """Return what counts errors by class and in slices of the validation rows; None where nobody asked.
+
+        Also count those of the other single classifier that may predict; its limits have the share of its prior weight.
+        """
+        if self._asked.class_share == 0.0:
+            return None
+
+        def count(wrong: NDArray[np.bool_]) -> PartErrors:
+            return count_parts(wrong, codes, self.classes_.size, slices, len(self._asked.slices))
+
+        if self.hedge_ > 0.0:
+            index = self._occam_index(None if self._uniform else self.prior_)
+            said = voters.predict_assigned(rows, np.full(codes.size, index, dtype=np.intp))
+            self._asked = replace(self._asked, occam=(index, count(said != codes)))
+        return count
 
     def _count_thresholds(self, voters: Voters, rows: Any, codes: Codes, cross: CrossScores, train: Codes) -> Asked:
         """Return thresholds from cross-validated scores, and what the validation rows count at each.
@@ -108,7 +134,7 @@ class Questions(FittedAttributes):
     def _parts_of(self, voting: str, found: Certificate) -> tuple[PartErrors | None, float]:
         """Return the errors by class of the rule that predicts, None for a posterior, and the level of its bound."""
         assert found.level is not None
-        if found.rule == POSTERIOR:
+        if found.rule in (POSTERIOR, TANDEM):
             return None, found.level
         if found.rule != OCCAM:
             return self._rule(voting, found.rule).in_parts, found.level

@@ -104,3 +104,12 @@ def test_kernel_values_nobody_waits_for_are_not_computed():
     for work in works.values():
         with working_for(stage), pytest.raises(GivenUp):
             work()
+
+
+@pytest.mark.parametrize("kernel", [Kernel("rbf", 0.3), Kernel("linear", None)])
+def test_single_precision_is_the_double_one_rounded(kernel):
+    A = np.random.default_rng(0).normal(size=(500, 4))
+    single = kernel.gram_in_single(A)
+    assert single.dtype == np.float32
+    np.testing.assert_array_equal(single, kernel.gram(A).astype(np.float32))
+    np.testing.assert_array_equal(single, single.T)

@@ -1,0 +1,116 @@
+"""`pacbayes predict` on files in blocks: the same output, less memory, whole or not at all."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.running import in_process
+
+from pacbayes import StochasticSVC, save
+from pacbayes.data.files import blocks
+
+
+def table(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"a": rng.normal(size=rows), "b": rng.integers(0, 9, rows)})
+    frame["k"] = rng.choice(["red", "green", "blue"], rows)
+    frame["kind"] = np.where(frame["a"] + 0.1 * frame["b"] + (frame["k"] == "red") > 0.7, "yes", "no")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    table(120).to_csv(folder / "data.csv", index=False)
+    path = folder / "model.pacbayes"
+    command = ["certify", folder / "data.csv", "--lambdas", "0.1:3:1", "--save", path, "--quiet"]
+    subprocess.run([sys.executable, "-m", "pacbayes", *map(str, command)], check=True, capture_output=True)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("to_file", [True, False])
+def test_the_same_output_for_blocks_of_every_size(model, tmp_path, monkeypatch, capsys, ending, to_file):
+    new = table(57, seed=1).drop(columns="kind")
+    new.loc[[3, 50], "a"] = np.nan
+    new.loc[[7, 11, 40], "k"] = ["pink", "grey", "pink"]
+    path, out = tmp_path / f"new{ending}", tmp_path / "out.csv"
+    new.to_csv(path, index=False) if ending == ".csv" else new.to_parquet(path)
+    found = []
+    for rows in (57, 1, 4, 20):
+        monkeypatch.setattr(blocks, "_FEWEST_ROWS", rows)
+        monkeypatch.setattr(blocks, "_MOST_ROWS", rows)
+        done = in_process(["predict", model, path, "--shares", *(["--out", out] if to_file else [])], capsys)
+        assert done.code == 0
+        assert (
+            "Column 'k': 3 of 57 examples hold a category that was not in the training data ('pink', 'grey')"
+            in done.err
+        )
+        found.append(out.read_text() if to_file else done.out)
+    assert found[0].count("\n") == 58
+    assert set(found) == {found[0]}
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("a", {19: "old"}, "column 'a' of .* must hold numbers, got 'old' in example 20"),
+        ("b", dict.fromkeys(range(10), "True"), "column 'b' of .* must hold numbers, got 'True' in example 1"),
+        ("b", {19: "False"}, "column 'b' of .* must hold numbers, got 'False' in example 20"),
+    ],
+)
+def test_a_bad_row_leaves_no_half_of_an_output(model, tmp_path, monkeypatch, capsys, rows, column, values, message):
+    monkeypatch.setattr(blocks, "_FEWEST_ROWS", rows)
+    monkeypatch.setattr(blocks, "_MOST_ROWS", rows)
+    new = table(20, seed=2).drop(columns="kind").astype({column: object})
+    for place, value in values.items():
+        new.loc[place, column] = value
+    new.to_csv(tmp_path / "new.csv", index=False)
+    before = sorted(os.listdir(tmp_path))
+    for more in ([], ["--out", tmp_path / "out.csv"]):
+        done = in_process(["predict", model, tmp_path / "new.csv", *more], capsys)
+        assert done.code == 2
+        assert done.out == ""
+        assert re.search(message, done.error)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from pacbayes.cli.app import main
+from pacbayes.data.files import blocks
+blocks._FEWEST_ROWS = blocks._MOST_ROWS = 2000
+try:
+    main(sys.argv[1:])
+except SystemExit as ended:
+    assert not ended.code
+# Not ru_maxrss, which a process inherits from the one that started it.
+print(next(line for line in Path("/proc/self/status").open() if line.startswith("VmHWM")), file=sys.stderr)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_memory_does_not_grow_with_the_file(tmp_path, ending):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 40))
+    save(StochasticSVC([1.0], cv=None, random_state=0).fit(X, X[:, 0] > 0), tmp_path / "model.pacbayes")
+    peaks = []
+    for rows in (2_000, 80_000):
+        new = pd.DataFrame(rng.normal(size=(rows, 40)).round(3), columns=[f"c{i}" for i in range(40)])
+        path = tmp_path / f"new{ending}"
+        new.to_csv(path, index=False) if ending == ".csv" else new.to_parquet(path, row_group_size=2000)
+        command = ["predict", "model.pacbayes", path.name, "--voting", "best", "--out", "out.csv", "--quiet"]
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK, *command], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        peaks.append(1024 * int(done.stderr.split()[-2]))
+        assert (tmp_path / "out.csv").read_text().count("\n") == rows + 1
+    # The rows alone are 26 MB as numbers.
+    assert peaks[1] - peaks[0] < 0.5 * 80_000 * 40 * 8

@@ -1,0 +1,88 @@
+"""A file block by block holds what it holds as a whole."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pacbayes.data.files.blocks import FileBlocks
+from pacbayes.data.files.reading import read_frame
+
+FRAME = pd.DataFrame(
+    {
+        "whole": [1, 2, 3, 2**53 + 1, 5, 6, 7],
+        "real": [0.1, 1e-300, 3.0, np.nan, 1 / 3, -2.5, 0.0],
+        "text": ["a", None, "01", "TRUE", "b,c", 'q"q', "z"],
+        "truth": [True, False, True, True, False, False, True],
+    }
+)
+
+
+def written(folder, ending):
+    path = folder / f"data{ending}"
+    if ending == ".parquet":
+        FRAME.to_parquet(path)
+    else:
+        FRAME.to_csv(path, index=False, sep="\t" if ".tsv" in ending else ",")
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".tsv.xz", ".csv.bz2", ".csv.zip", ".parquet"])
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 100, None])
+def test_blocks_put_together_are_the_file(tmp_path, ending, rows):
+    path = written(tmp_path, ending)
+    blocks = FileBlocks(path, as_text=["text"], rows=rows)
+    found = []
+    for block in blocks:
+        assert 0 < blocks.done <= blocks.total
+        found.append(block)
+    assert blocks.done == blocks.total
+    assert all(0 < len(block) <= (rows or 7) for block in found)
+    whole = read_frame(path, as_text=["text"])
+    together = pd.concat(found, ignore_index=True)
+    assert list(together.columns) == list(whole.columns)
+    for name in FRAME:
+        assert together[name].tolist() == pytest.approx(whole[name].tolist(), abs=0.0, nan_ok=True) or (
+            together[name].isna().tolist() == whole[name].isna().tolist()
+            and together[name].dropna().tolist() == whole[name].dropna().tolist()
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot read"),
+        ("a,b\n", "has column names but no rows"),
+        ("1,2\n3,4\n", "must hold column names"),
+        ("a,a\n3,4\n", "column names .* must differ"),
+        ("a,b\n1,2\n1,2\n1,2,3\n", "more fields|cannot read"),
+        (b"a,b\n1,2\n1,2\n\xff,3\n", "not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_what_is_refused_as_a_whole_is_refused_in_blocks(tmp_path, text, message, rows):
+    path = tmp_path / "data.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=message):
+        read_frame(path)
+    with pytest.raises(ValueError, match=message):
+        list(FileBlocks(path, rows=rows))
+
+
+def test_a_damaged_file_is_one_line(tmp_path):
+    path = tmp_path / "data.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 10_000)[:60])
+    with pytest.raises(ValueError, match=r"cannot read .*data.csv.gz"):
+        list(FileBlocks(path))
+    other = tmp_path / "data.parquet"
+    other.write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(ValueError, match=r"cannot read .* as Parquet"):
+        FileBlocks(other)
+
+
+def test_blocks_have_about_a_million_cells(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(f"c{i}" for i in range(200)) + "\n" + (",".join(["1"] * 200) + "\n") * 6000)
+    sizes = [len(block) for block in FileBlocks(path)]
+    assert sizes == [5242, 758]
