@@ -140,7 +140,7 @@ def test_many_classifiers_that_are_equally_good(hedge, fits):
 
 @pytest.mark.parametrize("hedge", [0, 0.1])
 def test_a_proposal_chosen_by_validation_errors_is_caught(hedge, monkeypatch):
-    def peeking(self):
+    def peeking(self, given):
         rules = propose(np.arange(len(self.classifiers_)), 3 * self.classifiers_.errors, len(self.classifiers_))
         return [rule for rule in rules if hedge or rule.name == "proposal"]
 
