@@ -91,7 +91,7 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
                     part = next(left, over)
                 if part is over:
                     return
-                work(part)  # type: ignore[arg-type]
+                work(part)  # type: ignore[arg-type]  # the mark of the end, an object, is gone by here
                 between()
         except BaseException:
             over.set()

@@ -76,7 +76,7 @@ def _fit_one(task: BaggingTask, i: int) -> tuple[Any, Bits, Bits]:
             one.fit(_safe_indexing(task.X, rows), task.y[rows])
         except MemoryError:
             raise
-        except Exception as error:
+        except Exception as error:  # whatever somebody's classifier raises goes on, with a note
             error.add_note(
                 f"This is classifier {i} of the forest. Its bag is not drawn again: bags that depend on labels would "
                 "make the out-of-bag rows no fair sample."
