@@ -19,6 +19,10 @@ LAMBDAS = [0.01, 0.1, 1.0, 3.0, 10.0]
         StochasticClassifier(
             make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}, random_state=0
         ),
+        StochasticSVC(LAMBDAS[:2], cv=2, class_share=0.2, random_state=0),
+        StochasticClassifier(
+            LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, max_error=0.3, voting="majority", random_state=0
+        ),
         StochasticClassifier(
             KNeighborsClassifier(), {"n_neighbors": [1, 3]}, voting="majority", split="independent", random_state=0
         ),

@@ -72,3 +72,21 @@ def constant_grid(n=40, classes=2, number=None, **params):
     y = np.arange(n) % classes
     params = {"hedge": 1} | params
     return StochasticClassifier(None, grid, random_state=0, **params).fit(np.arange(n)[:, None] * 1.0, y)
+
+
+@cache
+def by_class():
+    """Return a model with limits by class and in slices, and its page."""
+    (X, y), _ = breast_cancer()[1:]
+    names = np.array([IMAGE, "benign"])[y]
+    clf = StochasticSVC(LAMBDAS, class_share=0.2, cv=3, random_state=0)
+    clf.fit(X, names, slices=np.where(X[:, 0] > 14, SCRIPT, "small"))
+    return clf, report_html(clf)
+
+
+@cache
+def with_target(max_error=0.05):
+    """Return a model that answers where it is sure, and its page."""
+    clf, data, test = breast_cancer()
+    clf = StochasticSVC(LAMBDAS, max_error=max_error, cv=3, voting="majority", random_state=0).fit(*data)
+    return clf, report_html(clf, test=test)

@@ -4,9 +4,9 @@ from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, certify
 from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.limits import chernoff_upper
 from pacbayes.certificates.posterior_choice import choose_posterior
+from pacbayes.certificates.questions.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.rules.claim import Claim
 from pacbayes.certificates.rules.occam import best_single
 from pacbayes.certificates.rules.proposals import propose

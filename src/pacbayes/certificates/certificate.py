@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pacbayes.certificates.percentages import confidence, format_share, percent_down, percent_up
+from pacbayes.certificates.questions.answered import Answered
+from pacbayes.certificates.questions.by_class import PartLimit
 from pacbayes.certificates.rules.claim import VALIDATION, Claim
 from pacbayes.numeric.rounding import format_up
 from pacbayes.runtime.html_card import card
@@ -142,8 +144,14 @@ class Certificate:
     level: float | None = None
     #: Which rows recommended it: "training rows" or "validation rows"; of sets from elsewhere "fixed beforehand".
     source: str = VALIDATION
-    #: What the other rules say, each at its own share of delta; they hold at once with the bound.
+    #: What the other rules say, each at its own share of delta; they hold at once with the bound, but for one with a
+    #: target, which has all of delta.
     alternatives: tuple[Claim, ...] = ()
+    #: The rule's errors class by class, and in slices, with limits that hold at once with the bound; empty where nobody
+    #: asked, or where the rule has none.
+    by_class: tuple[PartLimit, ...] = ()
+    #: With a target, which examples are answered: the bound is about these.  None where all are.
+    answered: Answered | None = None
 
     @property
     def vacuous(self) -> bool:
@@ -163,7 +171,9 @@ class Certificate:
         Both bounds hold at the same level and rest on equally many validation rows.
         """
         constant = self.baselines.get(CONSTANT)
-        return None if constant is None or constant.bound is None else self.bound < constant.bound
+        if constant is None or constant.bound is None or self.answered is not None:
+            return None
+        return self.bound < constant.bound
 
     @property
     def headline(self) -> str:
@@ -176,6 +186,8 @@ class Certificate:
         """
         if self.not_valid is not None:
             return "Not valid"
+        if self.answered is not None:
+            return self.answered.headline
         if percent_up(self.bound) == percent_up(1.0):
             return "No useful guarantee"
         unbeaten = ", no better than always giving the same answer" if self.beats_constant is False else ""
@@ -185,7 +197,7 @@ class Certificate:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
         properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant}
         found = asdict(self)
-        lists = {name: list(found[name]) for name in ("assumptions", "alternatives")}
+        lists = {name: list(found[name]) for name in ("assumptions", "alternatives", "by_class")}
         return found | lists | properties
 
     def __str__(self) -> str:
@@ -193,7 +205,10 @@ class Certificate:
         return claim if self.not_valid is None else f'Not valid, because {self.not_valid}. It would say: "{claim}"'
 
     def _claim(self) -> str:
-        sure = f"With probability at least {confidence(self.delta)} over the sample, {self.holds_for}"
+        sure = f"With probability at least {confidence(self.delta)} over the sample,"
+        if self.answered is not None:
+            return self.answered.claim(sure, self.holds_for)
+        sure = f"{sure} {self.holds_for}"
         if self.vacuous:
             said = f"{sure} errs on at most 100 % of {OF_NEW[self.unit]}: this certificate says nothing."
         else:
@@ -223,6 +238,7 @@ class Certificate:
             "δ": f"{self.delta:g}",
             "where it comes from": self.theorem,
         }
+        facts |= {f"{one.kind} {one.shown}": str(one).partition(": ")[2] for one in self.by_class}
         if self.alternatives:
             facts["which rule"] = f"{self.rule}, recommended by the {self.source}"
             facts["other rules"] = "; ".join(map(str, self.alternatives))
@@ -240,7 +256,10 @@ class Certificate:
         Under the same guarantee, it errs on at least 0.0 %.
         """
         lines = [str(self), self.theorem]
-        if self.alternatives:
+        lines += [f"In {one}." for one in self.by_class]
+        if self.answered is not None:
+            lines += self.answered.details
+        elif self.alternatives:
             lines.append(f"Of {len(self.alternatives) + 1} rules the {self.rule}, recommended by the {self.source}, ")
             lines[-1] += "has the smallest bound."
         if self.lower is not None:
@@ -248,6 +267,7 @@ class Certificate:
         if self.copies is not None:
             lines.append(f"Validation rows that equal a training row in features and class: {self.copies}.")
         lines += [f"Assumed: {assumption}" for assumption in self.assumptions]
-        lines += [f"Beside it {claim}." for claim in self.alternatives]
+        beside = "Beside it" if self.answered is None else "Not at once with it, about all examples:"
+        lines += [f"{beside} {claim}." for claim in self.alternatives]
         lines += [f"Compare {name}: {baseline}" for name, baseline in self.baselines.items()]
         return "\n".join(lines)

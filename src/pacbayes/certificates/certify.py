@@ -123,7 +123,7 @@ def certify(
     occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
     beside = {"hold-out": hold_out, CONSTANT: constant}
     elsewhere = isinstance(classifiers, ClassifierSet) and classifiers.trained_elsewhere
-    shared = (*assumptions, *_shares(hedge, elsewhere), _BY_ROW, _ALONE)
+    shared = (*assumptions, *shares_of_delta(hedge, elsewhere), _BY_ROW, _ALONE)
     found = {}
     for voting in VOTINGS:
         mine = [rule for rule in rules if rule.voting == voting]
@@ -181,7 +181,7 @@ def _certificate(
     )
 
 
-def _shares(hedge: float, elsewhere: bool) -> tuple[str, ...]:
+def shares_of_delta(hedge: float, elsewhere: bool) -> tuple[str, ...]:
     """Say how delta was divided; nothing where it was not."""
     if hedge == 1.0:
         return ()

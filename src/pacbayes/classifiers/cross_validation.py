@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from pacbayes.numeric.arrays import Rows
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import current_stage, progress, working_for
 
@@ -17,6 +17,8 @@ CANDIDATES = 50
 
 #: ``errors_in_fold(candidates, train, test)`` trains candidates on some training rows and counts errors on others.
 ErrorsInFold = Callable[[Rows, Rows, Rows], Rows]
+#: ``scores_in_fold(train, test)`` trains a weighted set on some training rows and scores every class of others.
+ScoresInFold = Callable[[Rows, Rows], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,3 +149,29 @@ def _side_by_side(count: Callable[[int], None], folds: int, at_once: int) -> Non
 
         # The threads themselves hear of an interrupt through the stage, which ends with this block.
         Parallel(n_jobs=at_once, require="sharedmem")(delayed(count_elsewhere)(k) for k in range(folds))
+
+
+def cross_score(
+    scores_in_fold: ScoresInFold,
+    n_classes: int,
+    codes: Rows,
+    folds: int,
+    rng: np.random.Generator,
+    units: Rows | None = None,
+) -> FloatArray:
+    """Return what a weighted set, trained without a row's fold, scores its classes: shape (n, n_classes).
+
+    The folds are those of `cross_validate` with an equal `rng`.  Where a fold leaves a single class to train with, that
+    class is the only one with a score, zero.
+    """
+    fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
+    scores = np.full((codes.size, n_classes), -np.inf)
+    for k in range(int(fold.max()) + 1):
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        known = np.unique(codes[train])
+        if known.size > 1:
+            with progress(f"confidence in cross-validation, fold {k + 1} of {int(fold.max()) + 1}", None):
+                scores[test] = scores_in_fold(train, test)
+        else:
+            scores[np.ix_(test, known)] = 0.0
+    return scores

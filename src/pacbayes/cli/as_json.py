@@ -52,6 +52,15 @@ def certified_as_dict(
             for group in weight_groups(view)
             if group.weight > 0.0
         ],
+        "below": None
+        if options.below is None
+        else {
+            "target": options.below,
+            "classifiers": [
+                {"classifier": one.index, "params": _plain(one.params), "bound": one.bound}
+                for one in model.certified_below(options.below)
+            ],
+        },
         "test": None
         if observed is None
         else {"errors": observed.errors, "rows": observed.rows, "constant": observed.constant},
@@ -77,6 +86,7 @@ def _data(data: Data, choices: Choices) -> dict[str, Any]:
             "sep": choices.sep,
             "skip_unlabelled": choices.skip_unlabelled,
         },
+        "slice": choices.slice,
         "group": data.group,
         "groups": None if data.groups is None else len(set(data.groups.tolist())),
         "examples_without_class_left_out": data.skipped,

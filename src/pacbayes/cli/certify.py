@@ -21,6 +21,8 @@ EXAMPLES = (
     "pacbayes certify data.csv --target class --test new.csv --save model.pacbayes",
     "pacbayes certify data.csv --lambdas 0.1:20:0.01 --kernel linear --report report.html",
     "pacbayes certify data.csv --estimator logistic --json",
+    "pacbayes certify data.csv --max-error 0.05 --save model.pacbayes",
+    "pacbayes certify data.csv --by-class --below 0.2",
     "pacbayes certify --predictions predictions.csv --target class --proposal second",
     "pacbayes certify data.csv --estimator sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
@@ -125,6 +127,29 @@ def certify(
     prior: Annotated[
         str, typer.Option(help="uniform, or cross-validation: weights by errors in it within the training part.")
     ] = "uniform",
+    by_class: Annotated[
+        bool,
+        typer.Option(
+            "--by-class",
+            help="Limits of the errors in every class too, at once with the certificate: a fifth of delta is theirs.",
+        ),
+    ] = False,
+    slice_: Annotated[
+        str | None,
+        typer.Option(
+            "--slice", metavar="COLUMN", help="With --by-class, which it implies: limits for each value of a column."
+        ),
+    ] = None,
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Answer only where sure, so that at most this share of the answers is wrong."
+        ),
+    ] = None,
+    below: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="List the single classifiers certified to err on at most this share."),
+    ] = None,
     split: Annotated[
         str,
         typer.Option(
@@ -172,6 +197,7 @@ def certify(
         sep,
         skip_unlabelled,
         group,
+        slice_,
     )
     options = CertifyOptions(
         estimator,
@@ -189,6 +215,9 @@ def certify(
         group is not None,
         prior,
         hedge,
+        by_class or slice_ is not None,
+        max_error,
+        below,
     )
     options.check()
     if predictions is not None:
@@ -286,7 +315,7 @@ class Files:
 
 def _fitted(model: Any, rows: "Data") -> Any:
     try:
-        return model.fit(rows.X, rows.y, groups=rows.groups)
+        return model.fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices)
     except MemoryError as error:
         raise MemoryError(
             f"{str(error).partition('. ')[0]}; train on fewer examples with a larger --validation-size, or use "
@@ -304,6 +333,7 @@ def _print(
     note: "Note",
 ) -> None:
     from pacbayes.cli.show import print_guarantee, print_json, print_tables
+    from pacbayes.report.questions import below_table, part_table
     from pacbayes.report.tables import bounds_table, certificate_table, weight_table
 
     if json:
@@ -316,7 +346,9 @@ def _print(
     note(_role(view))
     for remark in remarks:
         note(remark)
-    print_tables([certificate_table(view), bounds_table(view), weight_table(view)], note)
+    further = [part_table(view), None if options.below is None else below_table(view.model, options.below)]
+    tables = [certificate_table(view), *further, bounds_table(view), weight_table(view)]
+    print_tables([table for table in tables if table is not None], note)
 
 
 def _role(view: "ReportView") -> str:

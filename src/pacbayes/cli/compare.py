@@ -52,7 +52,7 @@ def compare(
     Each is a column of predictions (--a, --b) or a saved model (--model-a, --model-b), the one in use against the
     candidate, say. The rows must be independent draws that neither was trained, tuned or chosen with.
     """
-    from pacbayes.certificates.difference import certify_difference
+    from pacbayes.certificates.questions.difference import certify_difference
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.numeric.checks import check_level
     from pacbayes.report.tables import TextTable

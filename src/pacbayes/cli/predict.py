@@ -58,6 +58,8 @@ def predict(
 
     With --out the certificate is on stdout.
 
+    A model with a target (certify --max-error) leaves the label of an example empty where it is not sure.
+
     A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is not a number, gets an
     apostrophe in front, because a spreadsheet would run the others as formulas. Remove one apostrophe to get the name.
     """
@@ -88,13 +90,15 @@ def predict(
     # Nothing is seen of the predictions until all of them are there.
     with spooled() if out is None else writing(out) as file:
         with warnings_as_notes(note):
-            number = _write_predictions(loaded, rows, shares, file, out)
+            number, unanswered = _write_predictions(loaded, rows, shares, file, out)
         if out is None:
             print_file(file)
     notes = rows.notes
     if out is not None:
         keeps(lambda: f"the predictions are in {str(out)!r}")
         notes.append(f"{number} predictions written to {out}.")
+    if loaded.certificate_.answered is not None:
+        notes.append(f"{unanswered} of {number} examples are not answered: their labels are empty.")
     for line in notes:
         note(line)
     if out is not None and out.is_file():
@@ -104,36 +108,43 @@ def predict(
         note(loaded.certificate_.main_assumption)
 
 
-def _write_predictions(model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None) -> int:
-    """Write the predictions as CSV, block by block; return how many there are."""
+def _write_predictions(model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None) -> tuple[int, int]:
+    """Write the predictions as CSV, block by block; return how many there are, and how many are left empty."""
     from pacbayes.runtime.file_write import naming
     from pacbayes.runtime.progress import current_stage, progress, working_for
 
-    number = done = 0
+    number = done = empty = 0
     with progress("predictions", rows.total) as advance:
         stage = current_stage()
         for block in rows:
             # One bar for the file, not one for each block.
             with working_for(stage):
-                text = _predicted(model, block, shares, header=number == 0)
+                text, unanswered = _predicted(model, block, shares, header=number == 0)
             with nullcontext() if out is None else naming(out):
                 file.write(text.encode())
             number += len(block)
+            empty += unanswered
             advance(rows.done - done)
             done = rows.done
-    return number
+    return number, empty
 
 
-def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> str:
-    """Return the predictions of some rows as CSV text."""
+def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, int]:
+    """Return the predictions of some rows as CSV text, empty where the model does not answer, and how often."""
+    import numpy as np
     import pandas as pd
 
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
-    table: dict[str, Any] = {"predicted": as_cells(model.predict(given))}
+    cells, answered = as_cells(model.predict(given)), np.ones(len(rows), dtype=bool)
+    if model.certificate_.answered is not None:
+        answered = model.answers(given)
+        cells = np.where(answered, cells.astype(object), "")
+    table: dict[str, Any] = {"predicted": cells}
     if shares:
         votes = model.vote_share(given)
         table |= {f"share of {name}": votes[:, i] for i, name in enumerate(model.classes_)}
-    return pd.DataFrame(table).to_csv(index=False, header=header, lineterminator="\n")
+    text = pd.DataFrame(table).to_csv(index=False, header=header, lineterminator="\n")
+    return text, int(np.count_nonzero(~answered))
 
 
 def as_cells(labels: Any) -> Any:

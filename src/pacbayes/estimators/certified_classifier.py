@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.certificates.certificate import Baseline, Certificate
-from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS, certify, sizes_of
+from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS, certify
 from pacbayes.certificates.constant import constant_baseline, most_frequent
 from pacbayes.certificates.hold_out import hold_out
 from pacbayes.certificates.limits import risk_of_one
@@ -26,7 +26,6 @@ from pacbayes.certificates.posterior_choice import (
     weights_of,
 )
 from pacbayes.certificates.rules.hedge import hedged_level, resolve_hedge
-from pacbayes.certificates.rules.occam import best_single
 from pacbayes.certificates.rules.proposals import propose
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule
 from pacbayes.certificates.rules.tandem_vote import TANDEM, tandem_parts
@@ -36,12 +35,13 @@ from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.data.splits import GROUP, SPLITS
 from pacbayes.estimators.available import available
 from pacbayes.estimators.beforehand import Beforehand
-from pacbayes.estimators.fitted_attributes import FittedAttributes
 from pacbayes.estimators.missing_values import naming_remedy
-from pacbayes.estimators.prediction.draws import KEY, draw_classifiers
+from pacbayes.estimators.prediction.draws import KEY
 from pacbayes.estimators.prediction.testing import tested
-from pacbayes.estimators.prediction.voters import Voters, majority, number_of_rows
+from pacbayes.estimators.prediction.voters import Voters
 from pacbayes.estimators.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
+from pacbayes.estimators.questions.answering import Questions
+from pacbayes.estimators.questions.asked import Asked, CrossScores, Slices, check_questions
 from pacbayes.estimators.roles import roles
 from pacbayes.estimators.shown import Shown
 from pacbayes.estimators.training_choices import check_training_choices, resolve_distances
@@ -54,7 +54,7 @@ from pacbayes.runtime.seeds import seed_of
 FOLDS = KEY + 1
 
 
-class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # type: ignore[misc]  # untyped
+class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: ignore[misc]  # untyped
     """A set of classifiers as one, with a certificate for each way; subclasses train the set and validate rows."""
 
     # -- what subclasses provide -------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         check_choice("constant", self.constant, CONSTANTS)
         check_level(self.delta)
         check_prior_kind(self.prior, self.split)
-        resolve_hedge(self.hedge, no_proposal)
+        check_questions(self.class_share, self.max_error, resolve_hedge(self.hedge, no_proposal))
         check_training_choices(self.prior, self.distance, no_training)
 
     def _no_proposal(self) -> str | None:
@@ -124,13 +124,16 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         key: bytes,
         codes: NDArray[np.int64],
         beforehand: Beforehand | None = None,
+        slices: Slices | None = None,
+        cross_scores: CrossScores | None = None,
     ) -> Self:
         """Turn a trained set into posterior, tested rules and certificates.
 
         `params` are what a callable prior may see, `training_rows` a function that gives it the training rows, None
         where there are none to give.  `validation_rows` gives the rows that validated every classifier, as
         `_validated` would, and their class numbers; None where there are no such rows.  `codes` are the class numbers
-        of all rows.  `beforehand` is what the user fixed where the set was trained elsewhere.
+        of all rows.  `beforehand` is what the user fixed where the set was trained elsewhere; `cross_scores` scores the
+        training rows in cross-validation.
 
         Attributes whose names begin with an underscore are what was so when the model was fitted, whatever its
         parameters are set to later.  They, the errors and the weights are what a file stores; see `_restore`.
@@ -146,7 +149,9 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         constant = most_frequent(codes[train], codes[validation])[0] if beforehand is None else beforehand.constant
         self._constant = None if constant is None else (constant, self._counted(codes[validation] != constant))
         self._level = check_level(self.delta)
-        share = hedged_level(self._level, self.hedge_, 1)
+        named = () if slices is None else slices.names
+        self._asked = Asked(float(self.class_share), named, max_error=self.max_error)
+        share = hedged_level(self._main_level, self.hedge_, 1)
         self._distances = resolve_distances(self.distance, self._cross_validated, classifiers.m, share or self._level)
         # What is proposed is fixed here, before anything that was counted on validation rows is used.
         rules = list(self._proposed(() if beforehand is None else beforehand.rules))
@@ -162,7 +167,12 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         self._tandem = self._tandem_rule(rules, prior)
         if self._tandem is None:
             self.classifiers_ = classifiers.without_error_rows()
-        self._test(rules, validation_rows)
+        of_slices = np.zeros(codes.size, dtype=np.intp) if slices is None else slices.codes
+        self._test(rules, validation_rows, of_slices[validation])
+        if self.max_error is not None:
+            assert validation_rows is not None
+            assert cross_scores is not None
+            self._asked = self._count_thresholds(self._voters(), *validation_rows(), cross_scores, codes[train])
         self._conclude()
         if self.verbose:
             print(self.certificate_)
@@ -172,10 +182,10 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         """Set what follows from errors, prior, posterior and rules."""
         self.certificates_ = self._certificates()
         found, prior = self.certificates_["best"], None if self._uniform else self.prior_
+        if self._asked.occam is not None and self._asked.occam[0] != self._occam_index(prior):
+            raise ValueError("the errors by class must be those of the classifier with the smallest Occam bound")
         if found.rule == OCCAM:
-            level = hedged_level(self._level, self.hedge_, 1)
-            sizes = sizes_of(self.classifiers_, self.classifiers_.m)
-            self.best_index_ = best_single(self.classifiers_.counted, sizes, level, prior).index
+            self.best_index_ = self._occam_index(prior)
         else:
             self.best_index_ = self._rule("best", found.rule).index
 
@@ -199,7 +209,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
                 self.classifiers_.risks,
                 self.classifiers_.m,
                 distance=among[check_choice("distance", distance, among)],
-                delta=divide_delta(hedged_level(self._level, self.hedge_, 1), len(self._distances)),
+                delta=divide_delta(hedged_level(self._main_level, self.hedge_, 1), len(self._distances)),
                 prior=None if self._uniform else self.prior_,
                 constant=check_choice("constant", constant, CONSTANTS),
             )
@@ -226,11 +236,11 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
             return None
         # The bound holds for all weights at any level; they are sought for about the one that the rule will have.
         number = sum(rule.voting == "majority" and rule.name != PROPOSAL for rule in rules) + 2
-        level = hedged_level(self._level, self.hedge_, number)
+        level = hedged_level(self._main_level, self.hedge_, number)
         parts = tandem_parts(self.classifiers_, level, prior, self.constant)
         return None if parts is None else Rule("majority", TANDEM, parts)
 
-    def _test(self, rules: list[Rule], validation_rows: Callable[[], tuple[Any, Codes]] | None) -> None:
+    def _test(self, rules: list[Rule], validation_rows: Callable[[], tuple[Any, Codes]] | None, slices: Codes) -> None:
         """Count the errors of rules on validation rows.
 
         Those of votes that these rows chose too, but only to be shown: a limit of their errors would not hold.
@@ -240,9 +250,9 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
             return
         chosen = [] if self.hedge_ == 0.0 else [Rule("majority", POSTERIOR, integer_weights(self.posterior_.weights))]
         chosen += [] if self._tandem is None else [self._tandem]
-        found = tested(
-            [*rules, *chosen], self._voters(), *validation_rows(), self._key, self.classes_.size, self._counted
-        )
+        voters, (rows, codes) = self._voters(), validation_rows()
+        parts = self._parts_counter(voters, rows, codes, slices)
+        found = tested([*rules, *chosen], voters, rows, codes, self._key, self.classes_.size, self._counted, parts)
         shown = {rule.name: rule for rule in found[len(rules) :]}
         self._rules, self._tandem = found[: len(rules)], shown.get(TANDEM)
         self._vote_errors = shown[POSTERIOR].errors if POSTERIOR in shown else None
@@ -268,10 +278,10 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
             chosen = next((rule.index for rule in self._rules if rule.voting == "best"), None)
         else:
             chosen = found.first if self.hedge_ == 1.0 else found.middle
-        return certify(
+        found_by = certify(
             posterior,
             self.classifiers_,
-            delta=self._level,
+            delta=self._main_level,
             prior=None if self._uniform else self.prior_,
             n_distances=len(self._distances),
             hold_out=hold_out(self.classifiers_, found, chosen, self._level),
@@ -281,6 +291,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
             hedge=self.hedge_,
             tandem=None if self._tandem is None else self._tandem.parts,
         )
+        return {voting: self._as_asked(voting, one) for voting, one in found_by.items()}
 
     def _check_votes(self) -> None:
         """Raise if a vote erred more often than its classifiers' errors allow."""
@@ -333,12 +344,7 @@ class CertifiedClassifier(FittedAttributes, ClassifierMixin, Shown, ABC):  # typ
         voting = check_choice("voting", self.voting, VOTINGS)
         with naming_remedy(X, self._remedy()):
             rows, voters = self._validated(X), self._voters()
-            if voting == "majority":
-                codes = majority(voters, rows, self._parts(voting), self.classes_.size)
-            elif voting == "stochastic":
-                codes = voters.predict_assigned(rows, draw_classifiers(rows, self._parts(voting), self._key))
-            else:
-                codes = voters.predict_assigned(rows, np.full(number_of_rows(rows), self.best_index_, dtype=np.intp))
+            codes = self._say(voting, voters, rows)
         return voters.labels[codes]
 
     def vote_share(self, X: Any) -> FloatArray:

@@ -13,10 +13,10 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
+from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.classifiers.forest.bags import check_bagged
 from pacbayes.classifiers.forest.forest_set import forest_set
-from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold
+from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold, grid_scores_in_fold
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.row_values import check_values
@@ -28,7 +28,8 @@ from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
-from pacbayes.numeric.arrays import Rows
+from pacbayes.estimators.questions.asked import CrossScores, check_slices
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
@@ -60,7 +61,7 @@ class StochasticClassifier(CertifiedClassifier):
         and each is validated by the rows that its bag left out.  ``voting="majority"`` is then the hard vote of the
         whole forest, with weights by its tandem bound; nothing is proposed (``hedge`` is 1), the prior must not depend
         on the data, and nothing is proved about other weights of the vote.
-    validation_size, duplicates, prior, distance, delta, constant, hedge, voting
+    validation_size, duplicates, prior, distance, delta, constant, hedge, class_share, max_error, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
         What to do with a classifier that cannot be fitted; see `grid_set`.
@@ -136,6 +137,8 @@ class StochasticClassifier(CertifiedClassifier):
         delta: float = 0.05,
         constant: str = "exact",
         hedge: float | str = "auto",
+        class_share: float = 0.0,
+        max_error: float | None = None,
         voting: str = "stochastic",
         error_score: str = "raise",
         cv: int | None = 3,
@@ -155,6 +158,8 @@ class StochasticClassifier(CertifiedClassifier):
         self.delta = delta
         self.constant = constant
         self.hedge = hedge
+        self.class_share = class_share
+        self.max_error = max_error
         self.voting = voting
         self.error_score = error_score
         self.cv = cv
@@ -184,7 +189,7 @@ class StochasticClassifier(CertifiedClassifier):
                 )
 
     @progress("fitting", None)
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
         """Train the classifiers, find the posterior and its certificates.
 
         Parameters
@@ -197,6 +202,10 @@ class StochasticClassifier(CertifiedClassifier):
             The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
             fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
             errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
+
+        slices : array_like of shape (N,), optional
+            With `class_share`: a value for every row (a site, a device), and the certificate has a limit for the
+            rows of each beside those by class.
 
         Returns
         -------
@@ -218,6 +227,7 @@ class StochasticClassifier(CertifiedClassifier):
         if labels.size < 2:
             raise ValueError("X must hold at least two rows, got 1 sample")
         check_values(rows)
+        parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
         if self.split == OUT_OF_BAG:
@@ -257,6 +267,8 @@ class StochasticClassifier(CertifiedClassifier):
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
             draw_key(seed),
             codes,
+            slices=parts,
+            cross_scores=None if train is None else self._cross_scores(classifiers, rows, labels, codes, train, seed),
         )
 
     @classmethod
@@ -352,6 +364,21 @@ class StochasticClassifier(CertifiedClassifier):
         errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
         candidates, rng = candidates_of(len(classifiers)), generator(seed, FOLDS)
         return cross_validate(errors_in_fold, candidates, codes, self.cv, rng, units)
+
+    def _cross_scores(
+        self, classifiers: ClassifierSet, rows: Any, labels: NDArray[Any], codes: Rows, train: Rows, seed: int
+    ) -> CrossScores:
+        """Return how the mean probabilities with some weights score the training rows in cross-validation."""
+        assert classifiers.splits is not None
+        units, folds = classifiers.splits.units_of(train), self.cv
+
+        def scores(weights: FloatArray) -> FloatArray:
+            assert folds is not None
+            training = _safe_indexing(rows, train)
+            in_fold = grid_scores_in_fold(classifiers, training, labels[train], self.classes_, weights, self.n_jobs)
+            return cross_score(in_fold, self.classes_.size, codes[train], folds, generator(seed, FOLDS), units)
+
+        return scores
 
     def _validated(self, X: Any) -> Any:
         rows = _as_rows(X)

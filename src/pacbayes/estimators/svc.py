@@ -13,10 +13,10 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_validate
-from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_errors_in_fold
+from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
+from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_errors_in_fold, svm_scores_in_fold
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM
-from pacbayes.classifiers.svm.linear.landmark_folds import landmark_errors_in_fold
+from pacbayes.classifiers.svm.linear.landmark_folds import landmark_errors_in_fold, landmark_scores_in_fold
 from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
@@ -28,7 +28,9 @@ from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipe
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
+from pacbayes.estimators.questions.asked import CrossScores, check_slices
 from pacbayes.estimators.training_choices import CROSS_VALIDATION
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.cores import at_most_cores
 from pacbayes.runtime.progress import progress
@@ -89,6 +91,12 @@ class StochasticSVC(CertifiedClassifier):
         The rest, :math:`(1 - h)\delta`, is for what the training rows propose.  1 is the posterior alone, as in the
         paper; 0 is hold-out, without `posterior_`.  "auto" is 0.1 where there is a proposal, else 1: with independent
         splits, where every row validates some machine, and with ``cv=None``.
+    class_share : float
+        The share of delta that is kept for limits by class, and in `slices`: ``certificate_.by_class``.  0 for none;
+        0.2 is sensible.  Needs a proposal, and there are none for a posterior that wins.
+    max_error : float, optional
+        A target for the share of errors among answered examples: the classifier answers only where it is sure enough
+        (see `answers`), and `certificate_` is about these.  It is tested for the proposal, at the whole of delta.
     voting : {"stochastic", "majority", "best"}
         How to predict; read when predicting.  "stochastic": for each row a machine drawn by a keyed hash of the row, so
         that a row's label does not depend on the rows around it.  "majority": a weighted vote.  "best": one machine.
@@ -187,6 +195,8 @@ class StochasticSVC(CertifiedClassifier):
         delta: float = 0.05,
         constant: str = "exact",
         hedge: float | str = "auto",
+        class_share: float = 0.0,
+        max_error: float | None = None,
         voting: str = "stochastic",
         cv: int | None = 5,
         n_jobs: int | None = None,
@@ -208,6 +218,8 @@ class StochasticSVC(CertifiedClassifier):
         self.delta = delta
         self.constant = constant
         self.hedge = hedge
+        self.class_share = class_share
+        self.max_error = max_error
         self.voting = voting
         self.cv = cv
         self.n_jobs = n_jobs
@@ -216,7 +228,7 @@ class StochasticSVC(CertifiedClassifier):
         self.verbose = verbose
 
     @progress("fitting", None)
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
         """Train the machines, find the posterior and its certificates.
 
         Parameters
@@ -229,6 +241,10 @@ class StochasticSVC(CertifiedClassifier):
             fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
             errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
 
+        slices : array_like of shape (N,), optional
+            With `class_share`: a value for every row (a site, a device), and the certificate has a limit for the
+            rows of each beside those by class.
+
         Returns
         -------
         self
@@ -237,6 +253,7 @@ class StochasticSVC(CertifiedClassifier):
         check_duplicates(self.duplicates, groups)
         self._forget()
         rows, labels = self._checked(X, narrow_labels(y))
+        parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         seed = self._seed()
         with naming_remedy(rows, self._remedy()):
@@ -272,6 +289,8 @@ class StochasticSVC(CertifiedClassifier):
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
             draw_key(seed),
             codes,
+            slices=parts,
+            cross_scores=None if train is None else self._cross_scores(classifiers, codes[train], seed),
         )
 
     def _cross_validate(
@@ -293,6 +312,22 @@ class StochasticSVC(CertifiedClassifier):
             candidates = np.arange(number) if every else candidates_of(number)
             units, together = splits.units_of(train), 1 if on_landmarks else folds_at_once(train.size)
             return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, units, together)
+
+    def _cross_scores(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> CrossScores:
+        """Return how the mean decisions of machines with some weights score the training rows in cross-validation."""
+        members, folds = classifiers.members, self.cv
+
+        def scores(weights: FloatArray) -> FloatArray:
+            assert isinstance(members, SharedMembers)
+            assert folds is not None
+            splits = members.task.splits
+            with one_thread():
+                on_landmarks = members.kernel.name == NYSTROEM
+                in_fold = (landmark_scores_in_fold if on_landmarks else svm_scores_in_fold)(members, codes, weights)
+                units = splits.units_of(splits(0)[0])
+                return cross_score(in_fold, self.classes_.size, codes, folds, generator(seed, FOLDS), units)
+
+        return scores
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pacbayes.certificates.certificate import OF_NEW, Certificate
 from pacbayes.certificates.percentages import confidence, failure, format_share, percent_down, percent_up
+from pacbayes.certificates.questions.answered import Answered, format_target
 from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION
 from pacbayes.report.comparison import compared
 from pacbayes.report.view import ReportView
@@ -68,7 +69,7 @@ def guarantee(view: ReportView) -> Guarantee:
         headline=certificate.headline,
         sentence=str(certificate),
         meaning=[("Which classifier", _who(view)), *_meaning(view)],
-        compared=compared(view),
+        compared=[] if certificate.answered is not None else compared(view),
         observed=_observed(view),
         assumptions=certificate.assumptions,
         breaks=_breaks(view),
@@ -111,6 +112,8 @@ def _meaning(view: ReportView) -> list[tuple[str, str]]:
         "If everything were repeated with other samples of the same kind, the statement would be false for at most "
         f"{failure(certificate.delta)} of them. Nobody can tell whether this sample is one of those.",
     )
+    if certificate.answered is not None:
+        return [sure, *_meaning_of_target(certificate.answered)]
     if _is_useless(certificate):
         return [
             sure,
@@ -135,11 +138,42 @@ def _meaning(view: ReportView) -> list[tuple[str, str]]:
     return [sure, share, least]
 
 
+def _meaning_of_target(answered: Answered) -> list[tuple[str, str]]:
+    target = format_target(answered.target)
+    if not answered.passed:
+        return [
+            (
+                "It answers nothing",
+                f"The aim was at most {target} errors among the examples that it answers. At no level of confidence "
+                "did the validation rows confirm that. More rows, better classifiers or a larger target would.",
+            )
+        ]
+    return [
+        (
+            f"At most {target} of the examples that it answers",
+            "Of the examples for which the model gives an answer, at most this share is answered wrongly in the long "
+            "run. Of the examples that it leaves unanswered nothing is said: somebody else has to decide them.",
+        ),
+        (
+            f"It answered {format_share(answered.share)} of the validation rows",
+            "How many new examples it will answer is not guaranteed; of examples of the same kind it will be about as "
+            "many.",
+        ),
+    ]
+
+
 def _observed(view: ReportView) -> str:
     observed = view.observed
     if observed is None:
         return ""
-    errors = observed.errors[view.voting]
+    errors, rows = observed.among_answered[view.voting]
+    if view.certificate.answered is not None:
+        wrong = f", and erred {errors} times on these ({format_share(errors / rows)})" if rows else ""
+        share = format_share(rows / observed.rows)
+        return (
+            f"Of {observed.rows} test rows it answered {rows} ({share}){wrong}. That is an observation, not part of "
+            "the guarantee."
+        )
     return (
         f"On {observed.rows} test rows it erred {errors} times ({format_share(errors / observed.rows)}). "
         "That is an observation, not part of the guarantee."

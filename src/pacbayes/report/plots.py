@@ -10,6 +10,7 @@ from pacbayes.certificates.percentages import confidence
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.numeric.rounding import format_up
 from pacbayes.posteriors.problem import Problem
+from pacbayes.report.questions import Coverage
 from pacbayes.report.tables import five_bounds
 from pacbayes.report.view import ReportView
 
@@ -167,6 +168,51 @@ def plot_gibbs_curve(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axe
     axes.set_xscale("log")
     axes.set_xlabel("inverse temperature β")
     axes.set_ylabel("bound on the share of errors")
+    axes.legend(loc="best", frameon=False)
+    return axes
+
+
+def plot_coverage(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
+    """Draw the errors among answered validation rows against the share answered, for an estimator with `max_error`.
+
+    The dashed line is the exact upper limit at each threshold, alone at delta; thresholds were tested against the
+    target in an order that the training rows fixed, and the one in use is marked.
+
+    Parameters
+    ----------
+    clf : StochasticSVC or StochasticClassifier
+        Fitted with `max_error`.
+    ax : matplotlib Axes, optional
+        Drawn into; a new one by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from pacbayes import StochasticSVC
+    >>> from pacbayes.report import plot_coverage
+    >>> clf = StochasticSVC([0.1, 1.0], max_error=0.2, random_state=0)
+    >>> plot_coverage(clf.fit([[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)])).get_xlabel()
+    'share of validation rows answered'
+    """
+    axes = _axes(clf, ax)
+    found = Coverage.of(clf, clf.voting)
+    if found is None:
+        raise ValueError("clf must have been fitted with max_error, got an estimator that answers every row")
+    axes.plot(found.shares, found.errors, color=_RISK, label="errors among answered rows")
+    axes.plot(found.shares, found.limits, color=_RISK, linestyle="--", label="upper limit, each alone")
+    axes.axhline(found.target, color=_POSTERIOR, label="target")
+    if found.chosen is not None:
+        place = found.shares[found.chosen], found.errors[found.chosen]
+        axes.plot(*place, "o", color=_POSTERIOR, label="threshold in use")
+    axes.set_xlim(0.0, 1.0)
+    axes.set_ylim(0.0, max(3.0 * found.target, 1.1 * float(found.errors.max())))
+    axes.set_xlabel("share of validation rows answered")
+    axes.set_ylabel("share of errors")
     axes.legend(loc="best", frameon=False)
     return axes
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline
+from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline, Certificate
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.constant import format_label
 from pacbayes.certificates.percentages import confidence, format_share, percent_up
+from pacbayes.certificates.questions.answered import format_target
 from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.splits import GROUP
@@ -116,18 +117,23 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
             f"always {format_label(view.model.constant_label_)}",
         ],
         "errs on at most": [
-            "–" if bound is None else _percent_of(bound)
-            for bound in (*(one.bound for one in certificates.values()), constant.bound)
+            *(_limit(one) for one in certificates.values()),
+            "–" if constant.bound is None else _percent_of(constant.bound),
         ],
         "validation errors": [
             "–" if risk is None else format_share(risk) for risk in (*risks, constant.empirical_risk)
         ],
     }
-    if observed is not None:
-        errors = [*(observed.errors[name] for name in certificates), observed.constant]
-        columns["test errors"] = [
-            "–" if one is None else f"{format_share(one / observed.rows)} of {observed.rows}" for one in errors
+    answered = [one.answered for one in certificates.values()]
+    if all(one is not None for one in answered):
+        columns["answers"] = [*(format_share(one.share) for one in answered if one is not None), "100.0 %"]
+        of = [one.empirical_risk if one.vacuous is False else None for one in certificates.values()]
+        columns["validation errors"] = [
+            "–" if one is None else format_share(one) for one in (*of, constant.empirical_risk)
         ]
+    if observed is not None:
+        counted = [*(observed.among_answered[name] for name in certificates), (observed.constant, observed.rows)]
+        columns["test errors"] = [_share_of(errors, rows) for errors, rows in counted]
     if full:
         columns["classifier"] = [
             f"{name} (this model)" if voting == view.voting else name
@@ -171,7 +177,9 @@ def _certificate_caption(view: ReportView) -> str:
             " The majority vote's bound is twice the stochastic classifier's; it is not computed from the vote's own "
             "errors."
         )
-    if view.model.hedge_ < 1.0:
+    if view.certificate.answered is not None:
+        caption += " Errors are shares of the examples that are answered; the target was tested at the whole of delta."
+    elif view.model.hedge_ < 1.0:
         caption += (
             f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what {view.proposed}. Of all rules those "
             "with the smallest bounds predict: "
@@ -265,6 +273,19 @@ def _weight_caption(view: ReportView, shown: Sequence[WeightGroup]) -> str:
     prior = f" Each had the prior weight {format_number(1.0 / total)}." if view.prior is None else ""
     effective = f" Effective number of classifiers, 1/Σq²: {format_number(1.0 / float(np.sum(view.weights**2)))}."
     return together + rest + prior + effective
+
+
+def _share_of(errors: int | None, rows: int) -> str:
+    if errors is None:
+        return "–"
+    return f"{format_share(errors / rows)} of {rows}" if rows else "none answered"
+
+
+def _limit(certificate: Certificate) -> str:
+    if certificate.answered is None:
+        return _percent_of(certificate.bound)
+    answered = certificate.answered
+    return f"{format_target(answered.target)} of its answers" if answered.passed else "(answers nothing)"
 
 
 def _percent_of(bound: float) -> str:

@@ -37,6 +37,8 @@ class ObservedErrors:
     labels: NDArray[Any]
     #: Errors by way of predicting.
     errors: dict[str, int]
+    #: Errors among the rows that are answered, and how many these are, by way of predicting.
+    among_answered: dict[str, tuple[int, int]]
     #: Errors of always answering the most frequent class of the training rows, None where nobody knows it.
     constant: int | None
 
@@ -44,15 +46,21 @@ class ObservedErrors:
     def count(cls, model: CertifiedClassifier, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
         """Count the errors of all three ways of predicting; the model keeps its own."""
         voting = model.voting
+        errors, among = {}, {}
         try:
-            errors = {
-                name: errors_of(model.set_params(voting=name), X, labels, "model.predict(X_test)")
-                for name in model.certificates_
-            }
+            for name, certificate in model.certificates_.items():
+                model.set_params(voting=name)
+                errors[name] = errors_of(model, X, labels, "model.predict(X_test)")
+                among[name] = (errors[name], int(labels.size))
+                if certificate.answered is not None:
+                    answered = np.flatnonzero(model.answers(X))
+                    wrong = model.predict(X)[answered] != labels[answered]
+                    among[name] = (int(np.count_nonzero(wrong)), int(answered.size))
         finally:
             model.set_params(voting=voting)
         constant = model.constant_label_
-        return cls(model, X, labels, errors, None if constant is None else int(np.count_nonzero(constant != labels)))
+        errs = None if constant is None else int(np.count_nonzero(constant != labels))
+        return cls(model, X, labels, errors, among, errs)
 
     @property
     def rows(self) -> int:

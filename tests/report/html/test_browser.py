@@ -10,10 +10,12 @@ from tests.report.models import (
     SCRIPT,
     breast_cancer,
     breast_cancer_page,
+    by_class,
     hostile_page,
     long_parameters,
     one_classifier,
     several_distances,
+    with_target,
 )
 
 from pacbayes import optimal_posterior
@@ -32,6 +34,9 @@ PAGES = {
     "five distances": several_distances,
     "long parameters": long_parameters,
     "one classifier": one_classifier,
+    "by class": lambda: by_class()[1],
+    "target": lambda: with_target()[1],
+    "nothing answered": lambda: with_target(0.001)[1],
 }
 # Text with its own and its background's colour; SVG text is painted by `fill`.
 COLOURS = """() => {

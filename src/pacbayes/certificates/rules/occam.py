@@ -32,12 +32,37 @@ def best_single(errors: Errors | GroupErrors, m: int | Rows, delta: float, prior
     >>> best.index, round(best.bound, 4), round(best.kl, 4)
     (0, 0.1506, 0.1054)
     """
-    with usual_float_errors():
-        shares = np.full(len(errors), 1.0 / len(errors)) if prior is None else prior / prior.sum()
-        # Rounded down: a smaller level makes a larger limit.
-        levels = np.maximum(round_down(delta * shares, 64.0), 0.0)
-    bounds = upper_limits(errors, m, levels)
+    shares = _shares(len(errors), prior)
+    bounds = occam_limits(errors, m, delta, prior)
     best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
     kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
     size = m if isinstance(m, int) else m[best : best + 1]
     return SingleBest(best, float(bounds[best]), float(risks_of(errors[best : best + 1], size)[0]), kl)
+
+
+def occam_limits(errors: Errors | GroupErrors, m: int | Rows, delta: float, prior: FloatArray | None) -> FloatArray:
+    """Return the limit of every classifier at delta times its prior weight: all hold at once, shape (H,).
+
+    Examples
+    --------
+    >>> occam_limits(np.array([3, 2, 2]), 50, 0.05, np.array([0.9, 0.05, 0.05])).round(4)
+    array([0.1506, 0.1868, 0.1868])
+    """
+    return upper_limits(errors, m, occam_levels(len(errors), delta, prior))
+
+
+def occam_levels(number: int, delta: float, prior: FloatArray | None) -> FloatArray:
+    """Return delta times the prior weight of each of so many classifiers, rounded down.
+
+    Examples
+    --------
+    >>> occam_levels(2, 0.05, None).round(4)
+    array([0.025, 0.025])
+    """
+    with usual_float_errors():
+        # Rounded down: a smaller level makes a larger limit.
+        return np.maximum(round_down(delta * _shares(number, prior), 64.0), 0.0)
+
+
+def _shares(number: int, prior: FloatArray | None) -> FloatArray:
+    return np.full(number, 1.0 / number) if prior is None else prior / prior.sum()

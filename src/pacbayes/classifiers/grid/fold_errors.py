@@ -1,4 +1,4 @@
-"""The classifiers of a grid, trained anew in a fold of cross-validation, and their errors."""
+"""The classifiers of a grid, trained anew in a fold of cross-validation: their errors, and their probabilities."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +9,10 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.cross_validation import ErrorsInFold
+from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
+from pacbayes.classifiers.probabilities import mean_margins, weighted_probabilities
 from pacbayes.classifiers.wrong_rows import errors_of
-from pacbayes.numeric.arrays import Rows
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units
 
@@ -35,6 +36,8 @@ class _Fold:
     y: NDArray[Any]
     train: Rows
     test: Rows
+    #: For scores: the classes, in whose order they are.
+    classes: NDArray[Any] | None = None
 
 
 def _count_in_fold(fold: _Fold, i: int) -> int:
@@ -47,3 +50,34 @@ def _count_in_fold(fold: _Fold, i: int) -> int:
         except Exception:  # a setting that needs more rows than a fold has is no candidate
             return int(fold.test.size)
         return errors_of(one, _safe_indexing(fold.X, fold.test), fold.y[fold.test], "predict")
+
+
+def grid_scores_in_fold(
+    classifiers: ClassifierSet,
+    X: Any,
+    y: NDArray[Any],
+    classes: NDArray[Any],
+    weights: FloatArray,
+    n_jobs: int | None,
+) -> ScoresInFold:
+    """Return the margins of the weighted mean probabilities, or votes, of a grid's classifiers in a fold."""
+    chosen = np.flatnonzero(weights)
+
+    def scores(train: Rows, test: Rows) -> FloatArray:
+        fold = _Fold([clone(classifiers[int(i)]) for i in chosen], X, y, train, test, classes)
+        found = run_units(_score_in_fold, fold, chosen.size, "classifiers", n_jobs)
+        return mean_margins(sum(weight * one for weight, one in zip(weights[chosen], found, strict=True)))
+
+    return scores
+
+
+def _score_in_fold(fold: _Fold, i: int) -> FloatArray:
+    """Train the i-th classifier on a fold and return its probabilities of all classes, or its votes."""
+    one = clone(fold.estimators[i])
+    assert fold.classes is not None
+    with one_thread():
+        try:
+            one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
+        except Exception:  # a setting that needs more rows than a fold has says nothing
+            return np.zeros((fold.test.size, fold.classes.size))
+        return weighted_probabilities([one], np.ones(1), _safe_indexing(fold.X, fold.test), fold.classes)

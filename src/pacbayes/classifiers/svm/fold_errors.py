@@ -1,4 +1,4 @@
-"""Support vector machines in a fold of cross-validation: one path for all lambdas, and its errors."""
+"""Support vector machines in a fold of cross-validation: one path for all lambdas, its errors, its mean decisions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.cross_validation import ErrorsInFold
+from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
 from pacbayes.classifiers.svm.kernels.kernel import SINGLE_FROM
-from pacbayes.classifiers.svm.machines import train_machines
+from pacbayes.classifiers.svm.machines import blocks, train_machines
+from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.cores import cores, on_cores
@@ -43,13 +44,35 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
         )
         counts = np.zeros(candidates.size, dtype=np.int64)
         with progress("counting errors", test.size) as advance:
-            blocks = machines.predict(lambda block: to_predict(train, test[block]), test.size, train.size)
-            for block, predicted in blocks:
+            predictions = machines.predict(lambda block: to_predict(train, test[block]), test.size, train.size)
+            for block, predicted in predictions:
                 counts += np.count_nonzero(predicted != codes[test][block], axis=1)
                 advance(predicted.shape[1])
         return counts
 
     return errors
+
+
+def svm_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray) -> ScoresInFold:
+    """Return the weighted mean decisions of support vector machines, trained anew, on the rows of a fold."""
+    chosen, n_classes = np.flatnonzero(weights), members.task.classes.size
+    to_train, to_predict = _kernels_of(members)
+
+    def scores(train: Rows, test: Rows) -> FloatArray:
+        lambdas = members.task.lambdas[chosen]
+        machines = train_machines(
+            lambda part: to_train(train[part], train[part]),
+            codes[train],
+            lambdas,
+            min(cores(), members.task.jobs),
+            _LINEAR_FROM,
+        )
+        found = np.empty((test.size, n_classes))
+        for block in blocks(test.size, train.size):
+            found[block] = mean_scores(machines, weights[chosen], to_predict(train, test[block]), n_classes)
+        return found
+
+    return scores
 
 
 def _kernels_of(members: SharedMembers) -> tuple[_KernelOf, _KernelOf]:

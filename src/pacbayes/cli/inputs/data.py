@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# Each slice has an equal part of what is kept for limits: many of them leave nothing to any.
+MOST_SLICES = 100
+
+
 @dataclass(frozen=True)
 class Choices:
     """How to read a file."""
@@ -30,6 +34,7 @@ class Choices:
     sep: str | None = None
     skip_unlabelled: bool = False
     group: str | None = None
+    slice: str | None = None
 
     @property
     def are_for_files(self) -> bool:
@@ -54,6 +59,8 @@ class Data:
     #: The column that says which rows belong together, and its entries.
     group: str | None = None
     groups: NDArray[Any] | None = None
+    #: The entries of the column of slices, which is a feature too unless it was dropped.
+    slices: NDArray[Any] | None = None
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
@@ -64,8 +71,8 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
         return _read_path(path, choices)
     if choices.are_for_files:
         raise ValueError(
-            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled and --group are for a file: "
-            "certify data.csv ..."
+            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled, --slice and --group are for "
+            "a file: certify data.csv ..."
         )
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
@@ -86,10 +93,12 @@ def _read_path(path: Path, choices: Choices) -> Data:
     apart = [] if choices.group is None else [choices.group]
     frame = read_frame(path, choices.missing, (*choices.categorical, *apart), choices.sep)
     _check_names(frame, choices, path)
+    sliced = None if choices.slice is None else _check_slice(frame[choices.slice], path)
     frame = frame.drop(columns=list(choices.drop))
     target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
     _check_features(target, choices)
     frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
+    slices = None if sliced is None else sliced[frame.index].to_numpy()
     frame, groups = take_groups(frame, choices, path)
     features, y = divide_columns(frame, target, path, in_shell)
     check_classes(y, target)
@@ -103,7 +112,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     notes += _describe(columns)
     if groups is not None:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
-    return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups)
+    return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups, slices)
 
 
 def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
@@ -120,6 +129,19 @@ def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[p
     return frame.drop(columns=name), column.to_numpy()
 
 
+def _check_slice(column: "pd.Series[Any]", path: Path) -> "pd.Series[Any]":
+    """Return a column of slices as text, or raise if it lacks a value or has nearly as many as there are rows."""
+    if column.isna().any():
+        place = int(column.isna().to_numpy().argmax()) + 1
+        raise ValueError(f"--slice: column {column.name!r} of {str(path)!r} lacks a value in example {place}")
+    number = column.nunique()
+    if number > MOST_SLICES:
+        raise ValueError(
+            f"--slice must name a column with at most {MOST_SLICES} values, got {column.name!r} with {number}"
+        )
+    return column.astype(str)
+
+
 def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
     """Raise for all names of columns that the file does not have, and for a column both dropped and used."""
     wrong = []
@@ -129,6 +151,8 @@ def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
             wrong.append(f"--{option} must name columns of the features, got {listed(unknown)}")
     if choices.group is not None and choices.group not in frame.columns:
         wrong.append(f"--group must name a column of {str(path)!r}, got {choices.group!r}")
+    if choices.slice is not None and choices.slice not in frame.columns:
+        wrong.append(f"--slice must name a column of {str(path)!r}, got {choices.slice!r}")
     if choices.target is not None and choices.target not in frame.columns:
         wrong.append(f"target must be a column of {str(path)!r}, got {choices.target!r}")
     if wrong:

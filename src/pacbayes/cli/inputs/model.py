@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.bounds.distances.registry import CATONI, get_distance
+from pacbayes.certificates.questions.by_class import USUAL_SHARE
 from pacbayes.cli.inputs.lambdas import parse_lambdas
 from pacbayes.data.files.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level
@@ -32,6 +33,9 @@ class CertifyOptions:
     grouped: bool = False
     prior: str = "uniform"
     hedge: str = "auto"
+    by_class: bool = False
+    max_error: float | None = None
+    below: float | None = None
 
     @classmethod
     def usual(cls) -> "CertifyOptions":
@@ -60,6 +64,7 @@ class CertifyOptions:
         check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear", "nystroem"))
         self.size()
         self.resolved_hedge()
+        self._check_questions()
         if self.lambdas is not None:
             parse_lambdas(self.lambdas)
         if self.seed < 0:
@@ -76,6 +81,21 @@ class CertifyOptions:
                 "--checkpoint is for --split independent and for other estimators: the machines of a shared split are "
                 "trained as one"
             )
+
+    def _check_questions(self) -> None:
+        """Raise for limits that are not proved, and for targets that are none."""
+        for name, value in (("--max-error", self.max_error), ("--below", self.below)):
+            if value is not None and not 0.0 < value < 1.0:
+                raise ValueError(f"{name} must be a share between 0 and 1, such as 0.05, got {value!r}")
+        if self.by_class and self.max_error is not None:
+            raise ValueError("--by-class and --slice are not for --max-error, which is tested at the whole of delta")
+        asked = "--by-class (and --slice)" if self.by_class else "--max-error" if self.max_error is not None else None
+        if asked is None:
+            return
+        if self.grouped:
+            raise ValueError(f"{asked} is not for --group: no such limit is proved where examples come in groups")
+        if self.split == "independent" or self.resolved_hedge() == 1.0:
+            raise ValueError(f"{asked} needs what the training part proposes: --split shared, and --hedge below 1")
 
     def resolved_lambdas(self) -> list[float] | None:
         """Return the grid of a support vector machine, the usual one where none was asked for; None for others."""
@@ -127,6 +147,8 @@ def make_model(options: CertifyOptions, columns: Columns) -> Any:
         "prior": options.prior,
         "delta": options.delta,
         "hedge": options.resolved_hedge(),
+        "class_share": USUAL_SHARE if options.by_class else 0.0,
+        "max_error": options.max_error,
         "duplicates": options.duplicates,
         "random_state": options.seed,
         "checkpoint": None if options.checkpoint is None else str(options.checkpoint),

@@ -31,6 +31,7 @@ from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, SPLITS, Splits
+from pacbayes.estimators.persistence.checking_questions import check_asked
 from pacbayes.estimators.persistence.needs import (
     MOST,
     need,
@@ -94,6 +95,7 @@ def check_model(model: Any) -> None:
     if model._vote_errors is not None:
         check_counted(model._vote_errors, "_vote_errors", classifiers.splits)
     check_rules(model)
+    check_asked(model)
     check_tandem(model)
     if model._constant is not None:
         need(type(model._constant) is tuple and len(model._constant) == 2, "_constant", "must be a pair")

@@ -12,6 +12,7 @@ from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.estimators.prior import PRIORS
+from pacbayes.estimators.questions.asked import Asked
 
 # The last with certificates and words, which are computed now, and the first with rules beside the posterior.
 LAST, RULES = 2, 4
@@ -40,7 +41,7 @@ def from_early(fitted: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], 
 def with_rules(fitted: dict[str, Any]) -> dict[str, Any]:
     """Return attributes as they are stored now, of a model that had all of delta for its posterior."""
     facts = dict(fitted)
-    return facts | {"hedge_": 1.0, "_rules": (), "_vote_errors": facts.pop("vote_errors_")}
+    return facts | {"_asked": Asked(), "hedge_": 1.0, "_rules": (), "_vote_errors": facts.pop("vote_errors_")}
 
 
 def _by_kind(one: Trained) -> Trained:

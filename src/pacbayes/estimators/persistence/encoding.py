@@ -8,6 +8,8 @@ import numpy as np
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import Baseline, Certificate
+from pacbayes.certificates.questions.by_class import PartErrors
+from pacbayes.certificates.questions.selective import ThresholdCounts, Thresholds
 from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
@@ -22,10 +24,12 @@ from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import Splits
+from pacbayes.estimators.questions.asked import Asked
 from pacbayes.numeric.checks import check_choice
 from pacbayes.posteriors.posterior import Posterior
 
 _TYPES: tuple[type, ...] = (
+    Asked,
     Baseline,
     Certificate,
     ClassifierSet,
@@ -38,6 +42,7 @@ _TYPES: tuple[type, ...] = (
     OneMachine,
     PackedErrors,
     Pair,
+    PartErrors,
     Posterior,
     Rule,
     SvmTrainingTask,
@@ -45,6 +50,8 @@ _TYPES: tuple[type, ...] = (
     Scaling,
     SharedMembers,
     Splits,
+    ThresholdCounts,
+    Thresholds,
     Trained,
 )
 # The classes a file may name; nothing else is ever made from one.

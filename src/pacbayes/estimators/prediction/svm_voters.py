@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pacbayes.certificates.posterior_choice import Counts
 from pacbayes.classifiers.svm.machines import Machines, Pair, blocks
+from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.path_scores import decisions_of_one, sizes_of, tie_widths
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.solver.path import SVMPath
@@ -77,6 +78,17 @@ class SharedVoters:
                 codes[:, block] = found
                 advance(found.shape[1])
         return codes
+
+    def scores(self, X: FloatArray, chosen: Codes, weights: FloatArray) -> FloatArray:
+        """Return how far every row is on the side of each class, by the weighted mean of the machines' decisions."""
+        machines, rows = _restricted(self.members, chosen)
+        scores = np.empty((len(X), self.n_classes))
+        with one_thread(), progress("confidence", len(X)) as advance:
+            for block in blocks(len(X), len(rows) + X.shape[1]):
+                K = self.members.kernel.between(rows, self.members.scaling(X[block]))
+                scores[block] = mean_scores(machines, weights, K, self.n_classes)
+                advance(K.shape[1])
+        return scores
 
 
 def _restricted(members: SharedMembers, chosen: Codes) -> tuple[Machines, FloatArray]:

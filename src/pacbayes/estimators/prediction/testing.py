@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from pacbayes.certificates.posterior_choice import Counts
+from pacbayes.certificates.questions.by_class import PartErrors
 from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.estimators.prediction.draws import draw_classifiers
@@ -27,8 +28,11 @@ def tested(
     key: bytes,
     n_classes: int,
     count: Callable[[NDArray[np.bool_]], int | GroupErrors],
+    count_parts: Callable[[NDArray[np.bool_]], PartErrors] | None,
 ) -> tuple[Rule, ...]:
     """Return the rules with their errors on rows that no weight has seen; `count` makes errors of wrong rows.
+
+    So does `count_parts`, where it is given, class by class and in slices.
 
     Each classifier is asked about each row once, whatever the number of rules.  A vote has the same bits as `majority`
     gives it when predicting, and a draw is that of the same key.
@@ -43,7 +47,10 @@ def tested(
         answers = voters.answers(part, chosen)
         for place, found in enumerate(_predicted(rules, voters, part, answers, chosen, key, n_classes)):
             wrong[place, block] = found != codes[block]
-    return tuple(replace(rule, errors=count(mine)) for rule, mine in zip(rules, wrong, strict=True))
+    return tuple(
+        replace(rule, errors=count(mine), in_parts=None if count_parts is None else count_parts(mine))
+        for rule, mine in zip(rules, wrong, strict=True)
+    )
 
 
 def _predicted(

@@ -9,6 +9,7 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes.certificates.posterior_choice import BITS, Counts
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.probabilities import mean_margins, weighted_probabilities
 from pacbayes.data.labels import check_same_kind
 from pacbayes.data.samples import copy_rows
 from pacbayes.numeric.arrays import Codes, FloatArray
@@ -31,6 +32,9 @@ class Voters(Protocol):
 
     def answers(self, X: Any, chosen: Codes) -> Codes:
         """Return the numbers of the labels that the chosen classifiers give the rows, shape (chosen, n)."""
+
+    def scores(self, X: Any, chosen: Codes, weights: FloatArray) -> FloatArray:
+        """Return how sure the chosen classifiers, with their weights, are of every class, shape (n, classes)."""
 
 
 class EachVoters:
@@ -80,6 +84,11 @@ class EachVoters:
                 codes[place] = self._codes(i, X)
                 advance(1)
         return codes
+
+    def scores(self, X: Any, chosen: Codes, weights: FloatArray) -> FloatArray:
+        """Return how far each class is ahead of the others in the weighted mean of probabilities, or votes."""
+        members = [self._classifiers[int(i)] for i in chosen]
+        return mean_margins(weighted_probabilities(members, weights, X, self._classes))
 
     def _codes(self, i: int, X: Any) -> Codes:
         # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own, and none the user's.

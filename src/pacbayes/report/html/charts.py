@@ -17,8 +17,8 @@ from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
 # Pixels; the page shows the narrow one on a telephone, so that letters keep their size.
-_WIDE, _NARROW = 760, 350
-_LEFT, _RIGHT, _BAR_LEFT = 64, 14, 16
+WIDE, NARROW = 760, 350
+LEFT, RIGHT, _BAR_LEFT = 64, 14, 16
 # Up to this many classifiers each is marked; beyond the second number not all are drawn.
 _MARKED, _DRAWN = 60, 2_000
 _CURVE_POINTS = 120
@@ -37,18 +37,20 @@ class Chart:
     table: TextTable
 
 
-def _drawn(
+def drawn(
     ident: str, title: str, description: str, height: int, draw: Callable[[Canvas, int], None]
 ) -> tuple[str, str]:
+    """Return a drawing in both widths."""
     drawings = []
-    for kind, width in (("wide", _WIDE), ("narrow", _NARROW)):
+    for kind, width in (("wide", WIDE), ("narrow", NARROW)):
         canvas = Canvas(width, height, kind)
         draw(canvas, width)
         drawings.append(canvas.svg(f"{ident}-{kind}", title, description))
     return drawings[0], drawings[1]
 
 
-def _percents(scale: Scale, most: int) -> dict[float, str]:
+def percents(scale: Scale, most: int) -> dict[float, str]:
+    """Return ticks of a scale of shares, as percentages."""
     return {tick: f"{100 * tick:.10g} %" for tick in scale.ticks(most)}
 
 
@@ -61,23 +63,23 @@ def risks_chart(view: ReportView) -> Chart:
     axis = "regularisation parameter λ" if view.is_path else "rank of the classifier by its risk"
 
     def draw(canvas: Canvas, width: int) -> None:
-        ticks = 7 if width == _WIDE else 4
-        x = scale_over(places[shown].tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=view.is_path)
+        ticks = 7 if width == WIDE else 4
+        x = scale_over(places[shown].tolist(), LEFT + 8, width - RIGHT - 8, logarithmic=view.is_path)
         weight = Scale(0.0, float(weights.max()), 120.0, 26.0)
-        canvas.y_axis(weight, _LEFT, width - _RIGHT, _percents(weight, 4), view.weight_name)
+        canvas.y_axis(weight, LEFT, width - RIGHT, percents(weight, 4), view.weight_name)
         canvas.stems([(x(places[i]), weight(weights[i])) for i in shown], 120.0, "weight")
-        canvas.line(_LEFT, 120.0, width - _RIGHT, 120.0, "axis")
+        canvas.line(LEFT, 120.0, width - RIGHT, 120.0, "axis")
         curves = [("risk", risks)] if tested is None else [("test", tested), ("risk", risks)]
         top = max(bound, *(float(values.max()) for _, values in curves))
         share = Scale(0.0, top, 370.0, 166.0)
-        canvas.y_axis(share, _LEFT, width - _RIGHT, _percents(share, 6), "share of errors")
-        canvas.line(_LEFT, share(bound), width - _RIGHT, share(bound), "bound")
+        canvas.y_axis(share, LEFT, width - RIGHT, percents(share, 6), "share of errors")
+        canvas.line(LEFT, share(bound), width - RIGHT, share(bound), "bound")
         for kind, values in curves:
             points = [(x(places[i]), share(values[i])) for i in shown]
             canvas.polyline(points, kind)
             for point in points if len(points) <= _MARKED else []:
                 canvas.dot(*point, 2.5, kind)
-        canvas.line(_LEFT, 370.0, width - _RIGHT, 370.0, "axis")
+        canvas.line(LEFT, 370.0, width - RIGHT, 370.0, "axis")
         canvas.x_axis(x, 370.0, {tick: f"{tick:g}" for tick in _whole(x, ticks, view.is_path)}, axis)
 
     sample = (
@@ -99,7 +101,7 @@ def risks_chart(view: ReportView) -> Chart:
         f"stochastic classifier, {format_bound(bound)}."
     )
     title = "Where the weight is, and how often each classifier errs"
-    drawings = _drawn("risks", title, description, 412, draw)
+    drawings = drawn("risks", title, description, 412, draw)
     caption = f"Above, the weight of each classifier; below, its errors; both against the {axis}.{sample}"
     return Chart("risks", title, caption, tuple(legend), drawings, _risks_table(view, shown, tested))
 
@@ -145,7 +147,7 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
         largest = max(min(bar.bound, 1.0) for bar in bars if bar.bound is not None)
         share = Scale(0.0, max(largest, 1e-3), _BAR_LEFT, width - 74.0)
         foot = top + row * len(bars)
-        for tick in share.ticks(6 if width == _WIDE else 4):
+        for tick in share.ticks(6 if width == WIDE else 4):
             canvas.line(share(tick), top, share(tick), foot, "grid")
         for number, bar in enumerate(bars):
             y = top + row * number
@@ -158,7 +160,7 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
             if bar.empirical_risk is not None:
                 canvas.rectangle(_BAR_LEFT, y + 17, share(bar.empirical_risk) - _BAR_LEFT, 14, "bar-risk")
             canvas.text(end + 6, y + 29, bar.value, "label strong" if bar.own else "label")
-        canvas.x_axis(share, foot + 4, _percents(share, 6 if width == _WIDE else 4), axis)
+        canvas.x_axis(share, foot + 4, percents(share, 6 if width == WIDE else 4), axis)
 
     said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
     title = "The five bounds, and what other methods guarantee"
@@ -188,7 +190,7 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
         for bar in bars
     ]
     table = TextTable("Bounds", ("guarantee", "bound", "validation risk", "divergence K", "what it is"), rows)
-    drawings = _drawn("bounds", title, said, top + row * len(bars) + 46, draw)
+    drawings = drawn("bounds", title, said, top + row * len(bars) + 46, draw)
     return Chart("bounds", title, caption, legend, drawings, table)
 
 
@@ -206,15 +208,15 @@ def gibbs_chart(view: ReportView) -> Chart:
         values[name] = [problem.at(problem.curve.at(float(beta)))[1] for beta in betas]
 
     def draw(canvas: Canvas, width: int) -> None:
-        x = scale_over(betas.tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=True)
+        x = scale_over(betas.tolist(), LEFT + 8, width - RIGHT - 8, logarithmic=True)
         # Above 100 % nobody looks, unless everything is there.
         top = 1.0 if best.bound < 1.0 else np.inf
         heights = [best.bound, *(min(value.bound, top) for curve in values.values() for value in curve)]
         y = Scale(*_roomy(min(heights), max(heights), top), 250.0, 26.0)
-        canvas.y_axis(y, _LEFT, width - _RIGHT, _percents(y, 6), "bound B")
-        canvas.line(_LEFT, 250.0, width - _RIGHT, 250.0, "axis")
+        canvas.y_axis(y, LEFT, width - RIGHT, percents(y, 6), "bound B")
+        canvas.line(LEFT, 250.0, width - RIGHT, 250.0, "axis")
         canvas.x_axis(
-            x, 250.0, {tick: f"{tick:g}" for tick in x.ticks(7 if width == _WIDE else 4)}, "inverse temperature β"
+            x, 250.0, {tick: f"{tick:g}" for tick in x.ticks(7 if width == WIDE else 4)}, "inverse temperature β"
         )
         for number, curve in enumerate(values.values()):
             canvas.polyline(
@@ -237,7 +239,7 @@ def gibbs_chart(view: ReportView) -> Chart:
         ],
     )
     title = "The certified minimum"
-    drawings = _drawn("gibbs", title, description, 292, draw)
+    drawings = drawn("gibbs", title, description, 292, draw)
     return Chart("gibbs", title, _gibbs_caption(view), tuple(legend), drawings, table)
 
 

@@ -16,6 +16,8 @@ from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.report.comparison import bars_of
 from pacbayes.report.guarantee import guarantee
 from pacbayes.report.html.charts import bounds_chart, gibbs_chart, risks_chart
+from pacbayes.report.html.coverage_chart import coverage_chart
+from pacbayes.report.questions import part_table
 from pacbayes.report.record import data_table, parameter_table, version_table
 from pacbayes.report.tables import certificate_table, weight_table
 from pacbayes.report.view import ReportView
@@ -125,11 +127,13 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
         "what_if": slider,
         "looked_up": slider.looked_up,
         "levels": slider.table,
+        "by_class": part_table(view),
         "weights": weight_table(view, most=_MOST_WEIGHTS),
         "certificates": certificate_table(view, full=True).transposed,
         "record": [data_table(view), parameter_table(view), version_table()],
     }
-    charts = {chart.ident: chart for chart in (risks_chart(view), bounds_chart(view, bars), gibbs_chart(view))}
+    drawings = (coverage_chart(view), risks_chart(view), bounds_chart(view, bars), gibbs_chart(view))
+    charts = {chart.ident: chart for chart in drawings if chart is not None}
     page: str = _template().render(
         title=title,
         style=_file("report.css"),

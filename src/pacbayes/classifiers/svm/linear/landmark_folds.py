@@ -4,9 +4,11 @@ from functools import cache
 
 import numpy as np
 
-from pacbayes.classifiers.cross_validation import ErrorsInFold
+from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_features
 from pacbayes.classifiers.svm.linear.nystroem import nystroem_map
+from pacbayes.classifiers.svm.machines import blocks
+from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.progress import progress
@@ -39,3 +41,20 @@ def landmark_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold
         return counts
 
     return errors
+
+
+def landmark_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray) -> ScoresInFold:
+    """Return the weighted mean decisions of machines on landmarks, trained anew, on the rows of a fold."""
+    rows = members.scaling(members.task.X[members.task.splits(0)[0]])
+    found = nystroem_map(members.rows, members.kernel)
+    chosen, features, n_classes = np.flatnonzero(weights), found.features(rows), members.task.classes.size
+
+    def scores(train: Rows, test: Rows) -> FloatArray:
+        machines = train_on_features(found, features[train], codes[train], members.task.lambdas[chosen])
+        scored = np.empty((test.size, n_classes))
+        for block in blocks(test.size, len(found.landmarks)):
+            K = members.kernel.between(found.landmarks, rows[test[block]])
+            scored[block] = mean_scores(machines, weights[chosen], K, n_classes)
+        return scored
+
+    return scores

@@ -6,7 +6,7 @@ from scipy.special import ndtri
 from scipy.stats import multinomial
 
 from pacbayes.certificates.binomial import binomial_upper
-from pacbayes.certificates.trinomial import difference_upper
+from pacbayes.certificates.questions.trinomial import difference_upper
 
 
 def outcomes(m):

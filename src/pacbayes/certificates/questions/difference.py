@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.certificates.percentages import confidence, format_share
-from pacbayes.certificates.trinomial import difference_upper
+from pacbayes.certificates.questions.trinomial import difference_upper
 from pacbayes.data.samples import copy_rows
 from pacbayes.numeric.checks import check_level
 from pacbayes.runtime.html_card import card

@@ -1,0 +1,207 @@
+r"""Answering only where sure: thresholds of a confidence, tested one after the other against a target.
+
+A score of confidence, and thresholds in an order, are fixed on the training rows.  Of the validation rows :math:`a_t`
+have at least the score `t`, and :math:`k_t` of these are wrong: given :math:`a_t` binomial with the risk among
+answered rows.  "The risk is above the target" is rejected if so few errors have a probability of at most
+:math:`\delta` at the target.  The thresholds are tested in their order, each at the whole of :math:`\delta`, up to the
+first that does not pass: with probability :math:`1 - \delta` every threshold that passed keeps the target, equation
+(fixed-sequence) of docs/mathematics.md.
+"""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrik
+
+from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.numeric.arrays import Codes, FloatArray
+from pacbayes.numeric.rounding import usual_float_errors
+
+#: Scores are rounded to multiples of this: where sums of the same numbers differ in their last bits, scores do not.
+GRID = 2.0**-20
+# Thresholds: one for every so many hundredths of the training rows that are answered.
+_STEPS = 100
+# By how many standard deviations more, or fewer, rows may be answered than expected, where a start is chosen; and what
+# is nearly the likeliest.
+_LUCK, _NEARLY = (-1.5, -0.75, 0.0, 0.75, 1.5), 0.02
+# A start answers at least the first of these shares, if it can: scores of sets trained on a fold less are not quite
+# those of the set, and a threshold that hardly any validation row reaches would end the tests.
+_LEAST_SHARES = (0.5, 0.2, 0.0)
+# Targets that are tried where none passed, to be named as information.
+_OTHER_TARGETS = (np.arange(1, 200) / 200).tolist()
+
+
+def on_grid(scores: FloatArray) -> FloatArray:
+    """Return scores rounded to the grid.
+
+    Examples
+    --------
+    >>> bool(on_grid(np.array([0.1 + 0.2]))[0] == on_grid(np.array([0.3]))[0])
+    True
+    """
+    return np.asarray(np.rint(scores / GRID) * GRID)
+
+
+def check_max_error(target: Any) -> float:
+    """Return a target for the errors among answered rows, or raise unless it lies strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> check_max_error(0.02)
+    0.02
+    >>> check_max_error(2)
+    Traceback (most recent call last):
+    ValueError: max_error must lie strictly between 0 and 1 (a share, such as 0.02), got 2
+    """
+    if isinstance(target, bool | np.bool_) or not isinstance(target, Real):
+        raise TypeError(f"max_error must be a number between 0 and 1, or None, got {target!r}")
+    if not 0.0 < float(target) < 1.0:
+        raise ValueError(f"max_error must lie strictly between 0 and 1 (a share, such as 0.02), got {target!r}")
+    return float(target)
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """Thresholds of a score from the strictest to the loosest, and what cross-validation counted at each.
+
+    Examples
+    --------
+    >>> scores, wrong = np.linspace(0.0, 1.0, 200), np.arange(200) < 30
+    >>> found = Thresholds.from_scores(scores, wrong)
+    >>> found.values.size, int(found.answered[-1]), int(found.wrong[-1]), int(found.wrong[49])
+    (100, 200, 30, 0)
+    >>> start = found.order(200, 0.05, 0.05)[0]
+    >>> int(found.answered[start]), int(found.wrong[start])
+    (134, 0)
+    """
+
+    #: Descending, shape (T,); the last is minus infinity: every row is answered.
+    values: FloatArray
+    #: Training rows with at least that score in cross-validation, shape (T,).
+    answered: Codes
+    #: Those of them that were wrong.
+    wrong: Codes
+
+    @classmethod
+    def from_scores(cls, scores: FloatArray, wrong: NDArray[np.bool_]) -> "Thresholds":
+        """Return thresholds at which every hundredth more of the training rows is answered."""
+        descending = np.sort(on_grid(scores))[::-1]
+        places = np.unique(np.ceil(np.arange(1, _STEPS) / _STEPS * scores.size).astype(np.int64))
+        values = np.append(np.unique(descending[places[places < scores.size] - 1])[::-1], -np.inf)
+        answered, bad = counted_at(values, scores, wrong)
+        return cls(values, answered, bad)
+
+    def order(self, m: int, target: float, delta: float) -> Codes:
+        """Return the thresholds to be tested, in their order: one that is likely to pass on `m` rows, then looser ones.
+
+        How likely a threshold is to pass is estimated from cross-validation: as if the share of errors among answered
+        rows were what it was there (half an error more), and a share of the `m` rows were answered that is as random
+        as a binomial one.  The first is the strictest of those that are nearly the likeliest, and answer half of the
+        rows: in a fixed order a threshold that passes costs nothing.
+        """
+        with usual_float_errors():
+            share = self.answered / max(int(self.answered[-1]), 1)
+            rate = (self.wrong + 0.5) / (self.answered + 1.0)
+            likely = np.zeros(share.size)
+            for luck in _LUCK:
+                rows = np.clip(np.rint(m * share + luck * np.sqrt(m * share * (1.0 - share))), 1, m).astype(np.int64)
+                allowed = _most_errors(rows, target, delta)
+                passes = bdtr(np.maximum(allowed, 0), rows, rate)
+                likely += np.where(allowed >= 0, passes, 0.0) / len(_LUCK)
+        nearly = likely >= likely.max() - _NEARLY
+        wide = next(most for least in _LEAST_SHARES if (most := nearly & (share >= least)).any())
+        return np.arange(int(np.argmax(wide)), share.size)
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCounts:
+    """What the validation rows counted at every threshold, from the strictest to the loosest, for one rule."""
+
+    #: Validation rows with at least that score, shape (T,).
+    answered: Codes
+    #: Those of them that the rule gets wrong.
+    wrong: Codes
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The outcome of the tests.
+
+    Examples
+    --------
+    >>> thresholds = Thresholds(np.array([0.9, 0.5, -np.inf]), np.array([40, 80, 100]), np.array([0, 1, 20]))
+    >>> loosest_passed(thresholds, ThresholdCounts(np.array([80, 160, 200]), np.array([0, 2, 40])), 200, 0.05, 0.05)
+    Passed(index=1, threshold=0.5, answered=160, wrong=2, tested=2, smallest_target=None)
+    """
+
+    #: The loosest threshold that passed, None where none did.
+    index: int | None
+    #: Its value, None where none passed: nothing is answered.
+    threshold: float | None
+    #: Validation rows answered there, 0 where none passed.
+    answered: int
+    #: Those of them that were wrong.
+    wrong: int
+    #: How many thresholds were tested.
+    tested: int
+    #: Where none passed, the smallest target, in steps of half a percent, with which one would have; information only.
+    smallest_target: float | None = None
+
+
+def counted_at(thresholds: FloatArray, scores: FloatArray, wrong: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+    """Return how many rows have at least each score, and how many of these are wrong.
+
+    Examples
+    --------
+    >>> counted_at(np.array([0.5, 0.25, -np.inf]), np.array([0.5, 0.3, 0.1]), np.array([False, True, True]))
+    (array([1, 2, 3]), array([0, 1, 2]))
+    """
+    ascending = np.sort(on_grid(scores))
+    bad = np.sort(on_grid(scores[wrong]))
+    return (
+        (ascending.size - np.searchsorted(ascending, thresholds, side="left")).astype(np.int64),
+        (bad.size - np.searchsorted(bad, thresholds, side="left")).astype(np.int64),
+    )
+
+
+def loosest_passed(thresholds: Thresholds, counted: ThresholdCounts, m: int, target: float, delta: float) -> Passed:
+    """Test thresholds in the order that the training rows fixed, each at the whole of delta, up to the first failure.
+
+    A threshold passes if the exact limit of its errors, rounded up, is at most the target.
+    """
+    some = counted.answered > 0
+    limits = np.ones(counted.answered.size)
+    limits[some] = binomial_upper(counted.wrong[some], counted.answered[some], delta)
+    index, number = _loosest(thresholds.order(m, target, delta), limits, target)
+    if index is not None:
+        value = float(thresholds.values[index])
+        return Passed(index, value, int(counted.answered[index]), int(counted.wrong[index]), number)
+    return Passed(None, None, 0, 0, number, _smallest_target(thresholds, limits, m, target, delta))
+
+
+def _smallest_target(thresholds: Thresholds, limits: FloatArray, m: int, target: float, delta: float) -> float | None:
+    """Return a larger target with which a threshold would have passed, and none with the one before it."""
+    fails, passes = int(np.searchsorted(_OTHER_TARGETS, target, side="right")) - 1, len(_OTHER_TARGETS)
+    while passes - fails > 1:
+        middle = (fails + passes) // 2
+        other = _OTHER_TARGETS[middle]
+        if _loosest(thresholds.order(m, other, delta), limits, other)[0] is None:
+            fails = middle
+        else:
+            passes = middle
+    return _OTHER_TARGETS[passes] if passes < len(_OTHER_TARGETS) else None
+
+
+def _loosest(order: Codes, limits: FloatArray, target: float) -> tuple[int | None, int]:
+    """Return the last threshold that passes before the first that does not, and how many were tested."""
+    passes = limits[order] <= target
+    number = int(np.argmin(passes)) if not passes.all() else passes.size
+    return (int(order[number - 1]) if number else None), min(number + 1, passes.size)
+
+
+def _most_errors(rows: Codes, target: float, delta: float) -> FloatArray:
+    """Return the most errors with which so many rows pass, more or less; -1 where not even none does."""
+    return np.where(bdtr(0, rows, target) > delta, -1.0, np.floor(bdtrik(delta, rows, target)))

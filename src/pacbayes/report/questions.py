@@ -1,0 +1,113 @@
+"""Errors by class, what a target leaves answered, and members that are good enough: as tables and curves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.certificate import Certificate
+from pacbayes.certificates.certify import POSTERIOR
+from pacbayes.certificates.percentages import confidence, format_share, percent_up
+from pacbayes.certificates.questions.answered import format_target
+from pacbayes.certificates.questions.by_class import CLASS
+from pacbayes.classifiers.params import format_params
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.report.tables import TextTable
+from pacbayes.report.view import ReportView
+
+# Rows of the table of members.
+MOST_MEMBERS = 20
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Errors among answered validation rows, from the strictest threshold to the loosest."""
+
+    #: The share of validation rows that are answered.
+    shares: FloatArray
+    #: The share of errors among these.
+    errors: FloatArray
+    #: Their exact upper limits, each alone at delta.
+    limits: FloatArray
+    #: Rows answered, and errors, as counts.
+    rows: list[int]
+    wrong: list[int]
+    #: Which threshold is used, None where none passed.
+    chosen: int | None
+    #: The target.
+    target: float
+
+    @classmethod
+    def of(cls, model: CertifiedClassifier, voting: str) -> "Coverage | None":
+        """Return the curve of a model with a target, None without one."""
+        asked = model._asked
+        if asked.max_error is None:
+            return None
+        counted, m = asked.tested[voting], model.classifiers_.m
+        some = np.flatnonzero(counted.answered > 0)
+        rows, wrong = counted.answered[some].tolist(), counted.wrong[some].tolist()
+        limits = [float(binomial_upper(k, a, model.delta_)) for a, k in zip(rows, wrong, strict=True)]
+        answered = model.certificates_[voting].answered
+        chosen = None
+        if answered is not None and answered.passed:
+            chosen = max(place for place, a in enumerate(rows) if a == answered.rows)
+        shares, errors = np.array(rows) / m, np.array(wrong) / np.array(rows)
+        return cls(shares, errors, np.array(limits), rows, wrong, chosen, asked.max_error)
+
+
+def part_table(view: ReportView) -> TextTable | None:
+    """Return the limits by class, and in slices, of the classifier that predicts; None where nobody asked."""
+    share, found = view.model._asked.class_share, view.certificate
+    if share == 0.0:
+        return None
+    title = "Errors by class" if not view.model._asked.slices else "Errors by class and in slices"
+    if not found.by_class:
+        why = (
+            "None: the rule that predicts is a posterior that the validation rows chose, and of these none are proved."
+        )
+        return TextTable(title, ("class or slice", "errs on at most", "errors", "rows"), [], why)
+    rows = [
+        (
+            f"{'true class' if one.kind == CLASS else one.kind} {one.shown}" + (f" ({one.also})" if one.also else ""),
+            percent_up(one.bound),
+            str(one.errors),
+            str(one.rows),
+        )
+        for one in found.by_class
+    ]
+    caption = (
+        f"Of {found.holds_for}: all of these limits and its certificate hold at once, with probability at least "
+        f"{confidence(found.delta)}. {cost_of_parts(found, share)}"
+    )
+    return TextTable(title, ("class or slice", "errs on at most", "errors", "rows"), rows, caption)
+
+
+def cost_of_parts(found: Certificate, share: float) -> str:
+    """Say what the limits by class cost the bound."""
+    kept = f"They have {format_share(share)} of the rule's share of delta"
+    if found.rule == POSTERIOR or found.level is None or found.distance != "binomial":
+        return f"{kept}."
+    level = min(found.level / (1.0 - share), 1.0)
+    if found.kl > 0.0:  # Occam's, at the prior weight of one classifier
+        level *= float(np.exp(-found.kl))
+    errors = round(found.empirical_risk * found.m)
+    without = percent_up(float(binomial_upper(errors, found.m, level)))
+    return f"{kept}; without them the bound would be {without} instead of {percent_up(found.bound)}."
+
+
+def below_table(model: CertifiedClassifier, target: float) -> TextTable:
+    """Return the single classifiers whose limits are at most a target, the smallest first."""
+    found = model.certified_below(target)
+    rows = [
+        (str(one.index), format_params(one.params), percent_up(one.bound), format_share(one.empirical_risk))
+        for one in found[:MOST_MEMBERS]
+    ]
+    more = f" The {MOST_MEMBERS} with the smallest limits are shown." if len(found) > MOST_MEMBERS else ""
+    caption = (
+        f"{len(found)} of {len(model.classifiers_)} classifiers.{more} All limits hold at once with probability at "
+        f"least {confidence(model.delta_)}, so that any of them may be taken for whatever reason; not at once with the "
+        "certificates above."
+    )
+    columns = ("classifier", "parameters", "errs on at most", "validation errors")
+    return TextTable(f"Certified to err on at most {format_target(target)}", columns, rows, caption)

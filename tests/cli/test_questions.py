@@ -1,0 +1,87 @@
+"""--by-class, --slice, --max-error and --below: printed, saved, and left empty by predict."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from tests.cli.bad_files import good
+from tests.cli.running import in_process
+
+from pacbayes import load
+
+
+@pytest.fixture
+def data(tmp_path):
+    frame = good(240)
+    frame["site"] = np.where(np.arange(240) % 3, "north", "south")
+    frame[["site", "a", "b", "kind"]].to_csv(tmp_path / "data.csv", index=False)
+    return frame, tmp_path / "data.csv", ["--lambdas", "0.1,1,3", "--target", "kind"]
+
+
+def test_by_class_and_slice(data, capsys):
+    _, path, words = data
+    done = in_process(["certify", path, *words, "--slice", "site"], capsys)
+    assert done.code == 0, done.err
+    lines = [line.split("\t") for line in done.out.splitlines()]
+    names = [line[0] for line in lines if line[0].startswith(("true class", "slice"))]
+    assert names == [
+        "true class 'no' (false positives)", "true class 'yes' (false negatives)", "slice 'north'", "slice 'south'",
+    ]  # fmt: skip
+    assert "without them the bound would be" in done.err
+    values = json.loads(in_process(["certify", path, *words, "--by-class", "--json"], capsys).out)
+    assert [one["name"] for one in values["certificates"]["best"]["by_class"]] == ["no", "yes"]
+
+
+def test_target_and_predictions(data, tmp_path, capsys):
+    frame, path, words = data
+    model = tmp_path / "model.pacbayes"
+    done = in_process(["certify", path, *words, "--max-error", "0.15", "--save", model], capsys)
+    assert done.code == 0, done.err
+    clf = load(model)
+    assert done.out.splitlines()[0] == str(clf.certificates_["stochastic"])
+    done = in_process(["predict", model, path], capsys)
+    rows = [row["predicted"] for row in csv.DictReader(io.StringIO(done.out))]
+    answers = clf.answers(frame[["site", "a", "b"]])
+    assert [row != "" for row in rows] == answers.tolist()
+    assert f"{(~answers).sum()} of 240 examples are not answered" in done.err
+
+
+def test_nothing_answered_is_said(data, tmp_path, capsys):
+    _, path, words = data
+    model = tmp_path / "model.pacbayes"
+    done = in_process(["certify", path, *words, "--max-error", "0.001", "--save", model], capsys)
+    assert "answers no example" in done.out
+    done = in_process(["predict", model, path], capsys)
+    assert set(done.out.splitlines()[1:]) == {'""'}
+    assert "240 of 240 examples are not answered" in done.err
+
+
+def test_below(data, capsys):
+    _, path, words = data
+    done = in_process(["certify", path, *words, "--below", "0.4"], capsys)
+    assert "All limits hold at once" in done.err
+    values = json.loads(in_process(["certify", path, *words, "--below", "0.4", "--json"], capsys).out)
+    assert values["below"]["classifiers"]
+    assert all(one["bound"] <= 0.4 for one in values["below"]["classifiers"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--max-error", "3"], "--max-error must be a share between 0 and 1"),
+        (["--below", "0"], "--below must be a share between 0 and 1"),
+        (["--max-error", "0.1", "--by-class"], "not for --max-error"),
+        (["--by-class", "--hedge", "1"], "needs what the training part proposes"),
+        (["--max-error", "0.1", "--split", "independent"], "needs what the training part proposes"),
+        (["--max-error", "0.1", "--group", "site"], "is not for --group"),
+        (["--slice", "none"], "--slice must name a column of"),
+        (["--slice", "a"], "at most 100 values"),
+    ],
+)
+def test_refusals(options, message, data, capsys):
+    _, path, words = data
+    done = in_process(["certify", path, *words, *options], capsys)
+    assert done.code == 2
+    assert message in done.error

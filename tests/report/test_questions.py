@@ -1,0 +1,67 @@
+"""Tables of errors by class and of members below a target, in the words and numbers of the certificate."""
+
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from tests.report.html.browser_page import Page
+from tests.report.models import SCRIPT, breast_cancer, by_class, with_target
+
+from pacbayes.certificates.percentages import percent_up
+from pacbayes.report import plot_coverage
+from pacbayes.report.questions import Coverage, below_table, part_table
+from pacbayes.report.tables import certificate_table
+from pacbayes.report.view import ReportView
+
+mpl.use("Agg")
+
+
+def test_limits_by_class_as_a_table():
+    clf, html = by_class()
+    table = part_table(ReportView.of(clf))
+    limits = clf.certificate_.by_class
+    expected = [(percent_up(one.bound), str(one.errors), str(one.rows)) for one in limits]
+    assert [row[1:] for row in table.rows] == expected
+    assert [bool(re.search("false (posi|nega)tives", row[0])) for row in table.rows] == [True, True, False, False]
+    with_, without = re.search(r"would be (\S+) % instead of (\S+) %", table.caption).groups()
+    assert float(with_) <= float(without)
+    _, rows = Page(html).table("table-by-class")
+    assert [row[1:] for row in rows] == [list(row[1:]) for row in table.rows]
+    # Names from the data are escaped.
+    assert SCRIPT not in html
+
+
+def test_without_a_share_there_is_none():
+    assert part_table(ReportView.of(breast_cancer()[0])) is None
+
+
+def test_certificates_with_a_target():
+    clf, _ = with_target()
+    view = ReportView.of(clf, breast_cancer()[2])
+    table = certificate_table(view)
+    answers = table.columns.index("answers")
+    assert table.rows[1][answers] == f"{100 * clf.certificate_.answered.share:.1f} %"
+    assert table.rows[1][1] == "5.0 % of its answers"
+    assert "whole of delta" in table.caption
+
+
+def test_members_below():
+    clf, _ = by_class()
+    table = below_table(clf, 0.1)
+    found = clf.certified_below(0.1)
+    assert [int(row[0]) for row in table.rows] == [one.index for one in found[:20]]
+    assert table.caption.startswith(f"{len(found)} of {len(clf.classifiers_)} classifiers.")
+
+
+def test_the_curve():
+    clf, _ = with_target()
+    found = Coverage.of(clf, "majority")
+    assert np.all(np.diff(found.shares) >= 0)
+    assert np.all(found.limits >= found.errors)
+    assert found.rows[found.chosen] == clf.certificate_.answered.rows
+    axes = plot_coverage(clf)
+    assert len(axes.lines) == 4
+    assert len(plot_coverage(with_target(0.001)[0]).lines) == 3
+    with pytest.raises(ValueError, match="max_error"):
+        plot_coverage(breast_cancer()[0])
