@@ -49,9 +49,9 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/bench_solvers.py
 	$(BIN)/python benchmarks/bench_start.py
 
-# The paper's tables and figures: about half an hour on two cores, seconds where results/.cache has them.
+# The paper's tables and figures with its own counts: some hours on two cores, seconds where results/.cache has them.
 results: $(VENV)/installed-dev
-	$(BIN)/pacbayes reproduce --out results
+	$(BIN)/pacbayes reproduce --full --out results
 	cp results/claims.md docs/claims.md
 
 # The pages, in build/docs/index.html.  Every example runs but the one that takes minutes; a warning is an error.

@@ -100,7 +100,7 @@ def test_convex_concave_procedure(space):
     (theirs,) = committed("ccp", dataset=SMALL)
     starts = ccp_starts._summary("start", ccp_starts._start_values(run, int(theirs["starts"]))[0])
     close(starts, theirs, starts, run.m)
-    ends = {form: ccp_starts._ends(run, form, 3)["bounds"] for form in ccp_starts.FORMULATIONS}
+    ends = {form: ccp_starts._ends(run, form, range(3))["bounds"] for form in ccp_starts.FORMULATIONS}
     for form, bounds in ends.items():
         assert bounds.min() >= float(theirs[f"{form}_low"]) - 0.2 / run.m
         assert bounds.max() <= float(theirs[f"{form}_high"]) + 0.2 / run.m

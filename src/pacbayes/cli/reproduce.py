@@ -13,7 +13,12 @@ def reproduce(
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables and figures; all if none is given.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, in about a minute.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="As many starts as in the paper: 1000.")] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full", help="The paper's own counts: 1000 starts, Ipopt on all seeds, 5 seeds also where slow."
+        ),
+    ] = False,
     out: Annotated[Path, typer.Option(help="Folder for NAME.md, NAME.csv and figures.")] = Path("results"),
     cache: Annotated[Path | None, typer.Option(help="Folder for intermediate results.  [default: OUT/.cache]")] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
@@ -21,7 +26,7 @@ def reproduce(
         int | None, typer.Option(min=1, help="Seeds.  [default: 10 for one split, 5 or 1 for many]", show_default=False)
     ] = None,
     split: Annotated[str, typer.Option(help="independent, shared, overlapping or all.")] = "all",
-    limit: Annotated[float, typer.Option(help="Seconds for one Ipopt solve.")] = 30.0,
+    limit: Annotated[float, typer.Option(help="Seconds of processor time for one Ipopt solve.")] = 30.0,
     list_names: Annotated[bool, typer.Option("--list", help="List the names and stop.")] = False,
 ) -> None:
     """Compute the paper's tables and figures, its own numbers beside ours.

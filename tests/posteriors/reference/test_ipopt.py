@@ -204,7 +204,7 @@ def test_the_floor_costs_what_it_must():
 
 @pytest.mark.parametrize(("options", "status", "letter"), [
     ({"max_iter": 3}, "Maximum_Iterations_Exceeded", "M"),
-    ({"time_limit": 1e-6}, "Maximum_WallTime_Exceeded", "T"),
+    ({"time_limit": 1e-6}, "Maximum_CpuTime_Exceeded", "T"),
 ])  # fmt: skip
 @pytest.mark.parametrize("formulation", ["lifted", "paper"])
 def test_limits_end_a_run_without_noise(options, status, letter, formulation, capfd):

@@ -20,6 +20,8 @@ SIZE = 50
 #: A run of the procedure ends when a round lowers the bound by less than this.
 TOL = 1e-5
 FORMULATIONS = ("paper", "one-sided")
+#: Starts that are kept together: what an interruption loses.
+BLOCK = 50
 
 
 def reproduce(space: Workspace) -> Output:
@@ -54,15 +56,23 @@ def _all_ends(space: Workspace, run: Run, starts: int) -> dict[str, tuple[FloatA
     """Return bounds and test errors of the starts, and of the ends of both formulations; NaN where risks are zero."""
     ends = {"start": _start_values(run, starts)}
     for formulation in FORMULATIONS:
-        key = {
-            "errors": digest(run.errors), "test": digest(run.test_errors), "m": run.m, "starts": starts,
-            "formulation": formulation, "tol": TOL, "delta": DELTA, "what": "ccp",
-        }  # fmt: skip
-        label = f"ccp-{run.dataset}-{formulation}-{starts}"
-        space.say(f"{run.dataset}: convex-concave procedure, {formulation}, {starts} starts")
-        kept = space.cache.get(label, key, partial(_ends, run, formulation, starts))
-        ends[formulation] = (kept["bounds"], kept["errors"])
+        parts = [
+            _kept_ends(space, run, formulation, first, min(first + BLOCK, starts)) for first in range(0, starts, BLOCK)
+        ]
+        bounds, errors = (np.concatenate([part[name] for part in parts]) for name in ("bounds", "errors"))
+        ends[formulation] = (bounds, errors)
     return ends
+
+
+def _kept_ends(space: Workspace, run: Run, formulation: str, first: int, last: int) -> Arrays:
+    """Return the ends of some of the starts, from the cache if there."""
+    key = {
+        "errors": digest(run.errors), "test": digest(run.test_errors), "m": run.m, "starts": [first, last],
+        "formulation": formulation, "tol": TOL, "delta": DELTA, "what": "ccp",
+    }  # fmt: skip
+    space.say(f"{run.dataset}: convex-concave procedure, {formulation}, starts {first} to {last - 1}")
+    label = f"ccp-{run.dataset}-{formulation}-{first}-{last}"
+    return space.cache.get(label, key, partial(_ends, run, formulation, range(first, last)))
 
 
 def _start_values(run: Run, starts: int) -> tuple[FloatArray, FloatArray]:
@@ -77,11 +87,11 @@ def start_of(seed: int, size: int) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
-def _ends(run: Run, formulation: str, starts: int) -> Arrays:
+def _ends(run: Run, formulation: str, starts: range) -> Arrays:
     if not run.errors.any():  # kl has no tangent plane at zero risk: the paper's NA
-        return {"bounds": np.full(starts, np.nan), "errors": np.full(starts, np.nan)}
+        return {name: np.full(len(starts), np.nan) for name in ("bounds", "errors")}
     posteriors = [
-        solve(run, "kl", method="ccp", tol=TOL, formulation=formulation, random_state=seed) for seed in range(starts)
+        solve(run, "kl", method="ccp", tol=TOL, formulation=formulation, random_state=seed) for seed in starts
     ]
     return {
         "bounds": np.array([posterior.bound for posterior in posteriors]),

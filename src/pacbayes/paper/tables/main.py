@@ -53,7 +53,8 @@ def _markdown(space: Workspace, rows: list[Row], letters: dict[str, dict[str, st
         "constants. Each cell: ours (mean ± standard deviation over seeds), below it the paper's and the difference. "
         "Bold: at most 1.1 times the row's least. All posteriors are proved optimal to 1e-9. "
         "★: on seed 0, Ipopt in the paper's formulation failed within "
-        f"{min(STAR_SECONDS, space.ipopt_seconds):g} s ({LETTERS}); it was run for kl and {space.primary} splits only, "
+        f"{min(STAR_SECONDS, space.ipopt_seconds):g} s of processor time ({LETTERS}); it was run for kl "
+        f"and {space.primary} splits only, "
         "other distances are in the support tables. The paper's linear bounds from m = 1028 on are NaN; ours are "
         "computed in logarithms. “Bupa” is the paper's, with the column that "
         "defines the class among the features; “Bupa, no leak” is not, and the paper has no row for it.",

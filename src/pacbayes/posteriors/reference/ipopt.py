@@ -95,7 +95,8 @@ def ipopt(
     max_iter : int
         Largest number of iterations.
     time_limit : float, optional
-        Seconds for the solver, which looks at the clock once an iteration; building the program is not counted.
+        Seconds of processor time for the solver, which looks at it once an iteration; building the program is not
+        counted.
     solver_options : mapping, optional
         Ipopt's own options by name, such as ``{"bound_push": 1e-9}``; they override the others.
 
@@ -116,7 +117,7 @@ def ipopt(
     casadi = import_solver("casadi", "ipopt")
     build = _lifted if formulation == "lifted" else _paper
     program = build(casadi, problem, used, np.maximum(first[used], eps), eps)
-    options = {"tol": tol, "max_iter": max_iter} | ({} if time_limit is None else {"max_wall_time": float(time_limit)})
+    options = {"tol": tol, "max_iter": max_iter} | ({} if time_limit is None else {"max_cpu_time": float(time_limit)})
     found, status, iterations = _solve(casadi, program, options | dict(solver_options or {}))
     return problem.posterior(
         _weights(found[: used.size] * program.scale, used, first),
