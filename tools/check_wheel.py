@@ -1,7 +1,8 @@
 """Install the wheel in an empty environment away from the checkout and use it: ``python tools/check_wheel.py dist``.
 
-What is run there is the demo and every example of the docstrings.  Nothing of the checkout is on the path, so a file
-that the wheel lacks is missed.
+What is run there is the demo and every example of the docstrings, and how long an import takes is printed.  Nothing of
+the checkout is on the path, so a file that the wheel lacks is missed.  The Python that runs this is the one tested:
+``make wheel PYTHON=python3.13``.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from pathlib import Path
 
@@ -24,6 +26,19 @@ def run(command: list[str], folder: Path) -> None:
     subprocess.run(command, cwd=folder, env=environment, check=True)
 
 
+def print_import_time(python: str, folder: Path) -> None:
+    """Print how much longer than starting Python importing the package takes, and than that its estimators."""
+    times = []
+    for line in ("pass", "import pacbayes", "from pacbayes import StochasticSVC"):
+        runs = []
+        for _ in range(3):
+            start = time.perf_counter()
+            run([python, "-c", line], folder)
+            runs.append(time.perf_counter() - start)
+        times.append(min(runs))
+    print(f"import pacbayes {times[1] - times[0]:.3f} s; its estimators {times[2] - times[0]:.2f} s", flush=True)
+
+
 def check(dist: Path) -> None:
     """Check the one wheel of a folder."""
     (wheel,) = dist.glob("*.whl")
@@ -36,12 +51,13 @@ def check(dist: Path) -> None:
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         run([*pip, f"pacbayes[{EXTRAS}] @ {wheel.resolve().as_uri()}", *RUNNER], folder)
         run([python, "-m", "pacbayes", "--version"], folder)
+        print_import_time(python, folder)
         run([python, "-m", "pacbayes", "certify", "--dataset", "wdbc", "--report", "report.html"], folder)
         if not (folder / "report.html").stat().st_size:
             sys.exit("the demo left an empty report.html")
         options = ["-q", "-p", "no:cacheprovider", "-W", "error", "-o", "doctest_optionflags=NORMALIZE_WHITESPACE"]
         run([python, "-m", "pytest", *options, "--doctest-modules", "--pyargs", "pacbayes"], folder)
-    print(f"{wheel.name} and {sdist.name}: installed, demo and examples run")
+    print(f"Python {sys.version.split()[0]}: {wheel.name} and {sdist.name}: installed, demo and examples run")
 
 
 if __name__ == "__main__":
