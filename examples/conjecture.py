@@ -10,6 +10,7 @@ iteration returns from three starts, and the certified optimum; with a file name
     python examples/conjecture.py [FIGURE.svg]
 """
 
+# sphinx_gallery_thumbnail_path = 'images/conjecture.svg'
 import math
 import sys
 from typing import NamedTuple

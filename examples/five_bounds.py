@@ -5,6 +5,9 @@ Five bounds from arrays alone
 Five bounds, their constants and optimal posteriors for a small example: four classifiers, 250 examples.
 """
 
+import matplotlib.pyplot as plt
+import numpy as np
+
 from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
 
 errors = [21, 23, 24, 40]
@@ -25,3 +28,14 @@ for distance in DISTANCES:
     best = optimal_posterior(risks, m, distance=distance, delta=delta)
     print(f"{distance:<10}{best.bound:>10.4f}   gap {best.gap:.0e}   weights {best.weights.round(4).tolist()}")
 print("\nEach bound holds alone: fix the distance and delta before you look at the data.")
+
+# %%
+# How the bounds compare where a single classifier has made more and more errors.
+
+counts = np.arange(0, 126)
+fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+for distance in DISTANCES:
+    ax.plot(counts / m, [bound([1.0], [k / m], m, distance=distance, delta=delta) for k in counts], label=distance)
+ax.plot(counts / m, counts / m, color="black", linewidth=0.8, label="no bound: the share itself")
+ax.set(xlabel=f"share of errors on {m} examples", ylabel="bound", ylim=(0.0, 0.75))
+ax.legend(frameon=False)

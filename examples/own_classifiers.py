@@ -9,6 +9,7 @@ needed are their errors on rows that none of them has seen.
 # %%
 # Training is yours.  The validation rows must not have been used for it, nor for choosing what to train.
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -64,3 +65,16 @@ order = [np.argsort(-model.predict_proba(X_val), axis=1) for model in models]
 losses = [np.where(o[:, 0] == y_val, 0.0, np.where(o[:, 1] == y_val, 0.5, 1.0)) for o in order]
 graded = ClassifierSet.from_losses(losses)
 print(f"bound on the graded loss: {format_up(optimal_posterior(graded.risks, graded.m).bound, 4)}")
+
+# %%
+# Each classifier's own exact limit, all valid at once, beside the bound for a draw by the best weights.
+
+members = sorted(clf.certified_below(0.9999), key=lambda member: member.index)
+fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+names = [f"{i}: {type(model).__name__}" for i, model in enumerate(models)]
+ax.barh([names[member.index] for member in members], [member.bound for member in members], color="C1", label="limit")
+ax.barh(names, clf.classifiers_.risks, color="C0", label="validation risk")
+ax.axvline(clf.certificate_.bound, color="C3", linestyle="--", label="bound of the draw")
+ax.invert_yaxis()
+ax.set_xlabel("share of errors")
+ax.legend(frameon=False)

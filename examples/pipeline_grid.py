@@ -9,6 +9,7 @@ holds for the whole pipeline.  The classes are ten digits.
 # %%
 # Twelve settings of scaler, projection and classifier, each a classifier of the set.
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
@@ -17,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from pacbayes import StochasticClassifier
+from pacbayes.report import plot_risks
 
 X, y = load_digits(return_X_y=True)
 X_fit, X_test, y_fit, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
@@ -44,3 +46,9 @@ for i in weights.argsort()[::-1][:5]:
 for voting in ("stochastic", "majority", "best"):
     error = 1.0 - clf.set_params(voting=voting).score(X_test, y_test)
     print(f"{voting:<11} test error {error:.4f}")
+
+# %%
+# Validation risks of the twelve settings, the weights that predict and the bound.
+
+fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+plot_risks(clf, ax)

@@ -10,6 +10,7 @@ file name it draws it::
     python examples/validation_size.py [FIGURE.svg]
 """
 
+# sphinx_gallery_thumbnail_path = 'images/validation_size.svg'
 import sys
 
 import numpy as np

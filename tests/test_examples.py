@@ -10,7 +10,7 @@ import pytest
 from pacbayes import DISTANCES, bound
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-QUICK = {"certified_svm", "five_bounds", "forest_certificate", "validation_size"}
+QUICK = {"answers_where_sure", "certified_svm", "five_bounds", "forest_certificate", "two_models", "validation_size"}
 SLOW = {"conjecture", "own_classifiers", "pipeline_grid", "training_prior"}
 
 
@@ -33,6 +33,21 @@ def test_certified_svm(capsys, monkeypatch, tmp_path):
     assert (tmp_path / "figure.svg").read_text().count("<svg") == 1
 
 
+def test_answers_where_sure(capsys, monkeypatch):
+    names = run("answers_where_sure", monkeypatch)
+    clf, rows = names["clf"], names["data"].data[:200]
+    assert str(clf.certificate_) in (printed := capsys.readouterr().out)
+    assert f"{clf.answers(rows).sum()} of 200 rows" in printed
+
+
+def test_two_models(capsys, monkeypatch):
+    names = run("two_models", monkeypatch)
+    found, rows, labels = names["found"], names["X_new"], names["y_new"]
+    wrong = [float((names[model].predict(rows) != labels).mean()) for model in ("in_use", "candidate")]
+    assert found.observed == pytest.approx(wrong[1] - wrong[0])
+    assert str(found) in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_conjecture(capsys, monkeypatch, tmp_path):
     run("conjecture", monkeypatch, str(tmp_path / "figure.svg"))
@@ -45,10 +60,11 @@ def test_conjecture(capsys, monkeypatch, tmp_path):
 def test_own_classifiers(capsys, monkeypatch):
     names = run("own_classifiers", monkeypatch)
     wrong = [int((model.predict(names["X_val"]) != names["y_val"]).sum()) for model in names["models"]]
-    assert names["fitted"].errors.tolist() == wrong
+    classifiers = names["clf"].classifiers_
+    assert classifiers.errors.tolist() == wrong
     assert "the same risks: True" in capsys.readouterr().out
     # A loss of at most the error's: the bound on it is no larger than the error's own.
-    assert (names["graded"].risks <= names["fitted"].risks).all()
+    assert (names["graded"].risks <= classifiers.risks).all()
 
 
 @pytest.mark.slow
