@@ -1,7 +1,9 @@
 """Which examples a classifier with a target answers, in numbers and words."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Decimal
+from math import isfinite
+from typing import Any
 
 from pacbayes.certificates.percentages import format_share, percent_down
 
@@ -51,6 +53,21 @@ class Answered:
         if not self.passed:
             return f"Answers nothing: {format_target(self.target)} was not reached"
         return f"At most {format_target(self.target)} errors among the {percent_down(self.share)} that it answers"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, ready for JSON.
+
+        JSON has no infinity: where every example is answered the threshold is None, as where none is; see "passed".
+
+        Examples
+        --------
+        >>> found = Answered(0.2, float("-inf"), 100, 100, 5, 3).to_dict()
+        >>> found["threshold"], found["passed"], found["share"]
+        (None, True, 1.0)
+        """
+        finite = self.threshold is not None and isfinite(self.threshold)
+        own = {"threshold": self.threshold if finite else None, "passed": self.passed, "share": self.share}
+        return asdict(self) | own
 
     def claim(self, sure: str, who: str) -> str:
         """Return the guarantee in words, after `sure`: with which probability; `who` is what it is about."""
