@@ -100,9 +100,10 @@ def check_copies(slices: Slices, copies: Rows | None) -> None:
     if different.size:
         row = int(different[0])
         first = int(np.argmax(copies == copies[row]))
+        one, other = (slices.names[slices.codes[place]] for place in (first, row))
         raise ValueError(
-            f"slices must be the same for copies of one example (duplicates='together'), got "
-            f"{slices.names[slices.codes[first]]!r} for row {first} and {slices.names[slices.codes[row]]!r} for row {row}"
+            f"slices must be the same for copies of one example (duplicates='together'), got {one!r} for row {first} "
+            f"and {other!r} for row {row}"
         )
 
 
