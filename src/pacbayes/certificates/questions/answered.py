@@ -18,8 +18,8 @@ class Answered:
     >>> print(passed.claim("Surely,", "it"))
     Surely, it errs on at most 2.0 % of the examples that it answers; it answered 91.0 % of the validation rows.
     >>> print(Answered(0.02, None, 300, 0, 0, 1, 0.065).claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
-    The vote answers no example: at no level of confidence did the validation rows confirm at most 2.0 % errors.
-    The smallest target that would have passed is 6.5 %, which is information and no guarantee.
+    The vote answers no example: where the training rows expected at most 2.0 % errors, the validation rows did not
+    confirm it. The smallest target that would have passed is 6.5 %, which is information and no guarantee.
     """
 
     #: The target.
@@ -77,8 +77,8 @@ class Answered:
                 f"answered {format_share(self.share)} of the validation rows."
             )
         said = (
-            f"{who[0].upper()}{who[1:]} answers no example: at no level of confidence did the validation rows confirm "
-            f"at most {format_target(self.target)} errors."
+            f"{who[0].upper()}{who[1:]} answers no example: where the training rows expected at most "
+            f"{format_target(self.target)} errors, the validation rows did not confirm it."
         )
         if self.smallest_target is None:
             return said
