@@ -1,15 +1,16 @@
 """Answering only where sure: which score of confidence orders rows best, and how many rows a target leaves answered.
 
-Run with `python benchmarks/bench_coverage.py [--quick]`; `--divisions N` for other than ten divisions of each data set.
+Run with `python benchmarks/bench_coverage.py [--quick]`; `--divisions N` for other than ten divisions of each data set,
+`--data NAME ...` for some data sets, `--only targets` or `--only scores` for one of the two tables.
 
-The first table has, for nine data sets, the area under the curve of errors over the share answered (test rows in the
-order of a score, means over divisions; the smaller the better).  "used" is the score that the estimators use: the
-weighted mean of the machines' margins, of the members' probabilities elsewhere.  "votes" is the weight behind the label
-less that behind the best other one.  The second table has what targets leave answered, and the errors among these.
+One table has what targets leave answered, and the errors among these.  The other has, for nine data sets, the area
+under the curve of errors over the share answered (test rows in the order of a score, means over divisions; the smaller
+the better).  "used" is the score that the estimators use: the weighted mean of the machines' margins, of the members'
+probabilities elsewhere.  "votes" is the weight behind the label less that behind the best other one.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,11 @@ def areas(model: Any, X: Any, y: Any) -> tuple[float, float]:
     return area(used, labels != y), area(votes, labels != y)
 
 
-def print_scores(divisions: int) -> None:
+def print_scores(names: Sequence[str], divisions: int) -> None:
     print("area under errors over share answered, in percent: used / votes")
     print("data set".ljust(14) + "".join(name.rjust(18) for name in MODELS))
     ratios: dict[str, list[float]] = {name: [] for name in MODELS}
-    for data in DATA:
+    for data in names:
         cells = []
         for name, make in MODELS.items():
             found = []
@@ -90,9 +91,9 @@ def print_scores(divisions: int) -> None:
     print("mean ratio".ljust(14) + "".join(f"{np.mean(ratios[name]):.2f}".rjust(18) for name in MODELS))
 
 
-def print_targets(divisions: int) -> None:
+def print_targets(names: Sequence[str], divisions: int) -> None:
     print("\ndata set, target, model: share of test rows answered, errors among these (means over divisions with any)")
-    for data, target in TARGETS:
+    for data, target in [one for one in TARGETS if one[0] in names]:
         for name, make in MODELS.items():
             shares, errors = [], []
             for seed in range(divisions):
@@ -111,7 +112,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one division")
     parser.add_argument("--divisions", type=int, default=10)
+    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA, help="these data sets")
+    parser.add_argument("--only", choices=("targets", "scores"), help="one of the tables")
     chosen = parser.parse_args()
     number = 1 if chosen.quick else chosen.divisions
-    print_targets(number)
-    print_scores(number)
+    if chosen.only != "scores":
+        print_targets(chosen.data, number)
+    if chosen.only != "targets":
+        print_scores(chosen.data, number)

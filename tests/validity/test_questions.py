@@ -36,27 +36,37 @@ def chances(kind, said):
     return 1 - classes[np.arange(400), said], classes
 
 
-def fitted(kind, seed, n=160, **params):
+def fitted(kind, seed, sliced=False, n=160, **params):
     clf = StochasticSVC(
         np.geomspace(1e-3, 30.0, 8), gamma=8.0, scale=False, delta=DELTA, cv=3, random_state=seed, **params
     )
-    return clf.fit(*sample(kind, n, np.random.default_rng([seed, 11])))
+    X, y = sample(kind, n, np.random.default_rng([seed, 11]))
+    return clf.fit(X, y, slices=slices_of(X)) if sliced else clf.fit(X, y)
+
+
+def slices_of(X):
+    """Two halves of the square, and a corner that is hit by few rows or none."""
+    return np.where((X > 0.6).all(axis=1), "corner", np.where(X[:, 0] > 0, "right", "left"))
 
 
 def class_failures(kind, fits):
-    failed = dict.fromkeys(VOTINGS, 0)
+    """How often a limit by class or slice, or the bound, is too small; and how often a rule was chosen by the rows."""
+    failed, chosen = dict.fromkeys(VOTINGS, 0), 0
     for seed in range(fits):
-        clf = fitted(kind, seed, class_share=0.5)
+        # Every other time most of delta is kept for what the validation rows show.
+        clf = fitted(kind, seed, sliced=True, class_share=0.5, hedge=0.1 if seed % 2 else 0.8)
         for voting in VOTINGS:
             certificate = clf.certificates_[voting]
-            if certificate.rule == "posterior":
+            if not certificate.by_class:  # a posterior
                 continue
+            chosen += certificate.rule != "proposal"
             said = clf.set_params(voting=voting).predict(POINTS)
             errors, classes = chances(kind, said)
-            risks = [(classes[:, c] * (said != c)).sum() / classes[:, c].sum() for c in (0, 1)]
-            wrong = any(risk > one.bound for risk, one in zip(risks, certificate.by_class, strict=True))
-            failed[voting] += wrong or errors.mean() > certificate.bound
-    return failed
+            risks = {("class", c): (classes[:, c] * (said != c)).sum() / classes[:, c].sum() for c in (0, 1)}
+            risks |= {("slice", name): errors[slices_of(POINTS) == name].mean() for name in ("corner", "left", "right")}
+            wrong = any(risks[one.kind, one.name] > one.bound for one in certificate.by_class)
+            failed[voting] += bool(wrong or errors.mean() > certificate.bound)
+    return failed, chosen
 
 
 def target_failures(kind, fits, target):
@@ -67,7 +77,7 @@ def target_failures(kind, fits, target):
             answers = clf.set_params(voting=voting).answers(POINTS)
             errors, _ = chances(kind, clf.predict(POINTS))
             some += bool(answers.any())
-            failed[voting] += bool(answers.any()) and errors[answers].mean() > target
+            failed[voting] += bool(answers.any() and errors[answers].mean() > target)
     return failed, some
 
 
@@ -91,16 +101,22 @@ FITS = [8, pytest.param(600, marks=pytest.mark.slow)]
 @pytest.mark.parametrize("fits", FITS)
 @pytest.mark.parametrize("kind", CLEAN)
 def test_limits_by_class_and_the_bound_hold_at_once(kind, fits):
-    assert all(compatible(one, fits) for one in class_failures(kind, fits).values())
+    failed, chosen = class_failures(kind, fits)
+    print(f"by class, {kind}: {failed} of {fits} fail; a chosen rule predicted {chosen} times")
+    assert chosen > 0
+    assert all(compatible(one, fits) for one in failed.values())
 
 
 @pytest.mark.parametrize("fits", FITS)
 @pytest.mark.parametrize(("kind", "target"), [("rare", 0.15), ("noise", 0.3), ("noise", 0.4)])
 def test_targets_are_kept(kind, target, fits):
-    failed, _ = target_failures(kind, fits, target)
+    failed, some = target_failures(kind, fits, target)
+    print(f"target {target}, {kind}: {failed} of {fits} fail; {some} of {3 * fits} answered something")
     assert all(compatible(one, fits) for one in failed.values())
 
 
 @pytest.mark.parametrize("fits", FITS)
 def test_members_below_a_target(fits):
-    assert compatible(below_failures(fits), fits)
+    failed = below_failures(fits)
+    print(f"members below a target: {failed} of {fits} fail")
+    assert compatible(failed, fits)

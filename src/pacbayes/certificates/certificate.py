@@ -198,7 +198,8 @@ class Certificate:
         properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant}
         found = asdict(self)
         lists = {name: list(found[name]) for name in ("assumptions", "alternatives", "by_class")}
-        return found | lists | properties
+        answered = {"answered": None if self.answered is None else self.answered.to_dict()}
+        return found | lists | answered | properties
 
     def __str__(self) -> str:
         claim = self._claim()

@@ -38,8 +38,9 @@ _BY_ROW = (
     "What a classifier, with all that prepares its rows, says of a row depends on that row alone, not on the rows "
     "it is asked about together with it."
 )
-_AVERAGED = "The bound is on the average over the draws of classifiers; random_state was chosen without the data."
-_KEYED = (
+#: What is assumed of the draws: on average over them, or of those of one key.
+AVERAGED = "The bound is on the average over the draws of classifiers; random_state was chosen without the data."
+KEYED = (
     "The bound is for the draws of this key, which is certified as it is; random_state, which fixed it, was chosen "
     "without the data."
 )
@@ -161,7 +162,7 @@ def _certificate(
     names = {"majority": "the majority vote", "best": "the best single classifier"}
     drawn = "the stochastic classifier with its key" if keyed else "the stochastic classifier"
     if voting == "stochastic":
-        assumptions = (*assumptions, _KEYED if keyed else _AVERAGED)
+        assumptions = (*assumptions, KEYED if keyed else AVERAGED)
     return Certificate(
         bound=won.bound,
         lower=won.lower,

@@ -1,6 +1,5 @@
-"""Probabilities of many classifiers as one: their weighted mean, and how far a class is ahead of the others."""
+"""Probabilities of classes, of classifiers that have them or none, and how far a class is ahead of the others."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,26 +8,31 @@ from numpy.typing import NDArray
 from pacbayes.numeric.arrays import FloatArray
 
 
-def weighted_probabilities(
-    classifiers: Sequence[Any], weights: FloatArray, X: Any, classes: NDArray[Any]
-) -> FloatArray:
-    """Return the weighted sum of the classifiers' probabilities of `classes`, shape (n, classes).
+def probabilities(classifier: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
+    """Return a classifier's probabilities of `classes`, shape (n, classes).
 
-    A classifier without ``predict_proba`` votes: one for the class that it predicts.
+    One without ``predict_proba`` votes: one for the class that it predicts.
 
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
     >>> dummy = DummyClassifier(strategy="prior").fit([[0]] * 4, [0, 0, 0, 1])
-    >>> weighted_probabilities([dummy], np.ones(1), [[0]], np.array([0, 1, 2]))
+    >>> probabilities(dummy, [[0]], np.array([0, 1, 2]))
     array([[0.75, 0.25, 0.  ]])
     """
-    total: FloatArray | None = None
-    for weight, one in zip(weights.tolist(), classifiers, strict=True):
-        found = weight * _probabilities(one, X, classes)
-        total = found if total is None else total + found
-    assert total is not None
-    return total
+    if hasattr(classifier, "predict_proba") and hasattr(classifier, "classes_"):
+        found = np.asarray(classifier.predict_proba(X), dtype=np.float64)
+        own = np.asarray(classifier.classes_)
+    else:
+        own = classes
+        found = (np.asarray(classifier.predict(X))[:, None] == classes[None, :]).astype(np.float64)
+    if own.shape == classes.shape and bool((own == classes).all()):
+        return found
+    # Of classes that it did not see while training it says nothing; what is no class has no place.
+    known = np.isin(own, classes)
+    spread = np.zeros((len(found), classes.size))
+    spread[:, np.searchsorted(classes, own[known])] = found[:, known]
+    return spread
 
 
 def mean_margins(probabilities: FloatArray) -> FloatArray:
@@ -43,19 +47,3 @@ def mean_margins(probabilities: FloatArray) -> FloatArray:
     first, second = ordered[:, -1:], ordered[:, -2:-1]
     # The best other class is the second best for the best one, and the best for all others.
     return np.where(probabilities == first, first - second, probabilities - first)
-
-
-def _probabilities(one: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
-    if hasattr(one, "predict_proba"):
-        found, own = np.asarray(one.predict_proba(X), dtype=np.float64), np.asarray(one.classes_)
-    else:
-        predicted = np.asarray(one.predict(X))
-        own = classes
-        found = (predicted[:, None] == classes[None, :]).astype(np.float64)
-    if own.shape == classes.shape and bool((own == classes).all()):
-        return found
-    # Of classes that it did not see while training it says nothing; what is no class has no place.
-    known = np.isin(own, classes)
-    spread = np.zeros((len(found), classes.size))
-    spread[:, np.searchsorted(classes, own[known])] = found[:, known]
-    return spread

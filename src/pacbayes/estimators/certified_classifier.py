@@ -150,7 +150,8 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         self._constant = None if constant is None else (constant, self._counted(codes[validation] != constant))
         self._level = check_level(self.delta)
         named = () if slices is None else slices.names
-        self._asked = Asked(float(self.class_share), named, max_error=self.max_error)
+        target = None if self.max_error is None else float(self.max_error)
+        self._asked = Asked(float(self.class_share), named, max_error=target)
         share = hedged_level(self._main_level, self.hedge_, 1)
         self._distances = resolve_distances(self.distance, self._cross_validated, classifiers.m, share or self._level)
         # What is proposed is fixed here, before anything that was counted on validation rows is used.

@@ -19,6 +19,7 @@ from pacbayes.classifiers.forest.forest_set import forest_set
 from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold, grid_scores_in_fold
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.copies import equal_labelled_rows
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import csr_rows
@@ -28,7 +29,7 @@ from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
-from pacbayes.estimators.questions.asked import CrossScores, check_slices
+from pacbayes.estimators.questions.asked import CrossScores, check_copies, check_slices
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
@@ -229,6 +230,8 @@ class StochasticClassifier(CertifiedClassifier):
         check_values(rows)
         parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
+        if parts is not None and self.duplicates == "together":
+            check_copies(parts, equal_labelled_rows(rows, codes))
         seed = self._seed()
         if self.split == OUT_OF_BAG:
             with naming_remedy(rows, self._remedy()):

@@ -21,6 +21,7 @@ from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.copies import equal_labelled_rows
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
@@ -28,7 +29,7 @@ from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipe
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
-from pacbayes.estimators.questions.asked import CrossScores, check_slices
+from pacbayes.estimators.questions.asked import CrossScores, check_copies, check_slices
 from pacbayes.estimators.training_choices import CROSS_VALIDATION
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import narrow_labels
@@ -255,6 +256,8 @@ class StochasticSVC(CertifiedClassifier):
         rows, labels = self._checked(X, narrow_labels(y))
         parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
+        if parts is not None and self.duplicates == "together":
+            check_copies(parts, equal_labelled_rows(rows, codes))
         seed = self._seed()
         with naming_remedy(rows, self._remedy()):
             classifiers = svm_set(
@@ -322,7 +325,7 @@ class StochasticSVC(CertifiedClassifier):
             assert folds is not None
             splits = members.task.splits
             with one_thread():
-                on_landmarks = members.kernel.name == NYSTROEM
+                on_landmarks = members.task.kernel == NYSTROEM
                 in_fold = (landmark_scores_in_fold if on_landmarks else svm_scores_in_fold)(members, codes, weights)
                 units = splits.units_of(splits(0)[0])
                 return cross_score(in_fold, self.classes_.size, codes, folds, generator(seed, FOLDS), units)

@@ -144,8 +144,9 @@ def _meaning_of_target(answered: Answered) -> list[tuple[str, str]]:
         return [
             (
                 "It answers nothing",
-                f"The aim was at most {target} errors among the examples that it answers. At no level of confidence "
-                "did the validation rows confirm that. More rows, better classifiers or a larger target would.",
+                f"The aim was at most {target} errors among the examples that it answers. The training rows said from "
+                "which confidence on that could be expected, and the validation rows did not confirm it. More rows, "
+                "better classifiers or a larger target might.",
             )
         ]
     return [

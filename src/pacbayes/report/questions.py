@@ -66,7 +66,7 @@ def part_table(view: ReportView) -> TextTable | None:
         why = (
             "None: the rule that predicts is a posterior that the validation rows chose, and of these none are proved."
         )
-        return TextTable(title, ("class or slice", "errs on at most", "errors", "rows"), [], why)
+        return TextTable(title, ("among", "errs on at most", "errors", "rows"), [], why)
     rows = [
         (
             f"{'true class' if one.kind == CLASS else one.kind} {one.shown}" + (f" ({one.also})" if one.also else ""),
@@ -80,7 +80,7 @@ def part_table(view: ReportView) -> TextTable | None:
         f"Of {found.holds_for}: all of these limits and its certificate hold at once, with probability at least "
         f"{confidence(found.delta)}. {cost_of_parts(found, share)}"
     )
-    return TextTable(title, ("class or slice", "errs on at most", "errors", "rows"), rows, caption)
+    return TextTable(title, ("among", "errs on at most", "errors", "rows"), rows, caption)
 
 
 def cost_of_parts(found: Certificate, share: float) -> str:

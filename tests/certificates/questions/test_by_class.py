@@ -47,6 +47,16 @@ def test_limits_are_the_exact_ones_at_their_level():
     assert "1 error on 9" in str(two[1])
 
 
+@pytest.mark.parametrize("slices", [1, 3, 50])
+def test_classes_and_slices_have_half_of_the_share_each(slices):
+    # How many slices occur comes from the rows: the level of a limit by class must not depend on it.
+    rows = np.array([60, 40, *[10] * slices])
+    counted, names = PartErrors(rows, np.minimum(rows, 3)), [str(one) for one in range(slices)]
+    found = [one.bound for one in part_limits(counted, ["a", "b"], names, 0.04, 0.25)]
+    assert found[:2] == pytest.approx(beta.ppf(1 - 0.04 * 0.25 / 4, 4, [57, 37]), rel=1e-6)
+    assert found[2:] == pytest.approx([beta.ppf(1 - 0.04 * 0.25 / 2 / slices, 4, 7)] * slices, rel=1e-6)
+
+
 def test_shares_that_are_none():
     for value, error in ((-0.1, ValueError), (1.0, ValueError), ("a", TypeError), (True, TypeError)):
         with pytest.raises(error, match="class_share must"):

@@ -106,6 +106,19 @@ def test_classifiers_and_their_predictions():
         compare_classifiers(a, b, X, y[:, None])
 
 
+@pytest.mark.parametrize(
+    ("said", "error", "message"),
+    [
+        (["0", "1"] * 10, TypeError, "b must be labels like those of y"),  # never equal to a number: all wrong
+        ([0, None] * 10, TypeError, "b must be labels like those of y"),
+        ([0.0, np.nan] * 10, ValueError, "b must give a label for every row, got none for row 1"),
+    ],
+)
+def test_labels_that_cannot_be_right_are_refused(said, error, message):
+    with pytest.raises(error, match=message):
+        compare_classifiers([0, 1] * 10, said, None, [0, 1] * 10)
+
+
 def test_how_it_shows_itself():
     found = certify_difference(*rows(300, 40, 5), names=("<old>", "new"))
     assert json.loads(json.dumps(found.to_dict()))["better"] == "new"

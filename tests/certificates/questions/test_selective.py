@@ -28,6 +28,13 @@ def test_counts_are_those_of_a_loop():
         assert bad == sum(one for score, one in zip(scores, wrong, strict=True) if score >= value)
 
 
+def test_scores_of_minus_infinity_are_answered_only_where_every_row_is():
+    scores = np.array([1.0, 0.5, *[-np.inf] * 98])
+    found = Thresholds.from_scores(scores, np.zeros(100, dtype=bool))
+    assert found.values.tolist() == [1.0, 0.5, -np.inf]
+    assert found.answered.tolist() == [1, 2, 100]
+
+
 def test_sums_in_another_order_have_the_same_score():
     numbers = np.random.default_rng(0).random(100)
     sums = np.array([numbers.sum(), numbers[::-1].sum(), sum(numbers.tolist()), sum(sorted(numbers.tolist()))])
@@ -63,6 +70,19 @@ def test_nothing_passes_and_a_larger_target_is_named():
     assert (passed.index, passed.threshold, passed.answered) == (None, None, 0)
     assert loosest_passed(thresholds, counted, 100, passed.smallest_target, 0.05).answered > 0
     assert loosest_passed(thresholds, counted, 100, passed.smallest_target - 0.005, 0.05).answered == 0
+
+
+def test_the_target_named_is_the_smallest_of_all():
+    # Another target puts another threshold first, so that a larger one need not pass where a smaller one does.
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        scores, wrong = rng.random(60), rng.random(60) < rng.random() * 0.5
+        thresholds = Thresholds.from_scores(scores, wrong)
+        counted = ThresholdCounts(*counted_at(thresholds.values, rng.random(60), rng.random(60) < rng.random() * 0.5))
+        named = loosest_passed(thresholds, counted, 60, 0.01, 0.05).smallest_target
+        every = (one for one in np.arange(1, 200) / 200 if one > 0.01)
+        passing = [one for one in every if loosest_passed(thresholds, counted, 60, one, 0.05).answered > 0]
+        assert named == (min(passing) if passing else None)
 
 
 def test_the_start_has_enough_rows_to_pass():

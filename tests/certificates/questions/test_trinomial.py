@@ -71,7 +71,7 @@ def test_the_limit_is_where_the_largest_probability_reaches_the_level(j, k):
     assert largest_probability(j, k, m, delta, nearer) > delta * 0.96
 
 
-def test_tight_where_the_issue_asks():
+def test_tight_where_two_classifiers_seldom_disagree():
     # 10 against 10 of 1000 rows; a limit for each cell at a quarter of delta, and the difference of these.
     limit = difference_upper(10, 10, 1000, 0.025)
     cells = float(binomial_upper(10, 1000, 0.0125)) - (1.0 - float(binomial_upper(990, 1000, 0.0125)))

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import LAMBDAS, three_classes, two_classes
 
@@ -44,7 +44,7 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
     assert [one.name for one in certificate.by_class] == [0, 1, "large", "small"]
     for one, part in zip(certificate.by_class, parts, strict=True):
         assert (one.rows, one.errors) == (part.sum(), (wrong & part).sum())
-        level = 0.2 * certificate.level / 0.8 / 4
+        level = 0.2 * certificate.level / 0.8 / 4  # half of it for two classes, half for two slices
         assert one.bound == pytest.approx(float(binomial_upper(one.errors, one.rows, level)), rel=1e-9)
     assert certificate.delta == 0.05
     # The bound and all limits together have no more than the rule's share of delta.
@@ -97,6 +97,82 @@ def test_the_target_is_tested_on_what_is_answered(voting, with_target):
     assert "of the examples that it answers; it answered" in str(clf.certificate_)
     assert "Not at once with it" in clf.certificate_.explain()
     assert json.dumps(clf.certificate_.to_dict())
+
+
+class HalfBlind(ClassifierMixin, BaseEstimator):
+    """Says probabilities that are not numbers of some rows, where it is always right; and writes into its rows."""
+
+    def __init__(self, shift=0.0):
+        self.shift = shift
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        found = (X[:, 0] > self.shift).astype(int)
+        X[:] = np.nan
+        return found
+
+    def predict_proba(self, X):
+        second = np.where(X[:, 1] > 0, np.nan, 1 / (1 + np.exp(self.shift - X[:, 0])))
+        X[:] = np.nan
+        return np.column_stack([1 - second, second])
+
+
+def half_blind_rows(n, rng):
+    X = rng.normal(size=(n, 2))
+    flipped = (X[:, 1] <= 0) & (rng.random(n) < 0.15)
+    return X, np.where(flipped, X[:, 0] <= 0, X[:, 0] > 0).astype(int)
+
+
+def test_rows_without_a_confidence_do_not_count_as_answered():
+    # Among rows with a confidence 15 % are wrong; those without, always right, must not hide that.
+    X, y = half_blind_rows(2000, np.random.default_rng(0))
+    before = X.copy()
+    clf = StochasticClassifier(HalfBlind(), {"shift": [0.0, 1e-9]}, max_error=0.12, random_state=0).fit(X, y)
+    for voting in VOTINGS:
+        rows = clf.set_params(voting=voting).classifiers_.splits(0)[1]
+        counted = clf._asked.tested[voting]
+        assert counted.answered[-1] == rows.size
+        assert counted.answered[-2] <= np.count_nonzero(X[rows, 1] <= 0)
+        answers, answered = clf.answers(X[rows]), clf.certificate_.answered
+        wrong = clf.predict(X[rows]) != y[rows]
+        assert (answered.rows, answered.errors) == (answers.sum(), wrong[answers].sum())
+    assert np.array_equal(X, before)
+
+
+def test_the_target_of_machines_on_landmarks():
+    X, y = two_classes()
+    clf = StochasticSVC([0.1, 1.0], kernel="nystroem", n_components=40, max_error=0.1, random_state=0).fit(X, y)
+    assert clf.answers(X).mean() > 0.5
+
+
+def test_the_proposals_draws_are_those_of_its_key():
+    # The posterior has the smaller bound; the target is about the proposal.
+    clf = svc(max_error=0.1, hedge=0.999999).fit(*two_classes())
+    certificate = clf.certificates_["stochastic"]
+    assert certificate.alternatives[0].rule == "posterior"
+    assert any("draws of this key" in one for one in certificate.assumptions)
+    assert not any("average over the draws" in one for one in certificate.assumptions)
+
+
+def test_a_target_that_every_example_meets_is_ready_for_json(tmp_path):
+    clf = svc(max_error=np.float32(0.5)).fit(*two_classes())
+    assert clf.certificate_.answered.threshold == -np.inf
+    found = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["answered"]
+    assert (found["threshold"], found["passed"], found["share"]) == (None, True, 1.0)
+    save(clf, tmp_path / "model")
+    assert load(tmp_path / "model").certificates_ == clf.certificates_
+
+
+def test_what_is_set_after_fitting_changes_no_certificate():
+    X, y = two_classes()
+    clf = svc(max_error=0.05, voting="majority").fit(X, y)
+    said, answers = str(clf.certificate_), clf.answers(X)
+    clf.set_params(max_error=0.5, class_share=0.3, delta=0.5, hedge=1)
+    assert str(clf.certificate_) == said
+    assert np.array_equal(clf.answers(X), answers)
 
 
 def test_answers_depend_on_a_row_alone(with_target):

@@ -1,7 +1,9 @@
 """Which examples a classifier with a target answers, in numbers and words."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Decimal
+from math import isfinite
+from typing import Any
 
 from pacbayes.certificates.percentages import format_share, percent_down
 
@@ -16,8 +18,8 @@ class Answered:
     >>> print(passed.claim("Surely,", "it"))
     Surely, it errs on at most 2.0 % of the examples that it answers; it answered 91.0 % of the validation rows.
     >>> print(Answered(0.02, None, 300, 0, 0, 1, 0.065).claim("Surely,", "the vote"))  # doctest: +NORMALIZE_WHITESPACE
-    The vote answers no example: at no level of confidence did the validation rows confirm at most 2.0 % errors.
-    The smallest target that would have passed is 6.5 %, which is information and no guarantee.
+    The vote answers no example: where the training rows expected at most 2.0 % errors, the validation rows did not
+    confirm it. The smallest target that would have passed is 6.5 %, which is information and no guarantee.
     """
 
     #: The target.
@@ -52,6 +54,21 @@ class Answered:
             return f"Answers nothing: {format_target(self.target)} was not reached"
         return f"At most {format_target(self.target)} errors among the {percent_down(self.share)} that it answers"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, ready for JSON.
+
+        JSON has no infinity: where every example is answered the threshold is None, as where none is; see "passed".
+
+        Examples
+        --------
+        >>> found = Answered(0.2, float("-inf"), 100, 100, 5, 3).to_dict()
+        >>> found["threshold"], found["passed"], found["share"]
+        (None, True, 1.0)
+        """
+        finite = self.threshold is not None and isfinite(self.threshold)
+        own = {"threshold": self.threshold if finite else None, "passed": self.passed, "share": self.share}
+        return asdict(self) | own
+
     def claim(self, sure: str, who: str) -> str:
         """Return the guarantee in words, after `sure`: with which probability; `who` is what it is about."""
         if self.passed:
@@ -60,8 +77,8 @@ class Answered:
                 f"answered {format_share(self.share)} of the validation rows."
             )
         said = (
-            f"{who[0].upper()}{who[1:]} answers no example: at no level of confidence did the validation rows confirm "
-            f"at most {format_target(self.target)} errors."
+            f"{who[0].upper()}{who[1:]} answers no example: where the training rows expected at most "
+            f"{format_target(self.target)} errors, the validation rows did not confirm it."
         )
         if self.smallest_target is None:
             return said

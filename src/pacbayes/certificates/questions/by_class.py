@@ -1,9 +1,12 @@
 r"""Limits of a rule's errors class by class, or in slices of the rows, that hold at once although the rule was chosen.
 
 Given the labels of the validation rows, the errors of a fixed rule among the :math:`m_c` rows of class c are binomial
-with :math:`m_c` and the rule's risk in that class.  A rule with the level `l` has its main bound at
-:math:`(1 - \text{share})\, l` and each of its `n` limits at :math:`\text{share}\, l / n`: over all rules these
-levels sum to at most :math:`\delta`, equation (by-class) of docs/mathematics.md.
+with :math:`m_c` and the rule's risk in that class; given their slices, so are those in a slice.  A rule with the level
+`l` has its main bound at :math:`(1 - \text{share})\, l` and each of its `C` limits by class at
+:math:`\text{share}\, l / C`; with `S` slices each kind has half of that, :math:`\text{share}\, l / (2C)` and
+:math:`\text{share}\, l / (2S)`.  Over all rules these levels sum to at most :math:`\delta`, equation (by-class) of
+docs/mathematics.md.  The halves are there because `S` comes from the rows: a level of class limits that depended on it
+would be random, and related to the errors.
 """
 
 from __future__ import annotations
@@ -144,15 +147,16 @@ def part_limits(
     class 'healthy' (false positives): errs on at most 17.2 % of it; 3 errors on 60 validation rows
     class 'ill' (false negatives): errs on at most 21.2 % of it; 2 errors on 40 validation rows
     """
-    one = part_level(level, share, len(classes) + len(slices))
+    kinds = 2 if slices else 1
+    by_class, by_slice = (part_level(level, share, kinds * max(len(names), 1)) for names in (classes, slices))
     also = ("false positives", "false negatives") if len(classes) == 2 else ("",) * len(classes)
     names = [
-        *((CLASS, name, said) for name, said in zip(classes, also, strict=True)),
-        *((SLICE, name, "") for name in slices),
+        *((CLASS, name, said, by_class) for name, said in zip(classes, also, strict=True)),
+        *((SLICE, name, "", by_slice) for name in slices),
     ]
     return tuple(
-        PartLimit(kind, _plain(name), int(rows), int(errors), _limit(int(errors), int(rows), one), said)
-        for (kind, name, said), rows, errors in zip(names, counted.rows, counted.errors, strict=True)
+        PartLimit(kind, _plain(name), int(rows), int(errors), _limit(int(errors), int(rows), own), said)
+        for (kind, name, said, own), rows, errors in zip(names, counted.rows, counted.errors, strict=True)
     )
 
 

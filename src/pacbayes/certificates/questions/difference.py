@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.certificates.percentages import confidence, format_share
 from pacbayes.certificates.questions.trinomial import difference_upper
+from pacbayes.data.labels import check_same_kind
 from pacbayes.data.samples import copy_rows
 from pacbayes.numeric.checks import check_level
 from pacbayes.runtime.html_card import card
@@ -254,19 +255,22 @@ def compare_classifiers(
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
-    said = [_predicted(name, one, X, labels.size) for name, one in (("a", a), ("b", b))]
+    said = [_predicted(name, one, X, labels) for name, one in (("a", a), ("b", b))]
     return certify_difference(said[0] != labels, said[1] != labels, delta, names=names)
 
 
-def _predicted(name: str, one: Any, X: Any, rows: int) -> NDArray[Any]:
+def _predicted(name: str, one: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
     if hasattr(one, "predict"):
         if X is None:
             raise ValueError(f"X must hold the rows that {name} is to predict, got None")
         one = one.predict(copy_rows(X))  # a classifier may write into its rows
-    labels = np.asarray(one)
-    if labels.shape != (rows,):
-        raise ValueError(f"{name} must give one label for each of the {rows} rows in y, got shape {labels.shape}")
-    return labels
+    said = np.asarray(one)
+    if said.shape != labels.shape:
+        raise ValueError(f"{name} must give one label for each of the {labels.size} rows in y, got shape {said.shape}")
+    check_same_kind(name, said, labels, "y")
+    if said.dtype.kind == "f" and np.isnan(said).any():
+        raise ValueError(f"{name} must give a label for every row, got none for row {int(np.isnan(said).argmax())}")
+    return said
 
 
 def _check_wrong(name: str, values: ArrayLike) -> NDArray[np.bool_]:

@@ -90,7 +90,8 @@ class Thresholds:
         """Return thresholds at which every hundredth more of the training rows is answered."""
         descending = np.sort(on_grid(scores))[::-1]
         places = np.unique(np.ceil(np.arange(1, _STEPS) / _STEPS * scores.size).astype(np.int64))
-        values = np.append(np.unique(descending[places[places < scores.size] - 1])[::-1], -np.inf)
+        found = descending[places[places < scores.size] - 1]
+        values = np.append(np.unique(found[found > -np.inf])[::-1], -np.inf)
         answered, bad = counted_at(values, scores, wrong)
         return cls(values, answered, bad)
 
@@ -183,16 +184,21 @@ def loosest_passed(thresholds: Thresholds, counted: ThresholdCounts, m: int, tar
 
 
 def _smallest_target(thresholds: Thresholds, limits: FloatArray, m: int, target: float, delta: float) -> float | None:
-    """Return a larger target with which a threshold would have passed, and none with the one before it."""
-    fails, passes = int(np.searchsorted(_OTHER_TARGETS, target, side="right")) - 1, len(_OTHER_TARGETS)
-    while passes - fails > 1:
-        middle = (fails + passes) // 2
-        other = _OTHER_TARGETS[middle]
-        if _loosest(thresholds.order(m, other, delta), limits, other)[0] is None:
-            fails = middle
-        else:
-            passes = middle
-    return _OTHER_TARGETS[passes] if passes < len(_OTHER_TARGETS) else None
+    """Return the smallest larger target with which a threshold would have passed, None where there is none.
+
+    Another target may put another threshold first, so that a larger one need not pass where a smaller one does: they
+    are tried one after the other.
+    """
+    best = float(limits.min())
+    for other in _OTHER_TARGETS:
+        # No threshold passes below its limit, whichever is first.
+        if (
+            other > target
+            and other >= best
+            and _loosest(thresholds.order(m, other, delta), limits, other)[0] is not None
+        ):
+            return float(other)
+    return None
 
 
 def _loosest(order: Codes, limits: FloatArray, target: float) -> tuple[int | None, int]:

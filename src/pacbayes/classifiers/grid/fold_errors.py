@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
-from pacbayes.classifiers.probabilities import mean_margins, weighted_probabilities
+from pacbayes.classifiers.probabilities import mean_margins, probabilities
 from pacbayes.classifiers.wrong_rows import errors_of
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.threads import one_thread
@@ -80,4 +80,4 @@ def _score_in_fold(fold: _Fold, i: int) -> FloatArray:
             one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
         except Exception:  # a setting that needs more rows than a fold has says nothing
             return np.zeros((fold.test.size, fold.classes.size))
-        return weighted_probabilities([one], np.ones(1), _safe_indexing(fold.X, fold.test), fold.classes)
+        return probabilities(one, _safe_indexing(fold.X, fold.test), fold.classes)

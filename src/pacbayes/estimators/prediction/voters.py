@@ -9,7 +9,7 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes.certificates.posterior_choice import BITS, Counts
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.probabilities import mean_margins, weighted_probabilities
+from pacbayes.classifiers.probabilities import mean_margins, probabilities
 from pacbayes.data.labels import check_same_kind
 from pacbayes.data.samples import copy_rows
 from pacbayes.numeric.arrays import Codes, FloatArray
@@ -87,8 +87,12 @@ class EachVoters:
 
     def scores(self, X: Any, chosen: Codes, weights: FloatArray) -> FloatArray:
         """Return how far each class is ahead of the others in the weighted mean of probabilities, or votes."""
-        members = [self._classifiers[int(i)] for i in chosen]
-        return mean_margins(weighted_probabilities(members, weights, X, self._classes))
+        total = np.zeros((number_of_rows(X), self._classes.size))
+        with one_thread(), progress("confidence", chosen.size) as advance:
+            for i, weight in zip(chosen.tolist(), weights.tolist(), strict=True):
+                total += weight * probabilities(self._classifiers[i], copy_rows(X), self._classes)
+                advance(1)
+        return mean_margins(total)
 
     def _codes(self, i: int, X: Any) -> Codes:
         # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own, and none the user's.

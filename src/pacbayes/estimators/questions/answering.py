@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS, shares_of_delta, sizes_of
+from pacbayes.certificates.certify import AVERAGED, KEYED, OCCAM, POSTERIOR, VOTINGS, shares_of_delta, sizes_of
 from pacbayes.certificates.posterior_choice import weights_of
 from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.below import CertifiedMember, members_below
@@ -157,6 +157,9 @@ class Questions(FittedAttributes):
             found.distance, found.theorem, found.lower,
         )  # fmt: skip
         held = {"stochastic": "the stochastic classifier with its key"}.get(voting, found.holds_for)
+        # What was said of delta and of draws is about the rule with the smallest bound, which may be another.
+        shares = shares_of_delta(self.hedge_, False)
+        assumed = (KEYED if one == AVERAGED else one for one in found.assumptions if one not in shares)
         return replace(
             found,
             bound=asked.max_error if answered.passed else 1.0,
@@ -166,10 +169,7 @@ class Questions(FittedAttributes):
             kl=0.0,
             holds_for=held,
             theorem="Exact binomial tests of a target, in a fixed order, of a rule fixed on the training rows.",
-            assumptions=(
-                *(one for one in found.assumptions if one not in shares_of_delta(self.hedge_, False)),
-                _TARGET,
-            ),
+            assumptions=(*assumed, _TARGET),
             rule=PROPOSAL,
             level=self._level,
             source=TRAINING,

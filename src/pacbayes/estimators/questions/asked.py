@@ -10,7 +10,7 @@ import numpy as np
 
 from pacbayes.certificates.questions.by_class import PartErrors, check_class_share
 from pacbayes.certificates.questions.selective import ThresholdCounts, Thresholds, check_max_error
-from pacbayes.numeric.arrays import Codes, FloatArray
+from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 
 #: Scores of classes for every training row, each from sets trained without it, given the weights of a set.
 CrossScores = Callable[[FloatArray], FloatArray]
@@ -72,11 +72,43 @@ def check_slices(slices: Any, number: int, class_share: float, groups: Any, max_
     values = np.asarray(slices)
     if values.shape != (number,):
         raise ValueError(f"slices must name one slice for each of {number} rows, got shape {values.shape}")
-    missing = np.array([one is None or one != one for one in values.tolist()])
-    if missing.any():
-        raise ValueError(f"slices must have a value for every row, got none for row {int(missing.argmax())}")
+    if values.dtype.kind in "mM":  # moments and durations, as text
+        values = np.where(np.isnat(values), None, values.astype(str))
+    if values.dtype == object:
+        values = np.array([one.item() if isinstance(one, np.generic) else one for one in values], dtype=object)
+    # Not a number, no time, pandas' NA: none of them equals itself.
+    missing = [row for row, one in enumerate(values.tolist()) if one is None or not _is_itself(one)]
+    if missing:
+        raise ValueError(f"slices must have a value for every row, got none for row {missing[0]}")
+    kinds = set(map(type, values.tolist())) - {str, int, float, bool}
+    if kinds:
+        raise ValueError(f"slices must be numbers or text, got {', '.join(sorted(kind.__name__ for kind in kinds))}")
     try:
         names, codes = np.unique(values, return_inverse=True)
     except TypeError:
         raise ValueError("slices must be of one kind, numbers or text, got a mixture") from None
     return Slices(tuple(names.tolist()), codes.reshape(-1))
+
+
+def check_copies(slices: Slices, copies: Rows | None) -> None:
+    """Raise if rows that are one example, by their numbers, have different slices: then it has none."""
+    if copies is None:
+        return
+    of_first = np.zeros(int(copies.max()) + 1, dtype=np.intp)
+    of_first[copies[::-1]] = slices.codes[::-1]
+    different = np.flatnonzero(slices.codes != of_first[copies])
+    if different.size:
+        row = int(different[0])
+        first = int(np.argmax(copies == copies[row]))
+        one, other = (slices.names[slices.codes[place]] for place in (first, row))
+        raise ValueError(
+            f"slices must be the same for copies of one example (duplicates='together'), got {one!r} for row {first} "
+            f"and {other!r} for row {row}"
+        )
+
+
+def _is_itself(value: Any) -> bool:
+    try:
+        return bool(value == value)
+    except TypeError:  # NA says neither
+        return False
