@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
 from pacbayes.classifiers.cross_validation import cross_validate
-from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_errors_in_fold
+from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_answers_in_fold
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
 from pacbayes.runtime.threads import one_thread
 
@@ -64,9 +64,9 @@ def cross_validation_seconds(classifiers):
     codes = members.task.codes[classifiers.splits(0)[0]]
     start = time.perf_counter()
     with one_thread():
-        errors_in_fold, together = svm_errors_in_fold(members, codes), folds_at_once(codes.size)
+        answers_in_fold, together = svm_answers_in_fold(members, codes), folds_at_once(codes.size)
         every, rng = np.arange(LAMBDAS.size), np.random.default_rng(0)
-        cross_validate(errors_in_fold, every, codes, 5, rng, at_once=together)
+        cross_validate(answers_in_fold, every, codes, 5, rng, at_once=together)
     return time.perf_counter() - start
 
 

@@ -16,9 +16,18 @@ def test_errors_are_kept_by_candidate_and_fold():
     table = {0: [3, 1, 1], 1: [0, 1, 1]}
     calls = iter(table.values())
     codes = np.array([0, 1] * 10)
-    found = cross_validate(
-        lambda candidates, train, test: np.array(next(calls)), np.arange(3), codes, 2, np.random.default_rng(0)
-    )
+    heard = []
+
+    def answers(candidates, train, test):
+        assert sorted([*train, *test]) == list(range(20))
+        return np.array([np.where(np.arange(10) < errors, 1 - codes[test], codes[test]) for errors in next(calls)])
+
+    def hear(test, said):
+        heard.append(np.count_nonzero(said != codes[test], axis=1).tolist())
+
+    found = cross_validate(answers, np.arange(3), codes, 2, np.random.default_rng(0), heard=hear)
+    assert heard == [[3, 1, 1], [0, 1, 1]]
+    assert found.strength is None
     assert found.first == 1
     assert found.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
     assert found.sizes.tolist() == [10, 10]

@@ -1,4 +1,4 @@
-"""Cross-validation within the training rows: the errors of every candidate in every fold, counted once for all uses."""
+"""Cross-validation within the training rows: every candidate is asked about every fold, once for all uses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,15 +8,18 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import current_stage, progress, working_for
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
 CANDIDATES = 50
 
-#: ``errors_in_fold(candidates, train, test)`` trains candidates on some training rows and counts errors on others.
-ErrorsInFold = Callable[[Rows, Rows, Rows], Rows]
+#: ``answers_in_fold(candidates, train, test)`` trains candidates on some training rows and asks them about others:
+#: their class numbers, shape (candidates, test), or the number of classes for what is none.
+AnswersInFold = Callable[[Rows, Rows, Rows], Codes]
+#: ``heard(test, answers)`` is told what was answered in a fold.
+Heard = Callable[[Rows, Codes], None]
 #: ``scores_in_fold(train, test)`` trains a weighted set on some training rows and scores every class of others.
 ScoresInFold = Callable[[Rows, Rows], FloatArray]
 
@@ -38,6 +41,9 @@ class CrossValidation:
     errors: Rows
     #: The rows of each fold, 0 where nothing could be trained for it.
     sizes: Rows
+    #: How strongly votes should prefer classifiers with few errors, infinity for the best alone; None where no vote was
+    #: tried.
+    strength: float | None = None
 
     @property
     def totals(self) -> Rows:
@@ -84,6 +90,17 @@ def candidates_of(number: int) -> Rows:
     return np.unique(np.linspace(0, number - 1, min(number, CANDIDATES)).round().astype(np.int64))
 
 
+def kept_as(n_classes: int) -> Any:
+    """Return the smallest type of numbers for answers: of so many classes, and one number for what is no class.
+
+    Examples
+    --------
+    >>> kept_as(2), kept_as(255), kept_as(256)
+    (dtype('uint8'), dtype('uint8'), dtype('uint16'))
+    """
+    return np.min_scalar_type(n_classes)
+
+
 def folds_of(codes: Rows, number: int, rng: np.random.Generator, units: Rows | None = None) -> Rows:
     """Return a fold number for every training row, every class spread evenly over the folds.
 
@@ -105,18 +122,19 @@ def folds_of(codes: Rows, number: int, rng: np.random.Generator, units: Rows | N
 
 
 def cross_validate(
-    errors_in_fold: ErrorsInFold,
+    answers_in_fold: AnswersInFold,
     candidates: Rows,
     codes: Rows,
     folds: int,
     rng: np.random.Generator,
     units: Rows | None = None,
     at_once: int = 1,
+    heard: Heard | None = None,
 ) -> CrossValidation:
     """Count the errors of some classifiers of a set in cross-validation over its training rows.
 
     `codes` are the class numbers of the training rows, `units` the numbers of what they belong to; `at_once` folds are
-    counted side by side, in threads, and those left over one after the other.
+    counted side by side, in threads, and those left over one after the other.  `heard` is told all answers.
     """
     fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
     sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
@@ -126,7 +144,10 @@ def cross_validate(
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         # With a single class there is nothing to train, and nothing to tell the candidates apart.
         if np.unique(codes[train]).size > 1:
-            errors[:, k], sizes[k] = errors_in_fold(candidates, train, test), test.size
+            answers = answers_in_fold(candidates, train, test)
+            errors[:, k], sizes[k] = np.count_nonzero(answers != codes[test], axis=1), test.size
+            if heard is not None:
+                heard(test, answers)
 
     together = sizes.size // at_once * at_once if at_once > 1 else 0
     if together > 0:

@@ -23,10 +23,15 @@ def errors_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> int:
 
 def wrong_rows(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[np.bool_]:
     """Return which rows a fitted classifier gets wrong; labels of another kind are refused."""
+    wrong: NDArray[np.bool_] = predictions_of(estimator, X, labels, name) != labels
+    return wrong
+
+
+def predictions_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return what a fitted classifier says of rows; labels of another kind than theirs are refused."""
     with one_thread():
         predictions = np.asarray(estimator.predict(X))
     if predictions.shape != labels.shape:
         raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
     check_same_kind(name, predictions, labels)
-    wrong: NDArray[np.bool_] = predictions != labels
-    return wrong
+    return predictions

@@ -223,7 +223,8 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         found = self._cross_validated
         if self.hedge_ == 1.0:
             return ()
-        rules = given if found is None else propose(found.candidates, found.totals, len(self.classifiers_))
+        number = len(self.classifiers_)
+        rules = given if found is None else propose(found.candidates, found.totals, number, found.strength)
         return rules if self.hedge_ > 0.0 else tuple(rule for rule in rules if rule.name == PROPOSAL)
 
     def _keeps_error_rows(self, groups: Any) -> bool:

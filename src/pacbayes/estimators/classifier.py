@@ -12,11 +12,12 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
+from pacbayes.certificates.rules.vote_choice import cross_validate_votes
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.classifiers.forest.bags import check_bagged
 from pacbayes.classifiers.forest.forest_set import forest_set
-from pacbayes.classifiers.grid.fold_errors import grid_errors_in_fold, grid_scores_in_fold
+from pacbayes.classifiers.grid.fold_errors import grid_answers_in_fold, grid_scores_in_fold
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
@@ -364,9 +365,10 @@ class StochasticClassifier(CertifiedClassifier):
         """Return what cross-validation within the training rows counted."""
         if self.cv is None:
             return None
-        errors_in_fold = grid_errors_in_fold(classifiers, X, y, self.n_jobs)
+        answers_in_fold = grid_answers_in_fold(classifiers, X, y, self.classes_, self.n_jobs)
         candidates, rng = candidates_of(len(classifiers)), generator(seed, FOLDS)
-        return cross_validate(errors_in_fold, candidates, codes, self.cv, rng, units)
+        validate = cross_validate if self.hedge_ == 1.0 else cross_validate_votes
+        return validate(answers_in_fold, candidates, codes, self.cv, rng, units)
 
     def _cross_scores(
         self, classifiers: ClassifierSet, rows: Any, labels: NDArray[Any], codes: Rows, train: Rows, seed: int

@@ -12,11 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
+from pacbayes.certificates.rules.vote_choice import cross_validate_votes
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
-from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_errors_in_fold, svm_scores_in_fold
+from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_answers_in_fold, svm_scores_in_fold
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM
-from pacbayes.classifiers.svm.linear.landmark_folds import landmark_errors_in_fold, landmark_scores_in_fold
+from pacbayes.classifiers.svm.linear.landmark_folds import landmark_answers_in_fold, landmark_scores_in_fold
 from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
@@ -307,14 +308,15 @@ class StochasticSVC(CertifiedClassifier):
         train = splits(0)[0]
         with one_thread(), at_most_cores(members.task.jobs):
             on_landmarks = members.task.kernel == NYSTROEM
-            in_fold = landmark_errors_in_fold if on_landmarks else svm_errors_in_fold
-            errors_in_fold = in_fold(members, codes[train])
+            in_fold = landmark_answers_in_fold if on_landmarks else svm_answers_in_fold
+            answers_in_fold = in_fold(members, codes[train])
             # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
             number, rng = len(classifiers), generator(seed, FOLDS)
             every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
             candidates = np.arange(number) if every else candidates_of(number)
             units, together = splits.units_of(train), 1 if on_landmarks else folds_at_once(train.size)
-            return cross_validate(errors_in_fold, candidates, codes[train], self.cv, rng, units, together)
+            validate = cross_validate if self.hedge_ == 1.0 else cross_validate_votes
+            return validate(answers_in_fold, candidates, codes[train], self.cv, rng, units, together)
 
     def _cross_scores(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> CrossScores:
         """Return how the mean decisions of machines with some weights score the training rows in cross-validation."""

@@ -10,7 +10,7 @@ from tests.classifiers.svm.solver.test_path import violation
 from pacbayes import svm_set
 from pacbayes.classifiers.cross_validation import cross_validate
 from pacbayes.classifiers.svm import fold_errors, shared
-from pacbayes.classifiers.svm.fold_errors import svm_errors_in_fold
+from pacbayes.classifiers.svm.fold_errors import svm_answers_in_fold
 
 svm_set_module = import_module("pacbayes.classifiers.svm.svm_set")
 LAMBDAS = np.geomspace(0.01, 10.0, 7)
@@ -57,7 +57,7 @@ def test_folds_count_with_the_kernel_that_predicts(single, monkeypatch):
     members, codes = made.members, made.members.task.codes[made.splits(0)[0]]
 
     def count():
-        in_fold = svm_errors_in_fold(members, codes)
+        in_fold = svm_answers_in_fold(members, codes)
         return cross_validate(in_fold, np.arange(7), codes, 3, np.random.default_rng(0)).errors
 
     expected = count()

@@ -4,6 +4,8 @@ With :math:`k_i` errors of classifier i in cross-validation (or out of bag, as a
 fewest being :math:`k_{\min}`: equation (vote-weights) and equation (draw-weights) of docs/mathematics.md.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,11 +15,11 @@ from pacbayes.classifiers.cross_validation import middle_of_fewest
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.rounding import usual_float_errors
 
-#: How strongly the proposed vote, and the proposed draws, prefer classifiers with few errors.
+#: How strongly votes may prefer classifiers with few errors: from all alike to one alone.
+STRENGTHS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, math.inf)
+#: The strength of the proposed vote where none was tried, and that of the proposed draws.
 VOTE_STRENGTH, DRAW_STRENGTH = 0.25, 2.0
-#: The votes tested beside it: from all alike to nearly one alone.
-LADDER = (0.0, 0.5, 1.0, 2.0, 4.0)
-#: The name, on the ladder, of the vote of one.
+#: The name, beside the proposal, of the vote of one.
 SINGLE = "single"
 
 
@@ -52,10 +54,29 @@ def draw_weights(errors: ArrayLike) -> FloatArray:
         return np.asarray(np.exp(-DRAW_STRENGTH * (k - k.min())))
 
 
-def propose(candidates: Rows, errors: ArrayLike, number: int) -> tuple[Rule, ...]:
+def vote_parts(errors: ArrayLike, strength: float) -> Counts:
+    """Return the weights of a vote in whole multiples of 2^-52; with infinite strength it is the vote of one.
+
+    Of several with the fewest errors that is the middle one of their longest run.
+
+    Examples
+    --------
+    >>> for strength in (0.0, math.inf):
+    ...     print(np.ldexp(vote_parts([8, 11, 20], strength).astype(float), -52).round(3))
+    [0.333 0.333 0.333]
+    [1. 0. 0.]
+    """
+    k = np.asarray(errors)
+    if strength == math.inf:
+        return parts_of_one(middle_of_fewest(k), k.size)
+    return integer_weights(vote_weights(k, strength))
+
+
+def propose(candidates: Rows, errors: ArrayLike, number: int, strength: float | None = None) -> tuple[Rule, ...]:
     """Return the rules that errors of some of so many classifiers recommend: for each way of predicting a proposal.
 
-    A vote has a ladder of other votes beside it; one that would be the same as another is left out.
+    `strength` is that of the proposed vote, None for the usual one.  It has a ladder of other votes beside it; one that
+    would be the same as another is left out.
 
     Examples
     --------
@@ -73,19 +94,19 @@ def propose(candidates: Rows, errors: ArrayLike, number: int) -> tuple[Rule, ...
     """
     found = np.asarray(errors)
 
-    def parts(weights: FloatArray) -> Counts:
-        spread = np.zeros(number)
-        spread[candidates] = weights
-        return integer_weights(spread)
+    def spread(parts: Counts) -> Counts:
+        among_all = np.zeros(number, dtype=np.int64)
+        among_all[candidates] = parts
+        return among_all
 
-    single = parts_of_one(int(candidates[middle_of_fewest(found)]), number)
-    votes = [Rule("majority", PROPOSAL, parts(vote_weights(found, VOTE_STRENGTH)))]
-    steps = [(f"vote s={s:g}", parts(vote_weights(found, s))) for s in LADDER]
-    for name, weights in [*steps, (SINGLE, single)]:
+    chosen = VOTE_STRENGTH if strength is None else strength
+    votes = [Rule("majority", PROPOSAL, spread(vote_parts(found, chosen)))]
+    for s in STRENGTHS:
+        weights = spread(vote_parts(found, s))
         if not any(np.array_equal(weights, known.parts) for known in votes):
-            votes.append(Rule("majority", name, weights))
+            votes.append(Rule("majority", SINGLE if s == math.inf else f"vote s={s:g}", weights))
     return (
-        Rule("stochastic", PROPOSAL, parts(draw_weights(found))),
+        Rule("stochastic", PROPOSAL, spread(integer_weights(draw_weights(found)))),
         *votes,
-        Rule("best", PROPOSAL, single),
+        Rule("best", PROPOSAL, spread(vote_parts(found, math.inf))),
     )

@@ -1,4 +1,4 @@
-"""The classifiers of a grid, trained anew in a fold of cross-validation: their errors, and their probabilities."""
+"""The classifiers of a grid, trained anew in a fold of cross-validation: their answers, and their probabilities."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,22 +9,24 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
+from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
 from pacbayes.classifiers.probabilities import mean_margins, probabilities
-from pacbayes.classifiers.wrong_rows import errors_of
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.classifiers.wrong_rows import predictions_of
+from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units
 
 
-def grid_errors_in_fold(classifiers: ClassifierSet, X: Any, y: NDArray[Any], n_jobs: int | None) -> ErrorsInFold:
-    """Return the errors of a grid's classifiers, trained anew, in a fold of their training rows."""
+def grid_answers_in_fold(
+    classifiers: ClassifierSet, X: Any, y: NDArray[Any], classes: NDArray[Any], n_jobs: int | None
+) -> AnswersInFold:
+    """Return what a grid's classifiers, trained anew, say in a fold of their training rows."""
 
-    def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
-        fold = _Fold([clone(classifiers[int(i)]) for i in candidates], X, y, train, test)
-        return np.array(run_units(_count_in_fold, fold, candidates.size, "classifiers", n_jobs), dtype=np.int64)
+    def answers(candidates: Rows, train: Rows, test: Rows) -> Codes:
+        fold = _Fold([clone(classifiers[int(i)]) for i in candidates], X, y, train, test, classes)
+        return np.array(run_units(_answers_in_fold, fold, candidates.size, "classifiers", n_jobs))
 
-    return errors
+    return answers
 
 
 @dataclass(frozen=True)
@@ -36,20 +38,23 @@ class _Fold:
     y: NDArray[Any]
     train: Rows
     test: Rows
-    #: For scores: the classes, in whose order they are.
-    classes: NDArray[Any] | None = None
+    #: The classes, in whose order numbers and scores are.
+    classes: NDArray[Any]
 
 
-def _count_in_fold(fold: _Fold, i: int) -> int:
-    """Train the i-th classifier on a fold as the grid's own were trained, in one thread, and count its errors."""
+def _answers_in_fold(fold: _Fold, i: int) -> Codes:
+    """Train the i-th classifier on a fold as the grid's own were trained, in one thread, and return what it says."""
     # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
-    one = clone(fold.estimators[i])
+    one, number = clone(fold.estimators[i]), fold.classes.size
     with one_thread():
         try:
             one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
         except Exception:  # a setting that needs more rows than a fold has is no candidate
-            return int(fold.test.size)
-        return errors_of(one, _safe_indexing(fold.X, fold.test), fold.y[fold.test], "predict")
+            return np.full(fold.test.size, number, dtype=kept_as(number))
+        predicted = predictions_of(one, _safe_indexing(fold.X, fold.test), fold.y[fold.test], "predict")
+    codes = np.minimum(np.searchsorted(fold.classes, predicted), number - 1)
+    codes[fold.classes[codes] != predicted] = number
+    return codes.astype(kept_as(number))
 
 
 def grid_scores_in_fold(
@@ -74,7 +79,6 @@ def grid_scores_in_fold(
 def _score_in_fold(fold: _Fold, i: int) -> FloatArray:
     """Train the i-th classifier on a fold and return its probabilities of all classes, or its votes."""
     one = clone(fold.estimators[i])
-    assert fold.classes is not None
     with one_thread():
         try:
             one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])

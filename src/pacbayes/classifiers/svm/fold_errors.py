@@ -1,4 +1,4 @@
-"""Support vector machines in a fold of cross-validation: one path for all lambdas, its errors, its mean decisions."""
+"""Support vector machines in a fold of cross-validation: one path for all lambdas, its answers, its mean decisions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
+from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
 from pacbayes.classifiers.svm.kernels.kernel import SINGLE_FROM
 from pacbayes.classifiers.svm.machines import blocks, train_machines
 from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.runtime.cores import cores, on_cores
 from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.progress import progress
@@ -26,14 +26,14 @@ _LINEAR_FROM = 1000
 _ROWS_PER_PART = 128
 
 
-def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
-    """Return the errors of support vector machines in a fold; scaling and width are those of all training rows.
+def svm_answers_in_fold(members: SharedMembers, codes: Rows) -> AnswersInFold:
+    """Return what support vector machines say in a fold; scaling and width are those of all training rows.
 
     All folds take their kernel values from one matrix, computed here.
     """
     to_train, to_predict = _kernels_of(members)
 
-    def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
+    def answers(candidates: Rows, train: Rows, test: Rows) -> Codes:
         lambdas = members.task.lambdas[candidates]
         machines = train_machines(
             lambda part: to_train(train[part], train[part]),
@@ -42,15 +42,15 @@ def svm_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
             min(cores(), members.task.jobs),
             _LINEAR_FROM,
         )
-        counts = np.zeros(candidates.size, dtype=np.int64)
+        found = np.empty((candidates.size, test.size), dtype=kept_as(members.task.classes.size))
         with progress("counting errors", test.size) as advance:
             predictions = machines.predict(lambda block: to_predict(train, test[block]), test.size, train.size)
             for block, predicted in predictions:
-                counts += np.count_nonzero(predicted != codes[test][block], axis=1)
+                found[:, block] = predicted
                 advance(predicted.shape[1])
-        return counts
+        return found
 
-    return errors
+    return answers
 
 
 def svm_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray) -> ScoresInFold:

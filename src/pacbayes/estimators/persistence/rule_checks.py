@@ -7,6 +7,7 @@ import numpy as np
 
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.posterior_choice import BITS, integer_weights, weights_of
+from pacbayes.certificates.rules.proposals import STRENGTHS
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule
 from pacbayes.certificates.rules.tandem_vote import TANDEM
 from pacbayes.classifiers.classifier_set import ClassifierSet
@@ -119,6 +120,8 @@ def check_cross_validation(choice: Any, classifiers: ClassifierSet) -> None:
     need(choice.errors.size > 0, "CrossValidation.errors", "must not be empty")
     counted = (choice.errors >= 0).all() and (choice.errors <= choice.sizes).all()
     need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
+    known = choice.strength is None or (type(choice.strength) is float and choice.strength in STRENGTHS)
+    need(known, "CrossValidation.strength", f"must be None or one of {STRENGTHS}")
 
 
 def check_counted(errors: Any, name: str, splits: Splits) -> None:

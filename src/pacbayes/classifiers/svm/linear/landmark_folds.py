@@ -4,18 +4,18 @@ from functools import cache
 
 import numpy as np
 
-from pacbayes.classifiers.cross_validation import ErrorsInFold, ScoresInFold
+from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_features
 from pacbayes.classifiers.svm.linear.nystroem import nystroem_map
 from pacbayes.classifiers.svm.machines import blocks
 from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.runtime.progress import progress
 
 
-def landmark_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold:
-    """Return the errors of machines on landmarks in a fold.
+def landmark_answers_in_fold(members: SharedMembers, codes: Rows) -> AnswersInFold:
+    """Return what machines on landmarks say in a fold.
 
     Scaling, width and landmarks are those of all training rows; none of the three has seen a label.
     """
@@ -26,21 +26,21 @@ def landmark_errors_in_fold(members: SharedMembers, codes: Rows) -> ErrorsInFold
     def features() -> FloatArray:
         return found.features(rows)
 
-    def errors(candidates: Rows, train: Rows, test: Rows) -> Rows:
+    def answers(candidates: Rows, train: Rows, test: Rows) -> Codes:
         lambdas = members.task.lambdas[candidates]
         machines = train_on_features(found, features()[train], codes[train], lambdas)
 
         def kernel_block(block: slice) -> FloatArray:
             return members.kernel.between(found.landmarks, rows[test[block]])
 
-        counts = np.zeros(candidates.size, dtype=np.int64)
+        said = np.empty((candidates.size, test.size), dtype=kept_as(members.task.classes.size))
         with progress("counting errors", test.size) as advance:
             for block, predicted in machines.predict(kernel_block, test.size, len(found.landmarks)):
-                counts += np.count_nonzero(predicted != codes[test[block]], axis=1)
+                said[:, block] = predicted
                 advance(predicted.shape[1])
-        return counts
+        return said
 
-    return errors
+    return answers
 
 
 def landmark_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray) -> ScoresInFold:
