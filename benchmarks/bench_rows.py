@@ -64,7 +64,7 @@ def cross_validation_seconds(classifiers):
     codes = members.task.codes[classifiers.splits(0)[0]]
     start = time.perf_counter()
     with one_thread():
-        answers_in_fold, together = svm_answers_in_fold(members, codes), folds_at_once(codes.size)
+        answers_in_fold, together = svm_answers_in_fold(members, codes), folds_at_once(codes.size, 5)
         every, rng = np.arange(LAMBDAS.size), np.random.default_rng(0)
         cross_validate(answers_in_fold, every, codes, 5, rng, at_once=together)
     return time.perf_counter() - start

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
-from pacbayes.runtime.cores import one_core
+from pacbayes.runtime.cores import at_most_cores, cores
 from pacbayes.runtime.progress import current_stage, progress, working_for
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
@@ -133,8 +134,8 @@ def cross_validate(
 ) -> CrossValidation:
     """Count the errors of some classifiers of a set in cross-validation over its training rows.
 
-    `codes` are the class numbers of the training rows, `units` the numbers of what they belong to; `at_once` folds are
-    counted side by side, in threads, and those left over one after the other.  `heard` is told all answers.
+    `codes` are the class numbers of the training rows, `units` the numbers of what they belong to; up to `at_once`
+    folds are counted side by side, in threads.  `heard` is told all answers.
     """
     fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
     sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
@@ -149,27 +150,41 @@ def cross_validate(
             if heard is not None:
                 heard(test, answers)
 
-    together = sizes.size // at_once * at_once if at_once > 1 else 0
-    if together > 0:
-        _side_by_side(count, together, at_once)
-    for k in range(together, sizes.size):
-        with progress(f"cross-validation, fold {k + 1} of {sizes.size}", candidates.size):
-            count(k)
+    for some in rounds_of(sizes.size, at_once):
+        if len(some) > 1:
+            _side_by_side(count, some, sizes.size)
+            continue
+        with progress(f"cross-validation, fold {some[0] + 1} of {sizes.size}", candidates.size):
+            count(some[0])
     return CrossValidation(candidates, errors, sizes)
 
 
-def _side_by_side(count: Callable[[int], None], folds: int, at_once: int) -> None:
-    """Count the first folds in threads, each on one core."""
-    with progress("cross-validation, folds", folds) as advance:
+def rounds_of(folds: int, at_once: int) -> list[range]:
+    """Divide folds into rounds of up to so many at once, as even as they can be.
+
+    Examples
+    --------
+    >>> rounds_of(5, 3), rounds_of(2, 1)
+    ([range(0, 3), range(3, 5)], [range(0, 1), range(1, 2)])
+    """
+    number = -(-folds // at_once)
+    ends = [-(-folds * k // number) for k in range(number + 1)]
+    return [range(start, stop) for start, stop in pairwise(ends)]
+
+
+def _side_by_side(count: Callable[[int], None], some: range, folds: int) -> None:
+    """Count some folds in threads, which share the cores."""
+    each = max(1, cores() // len(some))
+    with progress(f"cross-validation, folds {some[0] + 1} to {some[-1] + 1} of {folds}", len(some)) as advance:
         stage = current_stage()
 
         def count_elsewhere(k: int) -> None:
-            with working_for(stage), one_core():
+            with working_for(stage), at_most_cores(each):
                 count(k)
                 advance(1)
 
         # The threads themselves hear of an interrupt through the stage, which ends with this block.
-        Parallel(n_jobs=at_once, require="sharedmem")(delayed(count_elsewhere)(k) for k in range(folds))
+        Parallel(n_jobs=len(some), require="sharedmem")(delayed(count_elsewhere)(k) for k in some)
 
 
 def cross_score(

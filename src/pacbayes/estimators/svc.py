@@ -314,7 +314,7 @@ class StochasticSVC(CertifiedClassifier):
             number, rng = len(classifiers), generator(seed, FOLDS)
             every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
             candidates = np.arange(number) if every else candidates_of(number)
-            units, together = splits.units_of(train), 1 if on_landmarks else folds_at_once(train.size)
+            units, together = splits.units_of(train), 1 if on_landmarks else folds_at_once(train.size, self.cv)
             validate = cross_validate if self.hedge_ == 1.0 else cross_validate_votes
             return validate(answers_in_fold, candidates, codes[train], self.cv, rng, units, together)
 

@@ -21,6 +21,7 @@ Part = TypeVar("Part")
 
 # What limits linear algebra limits us: who starts a process per core sets these.
 _LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_END = object()
 _here = threading.local()
 
 
@@ -81,20 +82,20 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
             work(part)
             sign_of_life()
         return
-    left = iter(parts)
-    taking, over = threading.Lock(), threading.Event()
+    left, taking, over = iter(parts), threading.Lock(), False
 
     def take_parts(between: Callable[[], object]) -> None:
+        nonlocal over
         try:
-            while not over.is_set():
+            while not over:
                 with taking:
-                    part = next(left, over)
-                if part is over:
+                    part = next(left, _END)
+                if part is _END:
                     return
                 work(part)  # type: ignore[arg-type]  # the mark of the end, an object, is gone by here
                 between()
         except BaseException:
-            over.set()
+            over = True
             raise
 
     # What NumPy does about an overflow is a matter of each thread; here it is the caller's.
@@ -111,10 +112,11 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
     finally:
         # Also after an interrupt: the parts that have begun write into arrays of the caller.  Who has not begun to help
         # need not any more.
-        wait([future for future in futures if not future.cancel()])
-    for future in futures:
-        if not future.cancelled():
-            future.result()
+        begun = [future for future in futures if not future.cancel()]
+        if not all(future.done() for future in begun):
+            wait(begun)
+    for future in begun:
+        future.result()
 
 
 @cache

@@ -71,16 +71,31 @@ def test_the_same_counts_side_by_side_and_without_the_shared_matrix(classes, mon
     np.testing.assert_array_equal(count(1).errors, expected.errors)
 
 
-def test_as_many_at_once_as_cores_and_memory_allow(monkeypatch):
+def test_as_many_at_once_as_keep_all_cores_busy_and_memory_allows(monkeypatch):
     monkeypatch.setattr(cores_module, "_cores_of_process", lambda: 4)
     monkeypatch.setattr(fold_errors, "memory_limit", lambda _: (None, "unknown"))
-    assert folds_at_once(100) == 1
-    assert folds_at_once(2000) == 4
-    with cores_module.at_most_cores(2):
-        assert folds_at_once(2000) == 2
-    for matrices, expected in ((0, 1), (1, 1), (3, 2), (100, 4)):
+    assert folds_at_once(100, 5) == 1
+    # (folds, cores) -> side by side: 5 on 4 take turns, 10 on 4 are 5 and 5, 5 on 2 are 3 and 2, 5 on 1 follow.
+    for folds, cores, expected in ((5, 4, 5), (10, 4, 5), (4, 4, 4), (3, 4, 3), (5, 2, 3), (4, 2, 2), (5, 1, 1)):
+        with cores_module.at_most_cores(cores):
+            assert folds_at_once(2000, folds) == expected
+    for matrices, expected in ((0, 1), (1, 1), (3, 2), (100, 5)):
         monkeypatch.setattr(fold_errors, "memory_limit", lambda _, k=matrices: (k * 8 * 2000**2, "test"))
-        assert folds_at_once(2000) == expected
+        assert folds_at_once(2000, 5) == expected
+
+
+def test_folds_side_by_side_share_the_cores(monkeypatch):
+    monkeypatch.setattr(cores_module, "_cores_of_process", lambda: 6)
+    codes, seen = np.tile([0, 1], 50), []
+
+    def errors(candidates, train, test):
+        seen.append(cores_module.cores())
+        return np.zeros(candidates.size, dtype=np.int64)
+
+    for at_once, expected in ((1, [6] * 5), (2, [3, 3, 3, 3, 6]), (3, [2, 2, 2, 3, 3]), (5, [1] * 5)):
+        seen.clear()
+        cross_validate(errors, np.arange(2), codes, 5, np.random.default_rng(0), None, at_once)
+        assert seen == expected
 
 
 def test_pick_is_numpy_s_indexing():

@@ -101,15 +101,17 @@ def _kernels_of(members: SharedMembers) -> tuple[_KernelOf, _KernelOf]:
     return picked, picked
 
 
-def folds_at_once(n: int) -> int:
-    """Return how many folds to train side by side on n training rows: one for each core, if memory allows.
+def folds_at_once(n: int, folds: int) -> int:
+    """Return how many of some folds to train side by side on n training rows, if memory allows.
 
-    A fold alone would use all cores as well, but not all of the time.
+    A fold alone would use all cores as well, but not all of the time.  So many that no round leaves a core without
+    work: five folds on two cores are three, which take turns, and two.
     """
-    if n < _FEW:
+    if n < _FEW or cores() == 1:
         return 1
+    together = -(-folds // max(1, folds // cores()))
     # Each needs a part of the kernel matrix and something to work with, beside the whole.
-    return max(1, min(cores(), _matrices_that_fit(n) - 1))
+    return max(1, min(together, _matrices_that_fit(n) - 1))
 
 
 def _matrices_that_fit(n: int) -> int:

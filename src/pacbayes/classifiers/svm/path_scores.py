@@ -14,7 +14,7 @@ from pacbayes.runtime.cores import on_cores
 
 # A change costs about this many times more per row scored than a coefficient in a matrix product.
 _CHANGE_PRICE = 16
-# Machines in one part of a product.
+# Machines in one part of a product, at most.
 _MACHINES_PER_PART = 64
 # Decisions closer to zero than this part of the sum of the terms' sizes are rounding, hence ties.
 _TIE = 1e-13
@@ -67,15 +67,18 @@ class PathScores:
     def _multiply(self, rows: FloatArray, positive: NDArray[np.bool_]) -> None:
         """Set which decisions are at least zero, from ordinary products."""
         compare = _compiled().compare_products
+        # Parts of equal size, an even number of them.
+        number = 2 * -(-len(positive) // (2 * _MACHINES_PER_PART))
+        size = -(-len(positive) // number)
 
         def work(start: int) -> None:
-            some = slice(start, start + _MACHINES_PER_PART)
+            some = slice(start, start + size)
             coefs = self.path.dual_coef[some]
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what is no number is decided otherwise
                 products = coefs @ rows
             compare(products, self.sizes[some], coefs, self.path.intercept[some], self.ties[some], rows, positive[some])
 
-        on_cores(work, range(0, len(positive), _MACHINES_PER_PART))
+        on_cores(work, range(0, len(positive), size))
 
 
 def path_scores(path: SVMPath, kernel_size: float) -> PathScores:

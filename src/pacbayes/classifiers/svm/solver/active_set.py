@@ -121,7 +121,7 @@ class ActiveSet:
         solved, ones = self._inverse.times(self._y[free] - values[free])
         total = float(ones.sum())
         # The step ends where the coefficients sum to zero.
-        intercept = (float(solved.sum()) + math.fsum(beta)) / total if total > 0.0 else math.nan
+        intercept = (float(solved.sum()) + math.fsum(beta[beta != 0.0].tolist())) / total if total > 0.0 else math.nan
         if not math.isfinite(intercept):
             raise UnusableError
         step = solved - intercept * ones

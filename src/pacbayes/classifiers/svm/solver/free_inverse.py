@@ -21,6 +21,8 @@ _AT_ONCE = 256
 # Rows of the inverse changed in one part of the work, so many columns at a time.
 _BLOCK = 128
 _WIDTH = 512
+# Rows of it moved in one part of the work.
+_ROWS = 256
 
 
 class UnusableError(Exception):
@@ -70,7 +72,9 @@ class FreeInverse:
         inverse, n, left = self.values(), self._members.size, self._members.size - places.size
         gone = inverse[places]
         solved_gone = _solve_positive(gone[:, places], gone) if places.size > 0 else gone
-        borders = self._kernel[np.ix_(new, self._members)].astype(np.float64, copy=False)
+        borders = np.empty((new.size, n))
+        for border, i in zip(borders, new, strict=True):
+            border[:] = self._kernel[i].take(self._members)
         borders[:, places] = 0.0
         products = _multiply(borders, inverse)
         products -= products[:, places] @ solved_gone
@@ -85,16 +89,19 @@ class FreeInverse:
         kept[places] = False
         holes, movers = places[places < left], left + np.flatnonzero(kept[left:])
         inverse[holes] = inverse[movers]
-        inverse[:, holes] = inverse[:, movers]
         solved[:, holes] = solved[:, movers]
         self._members[holes] = self._members[movers]
-        old, fresh = slice(left), slice(left, left + new.size)
-        self._room[fresh, old], self._room[old, fresh], self._room[fresh, fresh] = (
-            -solved[:, old],
-            -solved[:, old].T,
-            inside,
-        )
-        self._members = np.concatenate([self._members[old], new])
+        beside = -solved[:, :left]
+
+        def fill(start: int) -> None:
+            rows = slice(start, min(start + _ROWS, left))
+            inverse[rows, holes] = inverse[rows, movers]
+            self._room[rows, left : left + new.size] = beside[:, rows].T
+
+        on_cores(fill, range(0, left, _ROWS))
+        self._room[left : left + new.size, :left] = beside
+        self._room[left : left + new.size, left : left + new.size] = inside
+        self._members = np.concatenate([self._members[:left], new])
 
     def _reserve(self, size: int) -> None:
         """Make room for so many members, with some to spare, if memory allows."""
@@ -104,9 +111,13 @@ class FreeInverse:
         limit, _ = memory_limit(None)
         if limit is not None and 8 * size * size > limit:
             raise UnusableError
-        n = self._members.size
-        room = np.empty((size, size))
-        room[:n, :n] = self.values()
+        before, room = self.values(), np.empty((size, size))
+
+        def copy(start: int) -> None:
+            rows = slice(start, min(start + _ROWS, len(before)))
+            room[rows, : len(before)] = before[rows]
+
+        on_cores(copy, range(0, len(before), _ROWS))
         self._room = room
 
 

@@ -17,6 +17,8 @@ from pacbayes.runtime.cores import on_cores
 
 # Columns at a time: they stay in the cache while all rows are added.
 _COLUMNS = 1024
+# Fewer columns are not worth being shared.
+_FEW = 512
 
 
 @compiled(fastmath={"nnan", "nsz", "contract"})
@@ -59,6 +61,20 @@ def _add_range_and_ones(matrix, coefs, out, ones, start, stop):
         k += 1
 
 
+def _ranges(size: int) -> list[tuple[int, int]]:
+    """Divide columns into ranges of about equal length, as many as two or four cores can share evenly.
+
+    Examples
+    --------
+    >>> _ranges(300), _ranges(1000)
+    ([(0, 300)], [(0, 256), (256, 512), (512, 768), (768, 1000)])
+    """
+    number = 4 * -(-size // (4 * _COLUMNS)) if size > _FEW else 1
+    # Whole lines of the cache.
+    width = 8 * -(-size // (8 * number))
+    return [(start, min(start + width, size)) for start in range(0, size, width)]
+
+
 @cache
 def _compiled_with_ones() -> Any:
     vector, number = types.float64[::1], types.int64
@@ -88,11 +104,7 @@ def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArra
     array([2., 2.])
     """
     add = _compiled_for(matrix.dtype)
-
-    def work(start: int) -> None:
-        add(matrix, rows, coefs, out, start, min(start + _COLUMNS, out.size))
-
-    on_cores(work, range(0, out.size, _COLUMNS))
+    on_cores(lambda columns: add(matrix, rows, coefs, out, *columns), _ranges(out.size))
 
 
 def multiply_and_add_up(matrix: FloatArray, coefs: FloatArray, out: FloatArray, ones: FloatArray) -> None:
@@ -106,7 +118,4 @@ def multiply_and_add_up(matrix: FloatArray, coefs: FloatArray, out: FloatArray, 
     (array([-2., -2.]), array([4., 6.]))
     """
     add = _compiled_with_ones()
-    on_cores(
-        lambda start: add(matrix, coefs, out, ones, start, min(start + _COLUMNS, out.size)),
-        range(0, out.size, _COLUMNS),
-    )
+    on_cores(lambda columns: add(matrix, coefs, out, ones, *columns), _ranges(out.size))
