@@ -115,12 +115,14 @@ def warnings_as_notes(note: Note) -> Iterator[None]:
     """Say every different warning once, in one line, and not as Python shows it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
-    said: dict[str, int] = {}
-    for warning in caught:
-        if issubclass(warning.category, DeprecationWarning | FutureWarning):
-            continue
-        text = " ".join(str(warning.message).split())
-        said[text] = said.get(text, 0) + 1
-    for text, times in said.items():
-        note(f"warning: {text}" + (f" ({times} times)" if times > 1 else ""))
+        try:
+            yield
+        finally:
+            # What was warned of before a failure may be its reason.
+            said: dict[str, int] = {}
+            for warning in caught:
+                if not issubclass(warning.category, DeprecationWarning | FutureWarning):
+                    text = " ".join(str(warning.message).split())
+                    said[text] = said.get(text, 0) + 1
+            for text, times in said.items():
+                note(f"warning: {text}" + (f" ({times} times)" if times > 1 else ""))
