@@ -10,6 +10,7 @@ from tests.estimators.prediction.test_prediction import drawn_by_hand, voting
 
 from pacbayes import StochasticClassifier
 from pacbayes.certificates.posterior_choice import integer_weights
+from pacbayes.estimators.prediction.confidence import confidence
 from pacbayes.estimators.prediction.voters import EachVoters, majority
 
 VOTINGS = ("stochastic", "majority", "best")
@@ -101,6 +102,16 @@ def test_radius_neighbours_with_an_outlier_label(how, names, mark):
     assert said.tolist() == [mark, names[1], names[0]]
 
 
+class Always:
+    """A classifier with one answer."""
+
+    def __init__(self, label, classes=()):
+        self.label, self.classes_ = label, np.array(classes)
+
+    def predict(self, X):
+        return np.full(len(X), self.label)
+
+
 def test_ties_between_other_labels_do_not_depend_on_the_rows_around():
     class Each:
         """Classifier i says i to the one row and nine to the other; or nothing of the kind."""
@@ -117,6 +128,22 @@ def test_ties_between_other_labels_do_not_depend_on_the_rows_around():
         voters = EachVoters(classifiers, np.array([0, 1]))
         codes = majority(voters, np.array(asked)[:, None], parts, 2)
         assert voters.labels[codes].tolist() == [7] * len(asked)
+
+
+def test_a_tie_goes_to_the_first_label_whether_or_not_it_is_a_class():
+    classifiers = [Always(label) for label in (4, 3)]
+    for classes in ([0, 3], [0, 4], [0, 1], [3, 4]):
+        voters = EachVoters(classifiers, np.array(classes))
+        codes = majority(voters, np.zeros((2, 1)), integer_weights(np.array([0.5, 0.5])), 2)
+        assert voters.labels[codes].tolist() == [3, 3]
+
+
+def test_a_class_that_nobody_has_learnt_has_no_score():
+    voters = EachVoters([Always(2, classes=[0, 1]), Always(0, classes=[0, 1])], np.array([0, 1, 2]))
+    scores = voters.scores(np.zeros((2, 1)), np.arange(2), np.array([0.9, 0.1]))
+    assert np.isnan(scores[:, 2]).all()
+    assert confidence(scores, np.array([2, 0])).tolist()[0] == -np.inf
+    assert np.isfinite(confidence(scores, np.array([0, 0]))).all()
 
 
 def test_numbers_in_place_of_names_are_refused():

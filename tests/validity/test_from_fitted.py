@@ -4,6 +4,8 @@ There are 64 kinds of rows, each as likely as another, and classifiers that were
 classifier is 64 labels, and its true risk a mean over 64 kinds.
 """
 
+from math import comb
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -91,3 +93,40 @@ def test_a_proposal_that_looked_at_the_rows_is_caught():
 
     found = failures({"hedge": 0}, 60, wrong=0.5, proposal=peeking)
     assert min(found.values()) > largest(60)
+
+
+class Word:
+    """A classifier without `classes_` that says a word of its own in one half of the rows, "c" in the other."""
+
+    def __init__(self, word):
+        self.word = word
+
+    def predict(self, X):
+        return np.where(np.asarray(X)[:, 0] == 0, self.word, "c")
+
+
+@pytest.mark.parametrize(("m", "delta"), [(6, 0.3), (12, 0.1)])
+@pytest.mark.parametrize("words", [("a", "b"), ("b", "a")])
+def test_ties_of_a_vote_do_not_depend_on_which_labels_validate(m, delta, words):
+    """Two classifiers that never agree in one half of the rows, and all samples of `m` rows with their probabilities.
+
+    Did a tie go to a label that validation rows have, each of two votes would have its own samples in which to fail.
+    """
+    first, share = 0.9, (1 - (0.999 * delta) ** (1 / m)) / 0.9
+    failing = 0.0
+    for n_a in range(m + 1):
+        for n_b in range(m + 1 - n_a):
+            n_c = m - n_a - n_b
+            likely = comb(m, n_a) * comb(m - n_a, n_b) * (first * share) ** n_a * (first * (1 - share)) ** n_b
+            X = np.repeat([0.0, 1.0], [n_a + n_b, n_c])[:, None]
+            y = np.array(["a"] * n_a + ["b"] * n_b + ["c"] * n_c)
+            try:
+                clf = StochasticClassifier.from_fitted(
+                    [Word(word) for word in words], X, y, proposal=[0.5, 0.5], hedge=0, voting="majority", delta=delta,
+                    random_state=0,
+                )  # fmt: skip
+            except ValueError:  # rows of one class alone are refused
+                continue
+            risk = first * ((1 - share) if clf.predict([[0.0]])[0] == "a" else share)
+            failing += likely * (1 - first) ** n_c * (risk > clf.certificate_.bound)
+    assert failing <= delta

@@ -254,7 +254,7 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         chosen += [] if self._tandem is None else [self._tandem]
         voters, (rows, codes) = self._voters(), validation_rows()
         parts = self._parts_counter(voters, rows, codes, slices)
-        found = tested([*rules, *chosen], voters, rows, codes, self._key, self.classes_.size, self._counted, parts)
+        found = tested([*rules, *chosen], voters, rows, codes, self._key, self._counted, parts)
         shown = {rule.name: rule for rule in found[len(rules) :]}
         self._rules, self._tandem = found[: len(rules)], shown.get(TANDEM)
         self._vote_errors = shown[POSTERIOR].errors if POSTERIOR in shown else None

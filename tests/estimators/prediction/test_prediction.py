@@ -162,7 +162,7 @@ class Counted:
     """Voters with given class numbers, shape (H, n), which count whom they were asked about."""
 
     def __init__(self, codes, n_classes):
-        self.codes, self.n_classes = codes, n_classes
+        self.codes, self.n_classes, self.labels = codes, n_classes, np.arange(n_classes)
         self.asked = np.zeros(codes.shape, dtype=int)
 
     def votes(self, X, chosen, parts):

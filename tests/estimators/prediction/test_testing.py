@@ -27,9 +27,7 @@ def test_each_rule_errs_where_its_predictions_do(kind, data, monkeypatch):
     expected = [int(np.count_nonzero(one != codes)) for one in said]
     for most in (testing_module._ANSWERS, 50 * number, 1):
         monkeypatch.setattr(testing_module, "_ANSWERS", most)
-        found = testing_module.tested(
-            rules, voters, X, codes, clf._key, clf.classes_.size, lambda wrong: int(wrong.sum()), None
-        )
+        found = testing_module.tested(rules, voters, X, codes, clf._key, lambda wrong: int(wrong.sum()), None)
         assert [rule.errors for rule in found] == expected
         if len(X) > 200 and most == 1:
             break

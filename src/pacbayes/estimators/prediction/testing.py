@@ -26,7 +26,6 @@ def tested(
     rows: Any,
     codes: Codes,
     key: bytes,
-    n_classes: int,
     count: Callable[[NDArray[np.bool_]], int | GroupErrors],
     count_parts: Callable[[NDArray[np.bool_]], PartErrors] | None,
 ) -> tuple[Rule, ...]:
@@ -45,7 +44,7 @@ def tested(
         block = np.arange(start, min(start + step, n))
         part = rows if block.size == n else _safe_indexing(rows, block)
         answers = voters.answers(part, chosen)
-        for place, found in enumerate(_predicted(rules, voters, part, answers, chosen, key, n_classes)):
+        for place, found in enumerate(_predicted(rules, voters, part, answers, chosen, key)):
             wrong[place, block] = found != codes[block]
     return tuple(
         replace(rule, errors=count(mine), in_parts=None if count_parts is None else count_parts(mine))
@@ -54,11 +53,11 @@ def tested(
 
 
 def _predicted(
-    rules: Sequence[Rule], voters: Voters, rows: Any, answers: Codes, chosen: Codes, key: bytes, n_classes: int
+    rules: Sequence[Rule], voters: Voters, rows: Any, answers: Codes, chosen: Codes, key: bytes
 ) -> list[Codes]:
     """Return what each rule says of the rows, from the answers of the chosen classifiers."""
     voting = [place for place, rule in enumerate(rules) if rule.voting == "majority"]
-    votes = _votes(answers, np.array([rules[place].parts[chosen] for place in voting]), voters, n_classes)
+    votes = _votes(answers, np.array([rules[place].parts[chosen] for place in voting]), voters)
     by_place = dict(zip(voting, votes, strict=True))
     everyone = np.arange(answers.shape[1])
     found = []
@@ -73,7 +72,7 @@ def _predicted(
     return found
 
 
-def _votes(answers: Codes, parts: Counts, voters: Voters, n_classes: int) -> Codes:
+def _votes(answers: Codes, parts: Counts, voters: Voters) -> Codes:
     """Return the winners of several votes, shape (votes, n): whole numbers below 2^53, exact in any order."""
     if len(parts) == 0:
         return np.empty((0, answers.shape[1]), dtype=np.intp)
@@ -81,4 +80,4 @@ def _votes(answers: Codes, parts: Counts, voters: Voters, n_classes: int) -> Cod
     sums = np.zeros((len(parts), answers.shape[1], voters.labels.size))
     for code in np.unique(answers).tolist():
         sums[:, :, code] = weights @ (answers == code)
-    return winners_of(sums, voters, n_classes)
+    return winners_of(sums, voters)

@@ -88,11 +88,17 @@ class EachVoters:
     def scores(self, X: Any, chosen: Codes, weights: FloatArray) -> FloatArray:
         """Return how far each class is ahead of the others in the weighted mean of probabilities, or votes."""
         total = np.zeros((number_of_rows(X), self._classes.size))
+        learnt = np.zeros(self._classes.size, dtype=bool)
         with one_thread(), progress("confidence", chosen.size) as advance:
             for i, weight in zip(chosen.tolist(), weights.tolist(), strict=True):
-                total += weight * probabilities(self._classifiers[i], copy_rows(X), self._classes)
+                classifier = self._classifiers[i]
+                total += weight * probabilities(classifier, copy_rows(X), self._classes)
+                learnt |= np.isin(self._classes, getattr(classifier, "classes_", ()))
                 advance(1)
-        return mean_margins(total)
+        margins = mean_margins(total)
+        # A class that no classifier has learnt is one by the validation rows alone, which must not make a score.
+        margins[:, ~learnt] = np.nan
+        return margins
 
     def _codes(self, i: int, X: Any) -> Codes:
         # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own, and none the user's.
@@ -116,10 +122,8 @@ class EachVoters:
 
 
 def majority(voters: Voters, X: Any, parts: Counts, n_classes: int) -> Codes:
-    """Return the number of the label with the largest weight behind it, the first of several.
+    """Return the number of the label with the largest weight behind it, of several the first: see `winners_of`.
 
-    Labels that are no class come after the classes, in their own order, so that a tie between two does not depend on
-    the rows around.
     The heaviest classifiers are asked first.  Those left are asked about a row only while their weight together could
     still change its vote.
     """
@@ -138,17 +142,16 @@ def majority(voters: Voters, X: Any, parts: Counts, n_classes: int) -> Codes:
         undecided = undecided[first_two[:, 1] - first_two[:, 0] <= left]
         if undecided.size == 0:
             break
-    return winners_of(votes, voters, n_classes)
+    return winners_of(votes, voters)
 
 
-def winners_of(votes: FloatArray, voters: Voters, n_classes: int) -> Codes:
-    """Return the number of the label with most votes in each row, shape (..., labels): of several the first class.
+def winners_of(votes: FloatArray, voters: Voters) -> Codes:
+    """Return the number of the label with most votes in each row, shape (..., labels): of several the first.
 
-    Labels that are no class come after the classes, in their own order, not in that in which they were met.
+    The first in the order of the labels themselves, whether or not they are classes: which labels are classes may be
+    known from validation rows only, and a vote whose ties these rows decide would not have been fixed before.
     """
-    order = np.arange(votes.shape[-1])
-    if order.size > n_classes:
-        order[n_classes:] = n_classes + np.argsort(voters.labels[n_classes:], kind="stable")
+    order = np.argsort(voters.labels[: votes.shape[-1]], kind="stable")
     winners: Codes = order[votes[..., order].argmax(axis=-1)]
     return winners
 

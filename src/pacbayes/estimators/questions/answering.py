@@ -42,7 +42,7 @@ _NO_LIMITS = (
 )
 _BY_CLASS = (
     "The limits by class, and in slices, hold at once with the bound: they have {share:g} of the rule's level, and are "
-    "about new examples of that class or slice."
+    "about new examples of that class or slice. The slice of a row was fixed without a look at other rows or labels."
 )
 _TARGET = (
     "It answers an example if a score of confidence, fixed on the training rows, is large enough; thresholds were "
