@@ -11,6 +11,8 @@ MINIMUM := .venv-minimum
 MINIMUM_BIN := $(MINIMUM)/$(notdir $(BIN))
 # The tests run one process per core; linear algebra in each with its own threads would be in each other's way.
 export OPENBLAS_NUM_THREADS ?= 1
+# Without bytecode every process that the tests start would compile the package once more, and so would every run.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-slow test-minimum lint format wheel bench results docs clean
 

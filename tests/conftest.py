@@ -1,6 +1,34 @@
-"""Settings for all tests: the same examples on every run."""
+"""Settings for all tests: the same examples on every run, and lines counted where they are run for the first time."""
 
 from hypothesis import settings
 
 settings.register_profile("reproducible", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("reproducible")
+
+# Simulations and comparisons with arbitrary precision repeat, thousands of times, what other tests run too: to count
+# lines while they do takes as long again as they do.  They run without coverage.
+UNCOUNTED = (
+    "tests/attack/test_far_rows.py",
+    "tests/attack/test_numbers.py",
+    "tests/attack/test_validation_rows.py",
+    "tests/bounds/distances/test_registry.py::test_supremum_over_a_fine_grid",
+    "tests/bounds/test_binary_kl.py::test_roots_enclose_the_truth_tightly",
+    "tests/bounds/test_bound.py::test_average_and_divergence_never_below_real_arithmetic",
+    "tests/certificates/questions/test_selective.py::test_planted_faults_are_caught",
+    "tests/certificates/questions/test_selective.py::test_the_target_is_kept",
+    "tests/estimators/test_sklearn_checks.py",
+    "tests/posteriors/reference/test_ccp.py",
+    "tests/posteriors/test_certified.py::test_against_a_scan_in_arbitrary_precision",
+    "tests/posteriors/test_certified.py::test_nothing_on_the_simplex_beats_the_certificate",
+    "tests/posteriors/votes/test_tandem.py::test_against_a_scan_in_arbitrary_precision",
+    "tests/posteriors/votes/test_tandem.py::test_nothing_on_the_simplex_beats_the_certificate",
+    "tests/posteriors/votes/test_vote_bounds.py::test_never_below_arbitrary_precision",
+    "tests/validity/",
+)
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.pluginmanager.hasplugin("pytest_cov"):  # which knows the mark
+        for item in items:
+            if item.nodeid.startswith(UNCOUNTED):
+                item.add_marker("no_cover")

@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -44,8 +44,9 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imported(source: str) -> Iterator[tuple[str, bool]]:
-    """Yield the modules a source imports, wherever it does, and whether when it is loaded itself."""
+@cache
+def imported(source: str) -> list[tuple[str, bool]]:
+    """Return the modules a source imports, wherever it does, and whether when it is loaded itself."""
     tree = ast.parse(source)
     later = {
         id(inner)
@@ -53,9 +54,7 @@ def imported(source: str) -> Iterator[tuple[str, bool]]:
         if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or _is_type_checking(outer)
         for inner in ast.walk(outer)
     }
-    for node in ast.walk(tree):
-        for name in _names(node):
-            yield name, id(node) not in later
+    return [(name, id(node) not in later) for node in ast.walk(tree) for name in _names(node)]
 
 
 def _is_type_checking(node: ast.AST) -> bool:

@@ -19,15 +19,30 @@ def commands(page):
             yield command, [line for line in lines if line != "..."]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
+PAGES = ["README.md", "docs/command-line.md"]
+# What takes longer than all other commands together.
+LONG = "--estimator forest"
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_documented_commands(page, tmp_path, monkeypatch, capsys):
+    check([one for one in commands(page) if LONG not in one[0]], tmp_path, monkeypatch, capsys)
+
+
+@pytest.mark.slow
+def test_documented_commands_that_take_long(tmp_path, monkeypatch, capsys):
+    found = [one for page in PAGES for one in commands(page)]
+    assert any(LONG in command for command, _ in found)
+    check(found, tmp_path, monkeypatch, capsys)
+
+
+def check(ran, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     frame = good(200).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
     frame[:20].to_csv("new.csv", index=False)
     frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)
     Path("risks.csv").write_text("risk\n0.1\n0.2\n", encoding="utf-8")
-    ran = list(commands(page))
     assert len(ran) >= 6
     for command, lines in ran:
         name, *words = shlex.split(command)

@@ -4,19 +4,28 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.running import as_process
+from tests.cli.running import as_process, in_process
+
+from pacbayes.cli.app import main
 
 
 @pytest.mark.parametrize("value", ["0", "", "false", "False", "no", "OFF", " 0 "])
-def test_debugging_that_is_off_shows_no_traceback(value):
-    done = as_process("certify", "none.csv", PACBAYES_DEBUG=value)
+def test_debugging_that_is_off_shows_no_traceback(value, monkeypatch, capsys):
+    monkeypatch.setenv("PACBAYES_DEBUG", value)
+    done = in_process(["certify", "none.csv"], capsys)
     assert done.code == 2
     assert "no such file: 'none.csv'" in done.error
 
 
 @pytest.mark.parametrize("value", ["1", "true", "yes"])
-def test_debugging_that_is_on_shows_one(value):
-    done = as_process("certify", "none.csv", PACBAYES_DEBUG=value)
+def test_debugging_that_is_on_hands_the_error_to_python(value, monkeypatch):
+    monkeypatch.setenv("PACBAYES_DEBUG", value)
+    with pytest.raises(FileNotFoundError):
+        main(["certify", "none.csv"])
+
+
+def test_debugging_that_is_on_shows_a_traceback():
+    done = as_process("certify", "none.csv", PACBAYES_DEBUG="1")
     assert done.code == 1
     assert "Traceback" in done.err
     assert "FileNotFoundError" in done.err
@@ -29,7 +38,7 @@ def test_a_compiler_that_is_off_is_said_in_one_line():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of another kind")
-@pytest.mark.parametrize("shut", [">&-", ">&- 2>&-"])
+@pytest.mark.parametrize("shut", [pytest.param(">&-", marks=pytest.mark.slow), ">&- 2>&-"])
 def test_streams_that_are_shut_cost_no_model(shut, tmp_path):
     """As some services start their processes: nothing can be said, and the work is done all the same."""
     command = f'"{sys.executable}" -m pacbayes certify --lambdas 1,2 --save model {shut}'
@@ -39,8 +48,11 @@ def test_streams_that_are_shut_cost_no_model(shut, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_the_guarantee_is_the_same_in_an_odd_environment():
-    """No docstrings, warnings as errors, no folder for files, a terminal of one column."""
-    odd = {"PYTHONOPTIMIZE": "2", "PYTHONWARNINGS": "error", "TMPDIR": "/proc/none", "COLUMNS": "1", "TERM": "dumb"}
-    usual, found = (as_process("certify", "--lambdas", "1,2", "-q", **which) for which in ({}, odd))
+# Without docstrings Python first compiles every module of every library once more, which takes half a minute.
+@pytest.mark.parametrize("optimize", ["0", pytest.param("2", marks=pytest.mark.slow)])
+def test_the_guarantee_is_the_same_in_an_odd_environment(optimize, capsys):
+    """Warnings as errors, no folder for files, a terminal of one column, no docstrings."""
+    usual = in_process(["certify", "--lambdas", "1,2", "-q"], capsys)
+    odd = {"PYTHONOPTIMIZE": optimize, "PYTHONWARNINGS": "error", "TMPDIR": "/proc/none", "COLUMNS": "1"}
+    found = as_process("certify", "--lambdas", "1,2", "-q", TERM="dumb", **odd)
     assert (found.code, found.out, found.err) == (0, usual.out, usual.err)

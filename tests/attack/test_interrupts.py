@@ -24,6 +24,14 @@ HARD = ("--lambdas", "0.00001,0.00002")
 PATIENCE = 60.0
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard():
+    """A shell that starts the tests in the background has them, and the processes they start, ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def hard_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "hard.csv"

@@ -270,7 +270,7 @@ def test_report_tells_the_same(files, capsys):
     assert str(files / "odd.csv") in page.source
 
 
-@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("width", [80, pytest.param(160, marks=pytest.mark.slow)])
 def test_on_a_terminal(width, files):
     words = ["certify", str(files / "data.csv"), *QUICK, "--test", str(files / "new.csv")]
     ours, theirs = pty.openpty()

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.running import in_process
 
 from pacbayes import StochasticSVC, save
+from pacbayes.cli.app import main
 from pacbayes.data.files import blocks
 
 
@@ -27,8 +28,9 @@ def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     table(120).to_csv(folder / "data.csv", index=False)
     path = folder / "model.pacbayes"
-    command = ["certify", folder / "data.csv", "--lambdas", "0.1:3:1", "--save", path, "--quiet"]
-    subprocess.run([sys.executable, "-m", "pacbayes", *map(str, command)], check=True, capture_output=True)
+    with pytest.raises(SystemExit) as ended:
+        main(["certify", str(folder / "data.csv"), "--lambdas", "0.1:3:1", "--save", str(path), "--quiet"])
+    assert not ended.value.code
     return path
 
 
@@ -86,12 +88,14 @@ from pathlib import Path
 from pacbayes.cli.app import main
 from pacbayes.data.files import blocks
 blocks._FEWEST_ROWS = blocks._MOST_ROWS = 2000
-try:
-    main(sys.argv[1:])
-except SystemExit as ended:
-    assert not ended.code
-# Not ru_maxrss, which a process inherits from the one that started it.
-print(next(line for line in Path("/proc/self/status").open() if line.startswith("VmHWM")), file=sys.stderr)
+for path in sys.argv[1:]:
+    try:
+        main(["predict", "model.pacbayes", path, "--voting", "best", "--out", path + ".out", "--quiet"])
+    except SystemExit as ended:
+        assert not ended.code
+    # Not ru_maxrss, which a process inherits from the one that started it.
+    peak = next(line for line in Path("/proc/self/status").open() if line.startswith("VmHWM"))
+    print(peak.split()[1], file=sys.stderr)
 """
 
 
@@ -101,16 +105,19 @@ def test_memory_does_not_grow_with_the_file(tmp_path, ending):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 40))
     save(StochasticSVC([1.0], cv=None, random_state=0).fit(X, X[:, 0] > 0), tmp_path / "model.pacbayes")
-    peaks = []
-    for rows in (2_000, 80_000):
-        new = pd.DataFrame(rng.normal(size=(rows, 40)).round(3), columns=[f"c{i}" for i in range(40)])
-        path = tmp_path / f"new{ending}"
-        new.to_csv(path, index=False) if ending == ".csv" else new.to_parquet(path, row_group_size=2000)
-        command = ["predict", "model.pacbayes", path.name, "--voting", "best", "--out", "out.csv", "--quiet"]
-        done = subprocess.run(
-            [sys.executable, "-c", PEAK, *command], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
-        peaks.append(1024 * int(done.stderr.split()[-2]))
-        assert (tmp_path / "out.csv").read_text().count("\n") == rows + 1
+    few = pd.DataFrame(rng.normal(size=(2_000, 40)).round(3), columns=[f"c{i}" for i in range(40)])
+    names = [f"{rows}{ending}" for rows in (2_000, 80_000)]
+    if ending == ".csv":
+        header, _, lines = few.to_csv(index=False).partition("\n")
+        for name, times in zip(names, (1, 40), strict=True):
+            (tmp_path / name).write_text(f"{header}\n{times * lines}")
+    else:
+        for name, times in zip(names, (1, 40), strict=True):
+            pd.concat([few] * times).to_parquet(tmp_path / name, index=False, row_group_size=2000)
+    command = [sys.executable, "-c", PEAK, *names]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    peaks = [1024 * int(line) for line in done.stderr.split()]
+    for name, rows in zip(names, (2_000, 80_000), strict=True):
+        assert (tmp_path / f"{name}.out").read_text().count("\n") == rows + 1
     # The rows alone are 26 MB as numbers.
     assert peaks[1] - peaks[0] < 0.5 * 80_000 * 40 * 8

@@ -1,5 +1,6 @@
 """scikit-learn's own checks, all of them, without expected failures."""
 
+import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -14,7 +15,6 @@ LAMBDAS = [0.01, 0.1, 1.0, 3.0, 10.0]
 @parametrize_with_checks(
     [
         StochasticSVC(LAMBDAS, random_state=0),
-        StochasticSVC(LAMBDAS, voting="majority", distance=["kl", "pinsker"], random_state=0),
         StochasticSVC(LAMBDAS, voting="best", kernel="linear", split="independent", random_state=0),
         StochasticClassifier(
             make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}, random_state=0
@@ -23,10 +23,20 @@ LAMBDAS = [0.01, 0.1, 1.0, 3.0, 10.0]
         StochasticClassifier(
             LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, max_error=0.3, voting="majority", random_state=0
         ),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        StochasticSVC(LAMBDAS, voting="majority", distance=["kl", "pinsker"], random_state=0),
         StochasticClassifier(
             KNeighborsClassifier(), {"n_neighbors": [1, 3]}, voting="majority", split="independent", random_state=0
         ),
     ]
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks_of_more_settings(estimator, check):
     check(estimator)

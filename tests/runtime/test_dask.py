@@ -144,14 +144,35 @@ def test_workers_killed_at_random_moments(cluster, tmp_path, kind, seed):
     )
 
 
-def test_the_ten_lines_of_the_documentation(tmp_path):
+@pytest.fixture
+def ten_lines():
     text = (ROOT / "docs" / "cluster.md").read_text()
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
     assert len([line for line in code.splitlines() if line.strip() and not line.startswith(("from", "import"))]) <= 10
-    (tmp_path / "ten_lines.py").write_text(code)
+    return code
+
+
+def check_ten_lines(code, printed, directory):
+    names = {"__name__": "imported"}
+    exec(compile(code, "ten_lines.py", "exec"), names)
+    forests = grid_set(names["forest"], names["grid"], names["X"], names["y"], random_state=0)
+    assert f"errs on at most {optimal_posterior(forests.risks, forests.m).bound}\n" in printed
+    assert (directory / "forests" / "manifest.json").exists()
+
+
+def test_the_ten_lines_of_the_documentation(client, ten_lines, tmp_path, monkeypatch, capsys):
+    """On the cluster that is there already."""
+    client.wait_for_workers(2, timeout=60)
+    before = executed(client)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dask.distributed.Client", lambda **_: contextlib.nullcontext(client))
+    exec(compile(ten_lines, "ten_lines.py", "exec"), {"__name__": "__main__"})
+    assert executed(client) > before
+    check_ten_lines(ten_lines, capsys.readouterr().out, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_ten_lines_of_the_documentation_as_a_program(ten_lines, tmp_path):
+    (tmp_path / "ten_lines.py").write_text(ten_lines)
     done = subprocess.run([sys.executable, "ten_lines.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    local = {}
-    exec(compile(code, "ten_lines.py", "exec"), {"__name__": "imported"} | local, local)
-    forests = grid_set(local["forest"], local["grid"], local["X"], local["y"], random_state=0)
-    assert f"errs on at most {optimal_posterior(forests.risks, forests.m).bound}\n" in done.stdout
-    assert (tmp_path / "forests" / "manifest.json").exists()
+    check_ten_lines(ten_lines, done.stdout, tmp_path)
