@@ -8,6 +8,8 @@ evenly spread over the grid (the ends included) and scaled up to 201, on one cor
   ratio        time of the loop over time of svm_set, by the clock on the wall
   cores        processor time of svm_set over its time: how many cores it kept busy
   growth       time over the time for half the rows
+  in pairs     the part of the processor time of svm_set that pairs of variables took (solver/smo.py); the rest is
+               linear algebra, kernel values and counting
   cv=5         time of 5-fold cross-validation of all lambdas within the training rows over the time of svm_set
 
 `--paths` leaves SVC and cross-validation out.
@@ -18,6 +20,7 @@ Run: python benchmarks/bench_rows.py [--rows 1000 2500 5000 10000] [--paths]
 import argparse
 import sys
 import time
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -27,6 +30,7 @@ from threadpoolctl import threadpool_limits
 from pacbayes import svm_set
 from pacbayes.classifiers.cross_validation import cross_validate
 from pacbayes.classifiers.svm.fold_errors import folds_at_once, svm_answers_in_fold
+from pacbayes.classifiers.svm.solver.follow import load_solver
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
 from pacbayes.runtime.threads import one_thread
 
@@ -36,6 +40,25 @@ PROBES = np.linspace(0, LAMBDAS.size - 1, 11).astype(int)
 
 def clocks():
     return np.array([time.perf_counter(), time.process_time()])
+
+
+@contextmanager
+def time_in_pairs():
+    """Yield a list to which every call of the compiled solver adds its processor time."""
+    solver, times = load_solver(np.dtype(np.float64)), []
+    run_stages = solver.run_stages
+
+    def timed(*arguments):
+        start = time.thread_time()
+        done = run_stages(*arguments)
+        times.append(time.thread_time() - start)
+        return done
+
+    solver.run_stages = timed
+    try:
+        yield times
+    finally:
+        solver.run_stages = run_stages
 
 
 def train(X, y):
@@ -80,10 +103,12 @@ def main():
     times = {}
     for n in arguments.rows:
         X, y = make_classification(2 * n, n_features=20, flip_y=0.1, random_state=0)
-        classifiers, (seconds, processor) = train(X, y)
+        with time_in_pairs() as in_pairs:
+            classifiers, (seconds, processor) = train(X, y)
         times[n] = seconds
         line = f"n_train = {n:6d}  svm_set {seconds:7.2f} s, cores {processor / seconds:4.2f}"
         line += f", growth {seconds / times[n / 2]:4.2f}" if n / 2 in times else ""
+        line += f", in pairs {sum(in_pairs) / processor:4.0%}"
         line += f", largest KKT violation {classifiers.kkt_violation.max():.1e}"
         if not arguments.paths:
             line += f", cv=5 {cross_validation_seconds(classifiers) / seconds:4.2f}"

@@ -62,6 +62,8 @@ def count_errors_by_kind(wrong: NDArray[np.bool_], kinds: Rows, number: int) -> 
     >>> count_errors_by_kind(np.array([[True, False, True], [False, True, True]]), np.array([0, 1, 1]), 2).tolist()
     [[1, 1], [0, 2]]
     """
+    if number == 1 and wrong.ndim == 1:
+        return np.array([np.count_nonzero(wrong)], dtype=np.int64)  # many times faster than along an axis
     if number == 1:
         return np.count_nonzero(wrong, axis=-1, keepdims=True).astype(np.int64)
     return np.stack([np.count_nonzero(wrong[..., kinds == kind], axis=-1) for kind in range(number)], axis=-1)

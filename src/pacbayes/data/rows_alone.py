@@ -49,16 +49,16 @@ def warn_of_batches(
     One of each kind is asked, and every fiftieth.  `settings` are what distinguishes them, where that is known.
     """
     kinds: set[Any] = set()
-    named: set[str] = set()
+    asked: list[int] = []
     for i, estimator in enumerate(estimators):
         kind = _kind(estimator if settings is None else settings[i])
-        if i % ONE_OF != 0 and kind in kinds:
-            continue
-        kinds.add(kind)
-        with one_thread():
-            name = depends_on_batch(estimator, rows(i), method)
-        if name is not None and name not in named:
-            named.add(name)
+        if i % ONE_OF == 0 or kind not in kinds:
+            kinds.add(kind)
+            asked.append(i)
+    with one_thread():
+        found = [depends_on_batch(estimators[i], rows(i), method) for i in asked]
+    for name in dict.fromkeys(found):
+        if name is not None:
             warnings.warn(
                 f"{name} gives a row another answer, or none, when asked about it alone and not among other rows. "
                 "Certificates hold only for classifiers whose answer for a row depends on that row alone.",

@@ -1,6 +1,6 @@
 """Rows of any kind (arrays, sparse matrices, data frames, texts): those each classifier is trained and measured on."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -51,7 +51,8 @@ class Samples:
         if self.shared is not None:
             # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own.
             training, (rows, labels) = self.shared
-            return replace(training, X=copy_rows(training.X), y=training.y.copy()), (copy_rows(rows), labels)
+            own = Training(copy_rows(training.X), training.y.copy(), training.weights)
+            return own, (copy_rows(rows), labels)
         train, validation = self.splits(i)
         return _training(self.X, self.y, self.weights, train), (_safe_indexing(self.X, validation), self.y[validation])
 
@@ -79,10 +80,15 @@ class Samples:
     def few(self, i: int) -> Any:
         """Return a few rows of the i-th classifier's training sample."""
         if self.shared is not None:
-            training = self.shared[0]
-            return _safe_indexing(training.X, few_rows(training.y))
+            return self._shared_few
         train = self.splits(i)[0]
         return _safe_indexing(self.X, train[few_rows(self.y[train])])
+
+    @cached_property
+    def _shared_few(self) -> Any:
+        assert self.shared is not None
+        training = self.shared[0]
+        return _safe_indexing(training.X, few_rows(training.y))
 
 
 def copy_rows(X: Any) -> Any:

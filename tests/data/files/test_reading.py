@@ -6,6 +6,8 @@ import pytest
 from tests.data.files.own_file import write
 
 from pacbayes import load_dataset
+from pacbayes.data.files.reading import read_frame
+from pacbayes.runtime.progress import current_stage
 
 
 def test_numbers_are_read_to_the_last_bit(tmp_path):
@@ -108,3 +110,17 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setattr(pd, "read_parquet", unavailable)
     with pytest.raises(ImportError, match=r"pip install 'pacbayes\[parquet\]'"):
         load_dataset(path)
+
+
+def test_the_line_of_progress_says_which_file_is_read(tmp_path, monkeypatch):
+    path, seen, read_csv = tmp_path / "long.csv", [], pd.read_csv
+    path.write_text("a,b\n1,2\n")
+
+    def reading(*arguments, **options):
+        seen.append(current_stage().name)
+        return read_csv(*arguments, **options)
+
+    monkeypatch.setattr(pd, "read_csv", reading)
+    read_frame(path)
+    assert set(seen) == {"reading long.csv"}
+    assert current_stage() is None

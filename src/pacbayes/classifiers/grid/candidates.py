@@ -41,7 +41,8 @@ class Candidates:
         if all(_is_plain(value) and _is_plain(self._values.get(name)) for name, value in params.items()):
             # No part is exchanged, so the random states are known, and all is set at once: for a small classifier
             # asking it for its parameters takes as long as a tenth of its training.
-            return clone(self.estimator).set_params(**params | _drawn_states(self._values | params, self.seed, i))
+            states = _drawn_states(self._states | params, self.seed, i)
+            return clone(self.estimator).set_params(**params | states)
         # Values may be estimators themselves (a step of a pipeline): each classifier needs its own.
         settings = {name: clone(value, safe=False) for name, value in params.items()}
         return _seeded(clone(self.estimator).set_params(**settings), self.seed, i)
@@ -50,6 +51,11 @@ class Candidates:
     def _values(self) -> dict[str, Any]:
         """The parameters of the estimator as it was given."""
         return dict(self.estimator.get_params(deep=True))
+
+    @cached_property
+    def _states(self) -> dict[str, Any]:
+        """The random states among them."""
+        return {name: value for name, value in self._values.items() if _is_state(name)}
 
     def described(self) -> list[str]:
         """Return what says whether two lists of candidates are the same."""
@@ -152,12 +158,15 @@ def _seeded(estimator: Any, seed: int, i: int) -> Any:
 
 def _drawn_states(values: dict[str, Any], seed: int, i: int) -> dict[str, int]:
     """Return numbers for the random states that are None among the parameters of the i-th classifier."""
-    names = sorted(name for name in values if name == "random_state" or name.endswith("__random_state"))
-    empty = [name for name in names if values[name] is None]
+    empty = sorted(name for name, value in values.items() if value is None and _is_state(name))
     if not empty:
         return {}
     numbers = generator(seed, FITTING, i).integers(2**31 - 1, size=len(empty))
     return dict(zip(empty, numbers.tolist(), strict=True))
+
+
+def _is_state(name: str) -> bool:
+    return name == "random_state" or name.endswith("__random_state")
 
 
 def _is_plain(value: Any) -> bool:

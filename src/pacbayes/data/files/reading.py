@@ -23,6 +23,7 @@ from pacbayes.data.files.refusals import Hint, Refused, in_python, refuse
 from pacbayes.data.table import Table
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import narrow_labels
+from pacbayes.runtime.progress import progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +72,8 @@ def read_frame(
     as pandas does, ``Unnamed: 0``; who uses them has to say so.
     """
     separator = file_kind(path, sep)
-    frame = _read_parquet(path) if separator is None else next(csv_frames(path, separator, missing, as_text))
+    with progress(f"reading {path.name}", None):
+        frame = _read_parquet(path) if separator is None else next(csv_frames(path, separator, missing, as_text))
     check_frame(frame, path)
     if len(frame) == 0:
         raise ValueError(f"{str(path)!r} has column names but no rows")

@@ -8,6 +8,10 @@ stands: what was at its bound is exactly at its new bound, and :math:`K s` needs
 a solution is optimal when the largest `v` among variables that can grow does not exceed the smallest among those that
 can shrink; the excess is the KKT violation.
 
+Variables that stay at a bound are not left out of the passes over all of them, as LIBSVM does (shrinking): where there
+are many rows, most costs are left to linear algebra (active_set.py), and these passes took 14 % of the processor time
+of `svm_set` at 2500 training rows, 6 % at 5000 and 5 % at 10 000 (`python benchmarks/bench_rows.py --paths`).
+
 No call is long, since what runs compiled hears no interrupt: it ends when its budget of rows of the kernel is spent,
 and the next one goes on where it was, to the same bits as if there had been one.
 """
