@@ -4,7 +4,8 @@ A fifth of the rows is put aside for test errors; of the others half train and h
 one classifier, with the fewest errors in 5-fold cross-validation within the training rows (of a tied run the middle
 one), and its exact binomial limit on the validation rows at the whole delta: what a careful user does by hand.
 All numbers are means over seeds; a ratio is that of two bounds from the same rows, averaged over seeds, then over data
-sets.  20 seeds for data sets of up to 1500 rows, 3 for the others.
+sets; +- is the standard error over seeds of that mean, and below it is the ratio of the means of the bounds.
+20 seeds for data sets of up to 1500 rows, 3 for the others.
 
 Run: python benchmarks/bench_tightness.py [--quick] [--only machines|forests|assorted] [--jobs N]
 It takes about a quarter of an hour on two cores, with --quick (four small data sets, 5 seeds) one minute.
@@ -111,7 +112,7 @@ def forest(name: str, seed: int) -> dict[str, float]:
     key = draw_key(seed)
 
     def count(rows: Any, truth: Any) -> list[Rule]:
-        return list(tested(rules, voters, rows, truth, key, classes.size, lambda wrong: int(wrong.sum())))
+        return list(tested(rules, voters, rows, truth, key, classes.size, lambda wrong: int(wrong.sum()), None))
 
     *counted, all_alike = count(X[validation], codes[validation])
     certificates = certify(
@@ -175,10 +176,11 @@ def run(task: Callable[[str, int], dict[str, float]], names: tuple[str, ...], se
         mine = [found for (of, _), found in zip(pairs, results, strict=True) if of == name]
         columns = {key: float(np.nanmean([found[key] for found in mine])) for key in mine[0]}
         for key in mine[0]:
-            if not key.endswith(" test"):
-                columns[f"{key} / hold-out"] = float(np.mean([found[key] / found["hold-out"] for found in mine]))
-                if "uniform" in mine[0]:
-                    columns[f"{key} / uniform"] = float(np.mean([found[key] / found["uniform"] for found in mine]))
+            for other in ("hold-out", "uniform"):
+                if not key.endswith(" test") and other in mine[0]:
+                    ratios = np.array([found[key] / found[other] for found in mine])
+                    columns[f"{key} / {other}"] = float(ratios.mean())
+                    columns[f"{key} / {other} error"] = float(ratios.std(ddof=1) / np.sqrt(ratios.size))
         means[name] = columns
     return means
 
@@ -191,6 +193,13 @@ def print_table(title: str, means: dict[str, dict[str, float]], percents: list[s
     for name, one in (means | {"**mean**": mean}).items():
         cells = [*(f"{100 * one[key]:.2f}" for key in percents), *(f"{one[key]:.3f}" for key in ratios)]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+    if ratios:
+        errors = [np.sqrt(sum(one[f"{key} error"] ** 2 for one in means.values())) / len(means) for key in ratios]
+        blank = [""] * len(percents)
+        print("| +- | " + " | ".join([*blank, *(f"{error:.3f}" for error in errors)]) + " |")
+        totals = [sum(one[part] for one in means.values()) for key in ratios for part in key.split(" / ")]
+        of_means = [above / below for above, below in zip(totals[::2], totals[1::2], strict=True)]
+        print("| ratio of means | " + " | ".join([*blank, *(f"{ratio:.3f}" for ratio in of_means)]) + " |", flush=True)
 
 
 def show_machines(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> None:
