@@ -1,7 +1,7 @@
 """Answering only where sure: which score of confidence orders rows best, and how many rows a target leaves answered.
 
 Run with `python benchmarks/bench_coverage.py [--quick]`; `--divisions N` for other than ten divisions of each data set,
-`--data NAME ...` for some data sets, `--only targets` or `--only scores` for one of the two tables.
+`--data NAME ...` and `--model NAME ...` for some of them, `--only targets` or `--only scores` for one table.
 
 One table has what targets leave answered, and the errors among these.  The other has, for nine data sets, the area
 under the curve of errors over the share answered (test rows in the order of a score, means over divisions; the smaller
@@ -72,13 +72,13 @@ def areas(model: Any, X: Any, y: Any) -> tuple[float, float]:
     return area(used, labels != y), area(votes, labels != y)
 
 
-def print_scores(names: Sequence[str], divisions: int) -> None:
+def print_scores(names: Sequence[str], models: Sequence[str], divisions: int) -> None:
     print("area under errors over share answered, in percent: used / votes")
-    print("data set".ljust(14) + "".join(name.rjust(18) for name in MODELS))
-    ratios: dict[str, list[float]] = {name: [] for name in MODELS}
+    print("data set".ljust(14) + "".join(name.rjust(18) for name in models))
+    ratios: dict[str, list[float]] = {name: [] for name in models}
     for data in names:
         cells = []
-        for name, make in MODELS.items():
+        for name, make in ((name, MODELS[name]) for name in models):
             found = []
             for seed in range(divisions):
                 X, X_test, y, y_test = divided(data, seed)
@@ -88,13 +88,13 @@ def print_scores(names: Sequence[str], divisions: int) -> None:
                 ratios[name].append(used / votes)
             cells.append(f"{100 * used:.2f} / {100 * votes:.2f}")
         print(data.ljust(14) + "".join(cell.rjust(18) for cell in cells), flush=True)
-    print("mean ratio".ljust(14) + "".join(f"{np.mean(ratios[name]):.2f}".rjust(18) for name in MODELS))
+    print("mean ratio".ljust(14) + "".join(f"{np.mean(ratios[name]):.2f}".rjust(18) for name in models))
 
 
-def print_targets(names: Sequence[str], divisions: int) -> None:
+def print_targets(names: Sequence[str], models: Sequence[str], divisions: int) -> None:
     print("\ndata set, target, model: share of test rows answered, errors among these (means over divisions with any)")
     for data, target in [one for one in TARGETS if one[0] in names]:
-        for name, make in MODELS.items():
+        for name, make in ((name, MODELS[name]) for name in models):
             shares, errors = [], []
             for seed in range(divisions):
                 X, X_test, y, y_test = divided(data, seed)
@@ -113,10 +113,11 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="one division")
     parser.add_argument("--divisions", type=int, default=10)
     parser.add_argument("--data", nargs="+", choices=DATA, default=DATA, help="these data sets")
+    parser.add_argument("--model", nargs="+", choices=list(MODELS), default=list(MODELS), help="these models")
     parser.add_argument("--only", choices=("targets", "scores"), help="one of the tables")
     chosen = parser.parse_args()
     number = 1 if chosen.quick else chosen.divisions
     if chosen.only != "scores":
-        print_targets(chosen.data, number)
+        print_targets(chosen.data, chosen.model, number)
     if chosen.only != "targets":
-        print_scores(chosen.data, number)
+        print_scores(chosen.data, chosen.model, number)

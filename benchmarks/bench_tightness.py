@@ -112,7 +112,7 @@ def forest(name: str, seed: int) -> dict[str, float]:
     key = draw_key(seed)
 
     def count(rows: Any, truth: Any) -> list[Rule]:
-        return list(tested(rules, voters, rows, truth, key, classes.size, lambda wrong: int(wrong.sum()), None))
+        return list(tested(rules, voters, rows, truth, key, lambda wrong: int(wrong.sum()), None))
 
     *counted, all_alike = count(X[validation], codes[validation])
     certificates = certify(

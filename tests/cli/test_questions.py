@@ -67,6 +67,27 @@ def test_below(data, capsys):
     assert all(one["bound"] <= 0.4 for one in values["below"]["classifiers"])
 
 
+@pytest.mark.parametrize("options", [["--by-class"], ["--slice", "a"], ["--max-error", "0.1"]])
+def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
+    (tmp_path / "said.csv").write_text("truth,a,b\nx,x,y\ny,y,y\nx,x,x\ny,y,x\n")
+    words = ["certify", "--predictions", tmp_path / "said.csv", "--target", "truth"]
+    done = in_process([*words, *options], capsys)
+    assert done.code == 2
+    assert f"{options[0]} is for classifiers that are trained here" in done.error
+    assert in_process([*words, "--below", "0.9"], capsys).code == 0
+
+
+def test_a_model_with_a_target_is_compared_by_its_labels_of_all(data, tmp_path, capsys):
+    _, path, words = data
+    models = []
+    for name, options in (("a", ["--max-error", "0.15"]), ("b", [])):
+        models += [f"--model-{name}", tmp_path / f"{name}.pacbayes"]
+        assert in_process(["certify", path, *words, *options, "--save", models[-1]], capsys).code == 0
+    done = in_process(["compare", path, "--target", "kind", *models], capsys)
+    assert done.code == 0
+    assert done.err.count("has a target: compared is its label of every example") == 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from pacbayes.cli.options import AsJson, Quiet, Separator
+
 EXAMPLES = (
     "pacbayes bound --risk 0.05 --kl 1.5 --m 250",
     "pacbayes bound weights.csv --m 250 --distance kl --distance linear",
@@ -28,12 +30,7 @@ def bound(
         float | None, typer.Option(help="Without a file: the average empirical risk of the posterior.")
     ] = None,
     kl: Annotated[float | None, typer.Option(help="Without a file: its divergence from the prior.")] = None,
-    sep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
-        ),
-    ] = None,
+    sep: Separator = None,
     distance: Annotated[
         list[str] | None,
         typer.Option(
@@ -42,8 +39,8 @@ def bound(
     ] = None,
     delta: Annotated[float, typer.Option(help="Each bound fails with at most this probability.")] = 0.05,
     constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
     from pacbayes.bounds.distances.registry import DISTANCES, get_distance

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pacbayes.cli.interrupted import keeps
+from pacbayes.cli.options import AsJson, MissingTexts, Quiet, Separator
 
 if TYPE_CHECKING:
     from pacbayes.cli.inputs.data import Choices, Data
@@ -63,9 +64,7 @@ def certify(
     categorical: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Treat a column as categories; may be repeated.")
     ] = None,
-    missing: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
-    ] = None,
+    missing: MissingTexts = None,
     group: Annotated[
         str | None,
         typer.Option(
@@ -77,12 +76,7 @@ def certify(
         str,
         typer.Option(help="keep: equal examples are draws of their own; together: copies, which count once."),
     ] = "keep",
-    sep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
-        ),
-    ] = None,
+    sep: Separator = None,
     skip_unlabelled: Annotated[
         bool, typer.Option("--skip-unlabelled", help="Leave out examples without a class.")
     ] = False,
@@ -173,8 +167,8 @@ def certify(
             help="Write an HTML report, for those who rely on the certificate and those who check it.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train many classifiers, test what they propose, and print what is guaranteed.
 

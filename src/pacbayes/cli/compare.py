@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pacbayes.cli.options import AsJson, MissingTexts, Quiet, Separator, Trust
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -28,24 +30,11 @@ def compare(
         Path | None, typer.Option(metavar="MODEL", help="The second model, as saved by certify, instead of --b.")
     ] = None,
     delta: Annotated[float, typer.Option(help="The limits fail with at most this probability, both together.")] = 0.05,
-    missing: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
-    ] = None,
-    sep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
-        ),
-    ] = None,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust",
-            help="Load types of scikit-learn that were not reviewed too: only for files whose origin you know.",
-        ),
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
+    missing: MissingTexts = None,
+    sep: Separator = None,
+    trust: Trust = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print how much more often, and how much less often, the second model errs than the first, both at once.
 
@@ -143,11 +132,13 @@ def _predicted(
     import pandas as pd
 
     from pacbayes.cli.inputs.new_rows import read_new
-    from pacbayes.estimators.persistence.saving import load
+    from pacbayes.cli.inputs.saved_model import load_saved
 
     assert model is not None
-    loaded = load(model, trusted=["sklearn."] if trust else [])
+    loaded = load_saved(model, trust)
     rows, notes = read_new(data, loaded, missing, sep)
+    if loaded.certificate_.answered is not None:
+        notes.append(f"{model} has a target: compared is its label of every example, also where it would not answer.")
     for line in notes:
         note(line)
     given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()

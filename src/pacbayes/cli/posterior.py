@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pacbayes.cli.options import AsJson, Quiet, Separator
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -38,20 +40,15 @@ def posterior(
             metavar="COLUMN", help="The column with the classifiers' names.  [default: the first with text, if any]"
         ),
     ] = None,
-    sep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
-        ),
-    ] = None,
+    sep: Separator = None,
     distance: Annotated[
         str, typer.Option(help="kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.")
     ] = "kl",
     delta: Annotated[float, typer.Option(help="The bound fails with at most this probability.")] = 0.05,
     constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
     method: Annotated[str, typer.Option(help="certified, fixed-point, ordered-subsets, ipopt or ccp.")] = "certified",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
     from pacbayes.cli.show import Note, print_json, print_tables

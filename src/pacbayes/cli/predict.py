@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
+from pacbayes.cli.options import MissingTexts, Quiet, Separator, Trust
+
 if TYPE_CHECKING:
     from pacbayes.cli.inputs.new_rows import NewRows
 
@@ -33,26 +35,13 @@ def predict(
     shares: Annotated[
         bool, typer.Option("--shares", help="Add the posterior weight that votes for each class.")
     ] = False,
-    missing: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A text that means a missing value, such as ?.")
-    ] = None,
-    sep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER", help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]"
-        ),
-    ] = None,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust",
-            help="Load types of scikit-learn that were not reviewed too: only for files whose origin you know.",
-        ),
-    ] = False,
+    missing: MissingTexts = None,
+    sep: Separator = None,
+    trust: Trust = False,
     sha256: Annotated[
         str | None, typer.Option(metavar="DIGEST", help="The SHA-256 that certify printed; any other file is refused.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
 
@@ -66,9 +55,9 @@ def predict(
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.inputs.model import check_outputs
     from pacbayes.cli.inputs.new_rows import NewRows
+    from pacbayes.cli.inputs.saved_model import load_saved
     from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
-    from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
     from pacbayes.numeric.checks import check_choice
     from pacbayes.runtime.file_write import spooled, writing
 
@@ -76,14 +65,7 @@ def predict(
         check_choice("--voting", voting, VOTINGS)
     check_outputs({"--out": out}, (model, data))
     note = Note(quiet)
-    try:
-        loaded = load(model, sha256=sha256, trusted=["sklearn."] if trust else [])
-    except UntrustedTypesError as error:
-        of_sklearn = all(name.startswith("sklearn.") for name in error.names)
-        way = "add --trust" if of_sklearn else "load it in Python, with trusted=[...] and their names"
-        raise ValueError(
-            f"{str(error).partition('. If you')[0]}; if you know where the file comes from, {way}"
-        ) from None
+    loaded = load_saved(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
     rows = NewRows(data, loaded, tuple(missing or ()), sep)

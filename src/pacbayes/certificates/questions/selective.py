@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrik
+from scipy.special import bdtr, bdtrik, betaincinv
 
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.numeric.arrays import Codes, FloatArray
@@ -24,12 +24,10 @@ from pacbayes.numeric.rounding import usual_float_errors
 GRID = 2.0**-20
 # Thresholds: one for every so many hundredths of the training rows that are answered.
 _STEPS = 100
-# By how many standard deviations more, or fewer, rows may be answered than expected, where a start is chosen; and what
-# is nearly the likeliest.
-_LUCK, _NEARLY = (-1.5, -0.75, 0.0, 0.75, 1.5), 0.02
-# A start answers at least the first of these shares, if it can: scores of sets trained on a fold less are not quite
-# those of the set, and a threshold that hardly any validation row reaches would end the tests.
-_LEAST_SHARES = (0.5, 0.2, 0.0)
+# By how many standard deviations more, or fewer, rows may be answered than expected, where a start is chosen; and at
+# which quantiles a share of errors is looked at that cross-validation leaves uncertain.
+_LUCK = (-1.2, 0.0, 1.2)
+_QUANTILES = (np.arange(15) + 0.5) / 15
 # Targets that are tried where none passed, to be named as information.
 _OTHER_TARGETS = (np.arange(1, 200) / 200).tolist()
 
@@ -75,7 +73,7 @@ class Thresholds:
     (100, 200, 30, 0)
     >>> start = found.order(200, 0.05, 0.05)[0]
     >>> int(found.answered[start]), int(found.wrong[start])
-    (134, 0)
+    (160, 0)
     """
 
     #: Descending, shape (T,); the last is minus infinity: every row is answered.
@@ -95,26 +93,30 @@ class Thresholds:
         answered, bad = counted_at(values, scores, wrong)
         return cls(values, answered, bad)
 
-    def order(self, m: int, target: float, delta: float) -> Codes:
+    def plausible(self) -> FloatArray:
+        """Return shares of errors among answered rows that are plausible after cross-validation: (quantiles, T)."""
+        with usual_float_errors():
+            return np.asarray(betaincinv(self.wrong + 0.5, self.answered - self.wrong + 0.5, _QUANTILES[:, None]))
+
+    def order(self, m: int, target: float, delta: float, plausible: FloatArray | None = None) -> Codes:
         """Return the thresholds to be tested, in their order: one that is likely to pass on `m` rows, then looser ones.
 
         How likely a threshold is to pass is estimated from cross-validation: as if the share of errors among answered
-        rows were what it was there (half an error more), and a share of the `m` rows were answered that is as random
-        as a binomial one.  The first is the strictest of those that are nearly the likeliest, and answer half of the
-        rows: in a fixed order a threshold that passes costs nothing.
+        rows were one that is plausible after what was counted there (Jeffreys' distribution), and a share of the `m`
+        rows were answered that is as random as a binomial one.  The likeliest is first: if it passes, nothing is lost
+        by having begun there, and if it does not, everything is.  To take the share of errors as it was counted would
+        begin where a lucky few rows had no error.  Who asks for many targets hands over what is `plausible`.
         """
+        shares = self.plausible() if plausible is None else plausible
         with usual_float_errors():
             share = self.answered / max(int(self.answered[-1]), 1)
-            rate = (self.wrong + 0.5) / (self.answered + 1.0)
             likely = np.zeros(share.size)
             for luck in _LUCK:
                 rows = np.clip(np.rint(m * share + luck * np.sqrt(m * share * (1.0 - share))), 1, m).astype(np.int64)
                 allowed = _most_errors(rows, target, delta)
-                passes = bdtr(np.maximum(allowed, 0), rows, rate)
+                passes = bdtr(np.maximum(allowed, 0), rows, shares).mean(axis=0)
                 likely += np.where(allowed >= 0, passes, 0.0) / len(_LUCK)
-        nearly = likely >= likely.max() - _NEARLY
-        wide = next(most for least in _LEAST_SHARES if (most := nearly & (share >= least)).any())
-        return np.arange(int(np.argmax(wide)), share.size)
+        return np.arange(int(np.argmax(likely)), share.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,15 +191,13 @@ def _smallest_target(thresholds: Thresholds, limits: FloatArray, m: int, target:
     Another target may put another threshold first, so that a larger one need not pass where a smaller one does: they
     are tried one after the other.
     """
-    best = float(limits.min())
+    best, plausible = float(limits.min()), thresholds.plausible()
     for other in _OTHER_TARGETS:
         # No threshold passes below its limit, whichever is first.
-        if (
-            other > target
-            and other >= best
-            and _loosest(thresholds.order(m, other, delta), limits, other)[0] is not None
-        ):
-            return float(other)
+        if other > target and other >= best:
+            order = thresholds.order(m, other, delta, plausible)
+            if _loosest(order, limits, other)[0] is not None:
+                return float(other)
     return None
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
 from pacbayes.classifiers.svm.kernels.kernel import SINGLE_FROM
-from pacbayes.classifiers.svm.machines import blocks, train_machines
+from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
@@ -34,14 +34,7 @@ def svm_answers_in_fold(members: SharedMembers, codes: Rows) -> AnswersInFold:
     to_train, to_predict = _kernels_of(members)
 
     def answers(candidates: Rows, train: Rows, test: Rows) -> Codes:
-        lambdas = members.task.lambdas[candidates]
-        machines = train_machines(
-            lambda part: to_train(train[part], train[part]),
-            codes[train],
-            lambdas,
-            min(cores(), members.task.jobs),
-            _LINEAR_FROM,
-        )
+        machines = _trained(members, to_train, codes, candidates, train)
         found = np.empty((candidates.size, test.size), dtype=kept_as(members.task.classes.size))
         with progress("counting errors", test.size) as advance:
             predictions = machines.predict(lambda block: to_predict(train, test[block]), test.size, train.size)
@@ -59,20 +52,19 @@ def svm_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray)
     to_train, to_predict = _kernels_of(members)
 
     def scores(train: Rows, test: Rows) -> FloatArray:
-        lambdas = members.task.lambdas[chosen]
-        machines = train_machines(
-            lambda part: to_train(train[part], train[part]),
-            codes[train],
-            lambdas,
-            min(cores(), members.task.jobs),
-            _LINEAR_FROM,
-        )
+        machines = _trained(members, to_train, codes, chosen, train)
         found = np.empty((test.size, n_classes))
         for block in blocks(test.size, train.size):
             found[block] = mean_scores(machines, weights[chosen], to_predict(train, test[block]), n_classes)
         return found
 
     return scores
+
+
+def _trained(members: SharedMembers, to_train: _KernelOf, codes: Rows, chosen: Rows, train: Rows) -> Machines:
+    """Return the chosen machines, trained anew on some of the training rows."""
+    lambdas, jobs = members.task.lambdas[chosen], min(cores(), members.task.jobs)
+    return train_machines(lambda part: to_train(train[part], train[part]), codes[train], lambdas, jobs, _LINEAR_FROM)
 
 
 def _kernels_of(members: SharedMembers) -> tuple[_KernelOf, _KernelOf]:

@@ -73,6 +73,10 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
     given += [_option(name) for name in (*training, "duplicates") if getattr(options, name) != getattr(usual, name)]
     if given:
         raise ValueError(f"--predictions trains nothing and reads nothing else; leave out {', '.join(given)}")
+    asked = {"--slice": choices.slice is not None, "--by-class": options.by_class and choices.slice is None}
+    asked["--max-error"] = options.max_error is not None
+    for name in (name for name, given in asked.items() if given):
+        raise ValueError(f"{name} is for classifiers that are trained here, not for --predictions; --below is for both")
     if CATONI in options.distances:
         raise ValueError(
             "--distance catoni takes its C from training examples, which --predictions does not have: fix it "

@@ -73,7 +73,9 @@ def check_slices(slices: Any, number: int, class_share: float, groups: Any, max_
     if values.shape != (number,):
         raise ValueError(f"slices must name one slice for each of {number} rows, got shape {values.shape}")
     if values.dtype.kind in "mM":  # moments and durations, as text
-        values = np.array([None if np.isnat(one) else str(one) for one in values], dtype=object)
+        unknown = np.isnat(values)
+        values = values.astype(str).astype(object)
+        values[unknown] = None
     if values.dtype == object:
         values = np.array([one.item() if isinstance(one, np.generic) else one for one in values], dtype=object)
     # Not a number, no time, pandas' NA: none of them equals itself.

@@ -1,0 +1,26 @@
+"""Options that several commands have, each with one help text."""
+
+from typing import Annotated
+
+import typer
+
+MissingTexts = Annotated[
+    list[str] | None,
+    typer.Option("--missing", metavar="TEXT", help="A text that means a missing value, such as ?."),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--sep",
+        metavar="CHARACTER",
+        help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]",
+    ),
+]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Load types of scikit-learn that were not reviewed too: only for files whose origin you know."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")]
