@@ -207,18 +207,27 @@ def _sizes(X: "pd.DataFrame", classes: Any) -> str:
 
 
 def _describe(columns: Columns) -> list[str]:
-    kinds = f"{len(columns.numeric)} numeric columns, {len(columns.categorical)} categorical"
-    if columns.categorical:
-        kinds += f" ({listed(list(columns.categorical), 5)})"
+    kinds = f"{_counted(len(columns.numeric), 'numeric column')}{_named(columns.numeric)}, "
+    kinds += f"{len(columns.categorical)} categorical{_named(columns.categorical)}"
     if columns.plain:
         return [f"{kinds}, no missing values."]
-    gaps = f"{sum(columns.missing.values())} missing values in {len(columns.missing)} columns"
+    absent = _counted(sum(columns.missing.values()), "missing value")
+    gaps = f"{absent} in {_counted(len(columns.missing), 'column')}{_named(tuple(columns.missing))}"
     lines = [f"{kinds}; {gaps if columns.missing else 'no missing values'}."]
     lines.append(
         "Learnt on the training part only: medians for missing numbers, one column per category (a missing value is "
         "one of them)."
     )
     return lines
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _named(columns: tuple[str, ...]) -> str:
+    """Return some of the names in brackets: a column that should not be there is seen by its name."""
+    return f" ({listed([_short(name) for name in columns], 5)})" if columns else ""
 
 
 def _short(text: str) -> str:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pacbayes.data.files.identifiers import is_unnamed, refused_name, refused_numbers
 from pacbayes.data.files.refusals import Hint, Refused, in_python, refuse
+from pacbayes.data.files.runs import refused_runs
 from pacbayes.data.table import Table
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import narrow_labels
@@ -324,6 +325,7 @@ def _unusable(frame: "pd.DataFrame", not_numbers: Collection[str], keep: Collect
         found.append(
             refused_name(name, in_python)
             or (None if name in not_numbers else refused_numbers(name, values, len(frame), in_python))
+            or refused_runs(name, values, len(frame), in_python)
         )
     wrong = [one for one in found if one is not None]
     named = {one.column for one in wrong}
