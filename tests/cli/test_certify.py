@@ -157,7 +157,7 @@ def test_catoni_and_a_prior_from_the_training_part(files, capsys):
 
 def test_mixed_columns_are_learnt_on_the_training_part(mixed_file, capsys):
     done = in_process(["certify", mixed_file, *QUICK], capsys)
-    assert "2 numeric columns, 1 categorical ('colour')" in done.err
+    assert "2 numeric columns ('x', 'age'), 1 categorical ('colour'); " in done.err
     assert "Learnt on the training part only: medians for missing numbers, one column per category" in done.err
     prepare, X, y = mixed(200)
     clf = StochasticSVC(parse_lambdas(QUICK[1]), prepare=prepare, random_state=0).fit(X, y)
@@ -301,3 +301,75 @@ def _plain(text):
     import re
 
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("voting", ["majority", "best"])
+def test_voting_is_what_is_certified_saved_and_reported(files, voting, capsys):
+    words = ["certify", files / "data.csv", *QUICK, "--voting", voting]
+    outputs = ["--save", files / "model", "--report", files / "page.html"]
+    done = in_process([*words, *outputs], capsys)
+    assert done.code == 0, done.err
+    clf = load(files / "model")
+    assert clf.voting == voting
+    assert done.out.splitlines()[0] == str(clf.certificate_)
+    assert str(clf.certificate_) != str(clf.certificates_["stochastic"])
+    assert str(clf.certificate_) in (files / "page.html").read_text(encoding="utf-8")
+    assert "is drawn" not in done.err
+    found = as_json(words, capsys)
+    assert found["certificate"] == str(clf.certificate_)
+    assert found["settings"]["voting"] == voting
+    wrong = in_process(["certify", files / "data.csv", "--voting", "majorty"], capsys)
+    assert "unknown --voting 'majorty'; known are stochastic, majority, best; did you mean 'majority'?" in wrong.error
+
+
+def test_a_proposal_of_one_classifier_is_that_classifier(files, capsys):
+    """Nothing is drawn where one of them has all the weight."""
+    words = ["certify", files / "data.csv", "--lambdas", "0.1,1000", "--hedge", "0", "--report", files / "page.html"]
+    done = in_process(words, capsys)
+    assert "One of 2 classifiers gives all the answers, number 0: lambda = 0.1" in done.err
+    assert "is drawn" not in done.err
+    page = (files / "page.html").read_text(encoding="utf-8")
+    assert "is here a single classifier, number 0 of 2" in page
+    assert "drawn at random" not in page
+
+
+def test_the_page_has_no_options_for_its_reader(files, capsys):
+    done = in_process(["certify", files / "data.csv", *QUICK, "--report", files / "page.html"], capsys)
+    assert "(--target names another)" in done.err
+    page = (files / "page.html").read_text(encoding="utf-8")
+    assert "The class is the last column, &#39;kind&#39;." in page
+    assert "--target" not in page
+
+
+def test_a_confidence_given_as_delta_is_asked_about_once(files, capsys):
+    done = in_process(["certify", files / "data.csv", *QUICK, "--delta", "0.95"], capsys)
+    assert done.err.count("delta=0.95 means a confidence of 5 %; did you mean 0.05?") == 1
+    with pytest.warns(UserWarning, match=r"delta=0\.9 means a confidence of 10 %; did you mean 0\.1\?") as caught:
+        StochasticSVC([0.1, 1.0], delta=0.9, random_state=0).fit(good(60)[["a", "b"]], good(60)["kind"])
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_a_class_that_only_the_test_examples_have(files, capsys):
+    new = good(260)[200:]
+    new.loc[new.index[:7], "kind"] = "perhaps"
+    new.to_csv(files / "new.csv", index=False)
+    words = ["certify", files / "data.csv", *QUICK, "--test", files / "new.csv"]
+    said = "7 of 60 test examples have a class that the data lacks ('perhaps'): each counts as an error."
+    assert said in in_process(words, capsys).err
+    assert said in as_json(words, capsys)["remarks"]
+
+
+@pytest.mark.parametrize("option", ["target", "drop", "group", "slice", "keep", "categorical"])
+def test_a_misspelt_column_is_recognised(files, option, capsys):
+    done = in_process(["certify", files / "data.csv", f"--{option}", "Knid"], capsys)
+    assert done.error.endswith("its columns are 'a', 'b', 'kind'; did you mean 'kind'?")
+
+
+def test_a_misspelt_data_set_is_recognised(capsys):
+    assert in_process(["certify", "--dataset", "ionospere"], capsys).error.endswith("did you mean 'ionosphere'?")
+
+
+def test_names_of_columns_are_shown(mixed_file, files, capsys):
+    done = in_process(["certify", files / "data.csv", *QUICK], capsys)
+    assert "2 numeric columns ('a', 'b'), 0 categorical, no missing values." in done.err

@@ -146,3 +146,43 @@ def test_a_proposal_needs_predictions(path, capsys):
     done = in_process(["certify", path, "--proposal", "forest"], capsys)
     assert done.code == 2
     assert "--proposal is for --predictions" in done.error
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--max-error", "0.1"],
+        ["--by-class"],
+        ["--slice", "forest"],
+        ["--prior", "cross-validation"],
+        ["--keep", "forest"],
+        ["--kernel", "linear"],
+    ],
+)
+def test_what_has_no_meaning_here_is_refused(path, words, capsys):
+    done = in_process(["certify", "--predictions", path, "--target", "animal", *words], capsys)
+    assert done.code == 2
+    assert words[0] in done.error
+
+
+def test_every_option_either_counts_or_is_refused(path):
+    """Also one that is yet to be invented: what is allowed is listed, not what is refused."""
+    from dataclasses import fields, replace
+
+    from pacbayes.cli.inputs.data import Choices
+    from pacbayes.cli.inputs.model import CertifyOptions
+    from pacbayes.cli.inputs.predictions import refuse_others
+
+    counts = {"delta", "distances", "seed", "grouped", "hedge", "voting", "below", "target", "drop", "sep", "group"}
+    for usual in (Choices(None), CertifyOptions.usual()):
+        for one in fields(usual):
+            given = [replace(usual, **{one.name: object()}), *(Choices(None), CertifyOptions.usual())]
+            choices = next(value for value in given if isinstance(value, Choices))
+            options = next(value for value in given if isinstance(value, CertifyOptions))
+            if one.name == "distances":
+                continue
+            if one.name in counts:
+                refuse_others(choices, options, {})
+            else:
+                with pytest.raises(ValueError, match="leave out --"):
+                    refuse_others(choices, options, {})

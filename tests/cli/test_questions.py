@@ -25,9 +25,9 @@ def test_by_class_and_slice(data, capsys):
     done = in_process(["certify", path, *words, "--slice", "site"], capsys)
     assert done.code == 0, done.err
     lines = [line.split("\t") for line in done.out.splitlines()]
-    names = [line[0] for line in lines if line[0].startswith(("true class", "slice"))]
+    names = [line[0] for line in lines if line[0].startswith(("true class", "site"))]
     assert names == [
-        "true class 'no' (false positives)", "true class 'yes' (false negatives)", "slice 'north'", "slice 'south'",
+        "true class 'no' (false positives)", "true class 'yes' (false negatives)", "site = 'north'", "site = 'south'",
     ]  # fmt: skip
     assert "without them the bound would be" in done.err
     values = json.loads(in_process(["certify", path, *words, "--by-class", "--json"], capsys).out)

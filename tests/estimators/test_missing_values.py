@@ -112,3 +112,19 @@ def test_other_errors_stay_what_they_are():
     with pytest.raises(ValueError, match="could not be fitted") as caught:
         StochasticClassifier(LogisticRegression(solver="none such"), GRID).fit(SimpleImputer().fit_transform(X), y)
     assert "SimpleImputer" not in str(caught.value)
+
+
+def test_a_column_that_new_rows_lack_is_not_called_a_missing_value():
+    X, y = holed(frame=True)
+    clf = StochasticClassifier(
+        make_pipeline(SimpleImputer(), LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}, random_state=0
+    ).fit(X, y)
+    with pytest.raises(ValueError, match=r"(?s)yet now missing:\n- size") as caught:
+        clf.predict(X.drop(columns="size"))
+    assert "SimpleImputer" not in str(caught.value)
+
+
+def test_no_line_of_the_original_message_is_lost():
+    X, y = holed()
+    with pytest.raises(ValueError, match=r"(?s)make_pipeline\(SimpleImputer\(\).*HistGradientBoostingClassifier"):
+        StochasticClassifier(LogisticRegression(), GRID, random_state=0).fit(X, y)

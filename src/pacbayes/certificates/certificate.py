@@ -239,7 +239,7 @@ class Certificate:
             "δ": f"{self.delta:g}",
             "where it comes from": self.theorem,
         }
-        facts |= {f"{one.kind} {one.shown}": str(one).partition(": ")[2] for one in self.by_class}
+        facts |= {one.label: str(one).partition(": ")[2] for one in self.by_class}
         if self.alternatives:
             facts["which rule"] = f"{self.rule}, recommended by the {self.source}"
             facts["other rules"] = "; ".join(map(str, self.alternatives))

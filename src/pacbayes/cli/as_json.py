@@ -20,7 +20,7 @@ def certified_as_dict(
 ) -> dict[str, Any]:
     """Return the result as plain values; shares between 0 and 1, bounds as computed."""
     model, posterior, observed = view.model, view.posterior, view.observed
-    certificate = model.certificates_["stochastic"]
+    certificate = view.certificate
     return {
         "version": pacbayes.__version__,
         "versions": versions(),
@@ -119,6 +119,7 @@ def _settings(view: ReportView, options: CertifyOptions) -> dict[str, Any]:
         "validation_examples": classifiers.m,
         "distance": list(view.chosen_among),
         "delta": view.delta,
+        "voting": options.voting,
         "seed": options.seed,
         "checkpoint": None if options.checkpoint is None else str(options.checkpoint),
         "fitted": type(model).__name__,

@@ -23,7 +23,7 @@ EXAMPLES = (
     "pacbayes certify data.csv --lambdas 0.1:20:0.01 --kernel linear --report report.html",
     "pacbayes certify data.csv --estimator logistic --json",
     "pacbayes certify data.csv --max-error 0.05 --save model.pacbayes",
-    "pacbayes certify data.csv --by-class --below 0.2",
+    "pacbayes certify data.csv --voting majority --by-class --below 0.2",
     "pacbayes certify --predictions predictions.csv --target class --proposal second",
     "pacbayes certify data.csv --estimator sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
@@ -121,6 +121,14 @@ def certify(
     prior: Annotated[
         str, typer.Option(help="uniform, or cross-validation: weights by errors in it within the training part.")
     ] = "uniform",
+    voting: Annotated[
+        str,
+        typer.Option(
+            help="stochastic: a classifier drawn for each example, as in the paper; majority: their weighted vote, "
+            "usually what a practitioner wants, as its bound is the smallest on average; best: a single one. Decide "
+            "before you look.",
+        ),
+    ] = "stochastic",
     by_class: Annotated[
         bool,
         typer.Option(
@@ -183,35 +191,36 @@ def certify(
 
     note = Note(quiet)
     choices = Choices(
-        target,
-        tuple(drop or ()),
-        tuple(categorical or ()),
-        tuple(missing or ()),
-        tuple(keep or ()),
-        sep,
-        skip_unlabelled,
-        group,
-        slice_,
+        target=target,
+        drop=tuple(drop or ()),
+        categorical=tuple(categorical or ()),
+        missing=tuple(missing or ()),
+        keep=tuple(keep or ()),
+        sep=sep,
+        skip_unlabelled=skip_unlabelled,
+        group=group,
+        slice=slice_,
     )
     options = CertifyOptions(
-        estimator,
-        lambdas,
-        kernel,
-        grid,
-        delta,
-        tuple(distance or ("kl",)),
-        split,
-        validation_size,
-        seed,
-        jobs,
-        checkpoint,
-        duplicates,
-        group is not None,
-        prior,
-        hedge,
-        by_class or slice_ is not None,
-        max_error,
-        below,
+        estimator=estimator,
+        lambdas=lambdas,
+        kernel=kernel,
+        grid=grid,
+        delta=delta,
+        distances=tuple(distance or ("kl",)),
+        split=split,
+        validation_size=validation_size,
+        seed=seed,
+        jobs=jobs,
+        checkpoint=checkpoint,
+        duplicates=duplicates,
+        grouped=group is not None,
+        prior=prior,
+        hedge=hedge,
+        voting=voting,
+        by_class=by_class or slice_ is not None,
+        max_error=max_error,
+        below=below,
     )
     options.check()
     if predictions is not None:
@@ -239,6 +248,7 @@ def certify(
     # Only now, when there is work for it: all that was refused so far is refused at once.
     from joblib import parallel_config
 
+    from pacbayes.cli.remarks import unknown_classes
     from pacbayes.report.grid_ends import grid_remarks
     from pacbayes.report.view import ReportView
     from pacbayes.runtime.quiet import quiet as silence
@@ -256,7 +266,7 @@ def certify(
         view = ReportView.of(model, tested, (rows.X, rows.y))
     files = Files(save, report)
     with warnings_as_notes(note):
-        remarks = grid_remarks(view)
+        remarks = grid_remarks(view) + ([] if tested is None else unknown_classes(tested[1], view))
         files.write(view, rows, remarks)
     _print(view, rows, choices, options, remarks, json, note)
     for line in files.written:
@@ -298,11 +308,14 @@ class Files:
         keeps(lambda: f"the model is saved in {str(self.save)!r}")
 
     def _write_report(self, view: "ReportView", rows: "Data", remarks: list[str]) -> None:
+        from pacbayes.cli.inputs.data import TARGET_HINT
         from pacbayes.report.html.page import render
         from pacbayes.runtime.file_write import write_file
 
         assert self.report is not None
-        write_file(self.report, render(view, f"Certificate for {rows.name}", [*rows.notes, *remarks]).encode("utf-8"))
+        # Whoever reads the page has no options to give.
+        notes = [line.replace(TARGET_HINT, "") for line in rows.notes]
+        write_file(self.report, render(view, f"Certificate for {rows.name}", [*notes, *remarks]).encode("utf-8"))
         self.written.append(f"Report written to {self.report}.")
         keeps(lambda: f"the report is in {str(self.report)!r}")
 
@@ -326,6 +339,7 @@ def _print(
     json: bool,
     note: "Note",
 ) -> None:
+    from pacbayes.cli.remarks import role
     from pacbayes.cli.show import print_guarantee, print_json, print_tables
     from pacbayes.report.questions import below_table, part_table
     from pacbayes.report.tables import bounds_table, certificate_table, weight_table
@@ -336,26 +350,10 @@ def _print(
         print_json(certified_as_dict(view, rows, choices, options, remarks))
         return
     note("")
-    print_guarantee(view.model.certificates_["stochastic"])
-    note(_role(view))
+    print_guarantee(view.certificate)
+    note(role(view))
     for remark in remarks:
         note(remark)
     further = [part_table(view), None if options.below is None else below_table(view.model, options.below)]
     tables = [certificate_table(view), *further, bounds_table(view), weight_table(view)]
     print_tables([table for table in tables if table is not None], note)
-
-
-def _role(view: "ReportView") -> str:
-    from pacbayes.certificates.certificate import PLURAL
-    from pacbayes.certificates.certify import POSTERIOR
-
-    classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.chosen_among)
-    how = f"distance {distance}" if tried == 1 else f"the best of {tried} distances, {distance}"
-    if view.certificate.rule != POSTERIOR:
-        how = f"as {view.proposed}"
-    counted = PLURAL[classifiers.unit].replace("rows", "examples")
-    how += f", delta {view.delta:g}; {classifiers.m} validation {counted}"
-    if len(classifiers) == 1:
-        return f"There is a single classifier ({how})."
-    drawn = f"For every new example one of {len(classifiers)} classifiers is drawn"
-    return f"{drawn}, with the {view.weight_name}s below ({how})."

@@ -46,7 +46,7 @@ from pacbayes.estimators.roles import roles
 from pacbayes.estimators.shown import Shown
 from pacbayes.estimators.training_choices import check_training_choices, resolve_distances
 from pacbayes.numeric.arrays import Codes, FloatArray
-from pacbayes.numeric.checks import check_choice, check_level
+from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.runtime.checkpoint import begun_seed
 from pacbayes.runtime.seeds import seed_of
 
@@ -89,7 +89,7 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         """Raise for wrong parameters of what follows training; say why nothing is proposed, or comes from training."""
         check_choice("voting", self.voting, VOTINGS)
         check_choice("constant", self.constant, CONSTANTS)
-        check_level(self.delta)
+        warn_of_level(check_level(self.delta), 6)
         check_prior_kind(self.prior, self.split)
         check_questions(self.class_share, self.max_error, resolve_hedge(self.hedge, no_proposal))
         check_training_choices(self.prior, self.distance, no_training)
@@ -149,9 +149,9 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         constant = most_frequent(codes[train], codes[validation])[0] if beforehand is None else beforehand.constant
         self._constant = None if constant is None else (constant, self._counted(codes[validation] != constant))
         self._level = check_level(self.delta)
-        named = () if slices is None else slices.names
+        named = ((), "") if slices is None else (slices.names, slices.column)
         target = None if self.max_error is None else float(self.max_error)
-        self._asked = Asked(float(self.class_share), named, max_error=target)
+        self._asked = Asked(float(self.class_share), *named, max_error=target)
         share = hedged_level(self._main_level, self.hedge_, 1)
         self._distances = resolve_distances(self.distance, self._cross_validated, classifiers.m, share or self._level)
         # What is proposed is fixed here, before anything that was counted on validation rows is used.

@@ -1,5 +1,6 @@
 """Missing values where a classifier takes none: the message says where they are, and how to fill them in."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,8 @@ from pacbayes.numeric.arrays import FloatArray
 _FILL = "Fill missing values in with what is fitted on training rows alone: "
 #: For `StochasticSVC` with a shared split.
 IN_PREPARE = f"{_FILL}StochasticSVC(prepare=SimpleImputer())"
+# What errors say that are about missing values; columns that a table lacks are called missing too.
+_ABOUT_GAPS = re.compile(r"\b(NaN|nan|infinity|missing values?)\b")
 
 
 def in_pipeline(estimator: Any) -> str:
@@ -67,10 +70,11 @@ def naming_remedy(X: Any, remedy: str) -> Iterator[None]:
         yield
     except ValueError as error:
         said = str(error)
-        if remedy in said or not ("NaN" in said or "missing" in said) or not has_gaps(X):
+        # The lines below the first may hold anything, such as names of columns.
+        first, line, others = said.partition("\n")
+        if remedy in said or not _ABOUT_GAPS.search(first) or not has_gaps(X):
             raise
-        # scikit-learn's own advice, other classifiers, comes in lines of its own.
-        raise ValueError(f"{said.splitlines()[0].rstrip('.')}. {remedy}.") from error
+        raise ValueError(f"{first.rstrip('.')}. {remedy}.{line}{others}") from error
 
 
 def has_gaps(X: Any) -> bool:

@@ -245,7 +245,7 @@ class StochasticSVC(CertifiedClassifier):
 
         slices : array_like of shape (N,), optional
             With `class_share`: a value for every row (a site, a device), and the certificate has a limit for the
-            rows of each beside those by class.
+            rows of each beside those by class; a pandas Series gives them its name.
 
         Returns
         -------

@@ -1,7 +1,9 @@
 """Checks of arguments: each names the argument, its value and what is allowed."""
 
 import math
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,6 +17,8 @@ SUM_TOLERANCE = 1e-8
 SUM_TOLERANCE_FLOAT32 = 1e-4
 # Up to here every integer is a float.
 LARGEST_M = 2**53
+# Nobody asks for less confidence than that of a coin.
+LARGEST_USUAL_LEVEL = 0.5
 # An array of text is as wide in every row as in its widest: beyond so many characters labels become objects instead.
 WIDEST_LABEL = 256
 
@@ -80,13 +84,36 @@ def check_level(delta: Any) -> float:
     return level
 
 
+def warn_of_level(delta: float, stacklevel: int = 3) -> None:
+    """Warn of a level that is probably meant as a confidence."""
+    if delta > LARGEST_USUAL_LEVEL:
+        warnings.warn(
+            f"delta={delta:g} means a confidence of {100.0 * (1.0 - delta):.3g} %; did you mean {1.0 - delta:.3g}?",
+            stacklevel=stacklevel,
+        )
+
+
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Return `value`, or raise if it is not one of `choices`."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a string, one of {', '.join(choices)}; got {value!r}")
     if value not in choices:
-        raise ValueError(f"unknown {name} {value!r}; known are {', '.join(choices)}")
+        like = did_you_mean([value], choices)
+        raise ValueError(f"unknown {name} {value!r}; known are {', '.join(choices)}{like}")
     return value
+
+
+def did_you_mean(names: Iterable[str], known: Iterable[str]) -> str:
+    """Return the end of a sentence about names that nothing has: which were perhaps meant; empty if none is like them.
+
+    Examples
+    --------
+    >>> did_you_mean(["clas"], ["class", "age"]), did_you_mean(["Class"], ["class"]), did_you_mean(["x"], ["class"])
+    ("; did you mean 'class'?", "; did you mean 'class'?", '')
+    """
+    by_lower = {one.lower(): one for one in known}
+    near = [match for name in names for match in get_close_matches(name.lower(), by_lower, 1, 0.7)]
+    return f"; did you mean {', '.join(repr(by_lower[one]) for one in dict.fromkeys(near))}?" if near else ""
 
 
 def check_numbers(name: str, values: ArrayLike) -> FloatArray:

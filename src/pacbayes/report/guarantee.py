@@ -94,6 +94,12 @@ def _who(view: ReportView) -> str:
             f"The best single classifier is number {view.model.best_index_} of {number}; it alone gives the answers. "
             f"{chosen}"
         )
+    if view.only_classifier is not None and number > 1:
+        kind = "majority vote" if view.voting == "majority" else "stochastic classifier"
+        return (
+            f"The {kind} is here a single classifier, number {view.only_classifier} of {number}: it has all the weight "
+            "and gives all the answers."
+        )
     if view.voting == "majority":
         return (
             f"The majority vote: all {number} classifiers answer, each with the weight shown below, and the class with "

@@ -69,7 +69,7 @@ def part_table(view: ReportView) -> TextTable | None:
         return TextTable(title, ("among", "errs on at most", "errors", "rows"), [], why)
     rows = [
         (
-            f"{'true class' if one.kind == CLASS else one.kind} {one.shown}" + (f" ({one.also})" if one.also else ""),
+            ("true " if one.kind == CLASS else "") + one.label + (f" ({one.also})" if one.also else ""),
             percent_up(one.bound),
             str(one.errors),
             str(one.rows),

@@ -157,6 +157,12 @@ class ReportView:
         return self.model.draw_or_vote_weights_
 
     @cached_property
+    def only_classifier(self) -> int | None:
+        """The number of the classifier that gives all the answers; None where several may."""
+        weights = self.model.weights_
+        return int(np.argmax(weights)) if np.count_nonzero(weights) == 1 else None
+
+    @cached_property
     def weight_name(self) -> str:
         """What they are called."""
         drawn = self.model.certificates_["stochastic" if self.voting == "stochastic" else "majority"]

@@ -8,7 +8,7 @@ from sklearn import datasets as toys
 from pacbayes import load_dataset
 from pacbayes.data import DATASETS
 from pacbayes.data.files.columns import read_columns
-from pacbayes.data.files.identifiers import CHANCE, tells_rows_apart
+from pacbayes.data.files.identifiers import CHANCE, tells_rows_apart, unsorted_identifier
 
 RNG = np.random.default_rng(0)
 TOYS = ("load_iris", "load_wine", "load_breast_cancer", "load_digits", "load_diabetes", "load_linnerud")
@@ -59,6 +59,28 @@ def test_identifiers(case):
     assert read_columns(frame, keep=["id"])[0].numeric == ("id", "a")
 
 
+@pytest.mark.parametrize("name", ["id", "ID", "customer", "CustomerID", "patient_no", "nr", "key", "SubjectNr"])
+def test_identifiers_in_any_order_by_their_name(name):
+    numbers = RNG.choice(1_000_000, 60, replace=False)
+    frame = pd.DataFrame({name: numbers, "a": RNG.random(60)})
+    with pytest.raises(ValueError, match=rf"column '{name}' looks like .* 60 different .*--drop {name}.*--keep {name}"):
+        read_columns(frame)
+    assert read_columns(frame.rename(columns={name: "income"}))[0].numeric == ("income", "a")
+    nearly = frame.assign(**{name: np.concatenate([numbers[:58], numbers[:2]])})
+    with pytest.raises(ValueError, match=rf"column '{name}' looks like .* 58 different"):
+        read_columns(nearly)
+    repeated = frame.assign(**{name: RNG.integers(0, 40, 60)})
+    assert read_columns(repeated)[0].numeric == (name, "a")
+
+
+def test_long_numbers_of_one_length_are_identifiers():
+    drawn = RNG.choice(900_000_000, 40, replace=False)
+    assert "all of 9 digits" in unsorted_identifier(drawn // 10 + 100_000_000, 40, named=False)
+    assert unsorted_identifier(drawn // 10_000, 40, named=False) == ""
+    assert unsorted_identifier(RNG.lognormal(18, 2, 40).round(), 40, named=False) == ""
+    assert unsorted_identifier(drawn[:10], 10, named=True) == ""
+
+
 @pytest.mark.parametrize("name", DATASETS)
 def test_no_shipped_data_set_is_refused(name):
     bunch = load_dataset(name, as_frame=True)
@@ -91,7 +113,7 @@ def test_a_text_of_its_own_for_each_row(rows):
         read_columns(frame)
     assert read_columns(frame, keep=["name"])[0].categorical == ("name",)
     assert read_columns(frame, categorical=["name"])[0].categorical == ("name",)
-    twice = frame.assign(name=[f"n{i // 2}" for i in range(rows)])
+    twice = frame.assign(name=[f"n{i % (rows // 2)}" for i in range(rows)])
     assert read_columns(twice)[0].categorical == ("name",)
 
 

@@ -54,11 +54,24 @@ class PartLimit:
     bound: float
     #: With two classes "false positives" (of the first) or "false negatives" (of the second); else empty.
     also: str = ""
+    #: What the column of slices is called; empty for a class, and where nobody named it.
+    column: str = ""
 
     def __str__(self) -> str:
         also = f" ({self.also})" if self.also else ""
         counted = f"{self.errors} {'error' if self.errors == 1 else 'errors'} on {self.rows} validation rows"
-        return f"{self.kind} {self.shown}{also}: errs on at most {percent_up(self.bound)} of it; {counted}"
+        return f"{self.label}{also}: errs on at most {percent_up(self.bound)} of it; {counted}"
+
+    @property
+    def label(self) -> str:
+        """Which examples it is about, as they are called in a sentence.
+
+        Examples
+        --------
+        >>> PartLimit("slice", "yes", 40, 2, 0.1899, column="black").label, PartLimit("slice", "yes", 40, 2, 0.2).label
+        ("black = 'yes'", "slice 'yes'")
+        """
+        return f"{self.column} = {self.shown}" if self.column else f"{self.kind} {self.shown}"
 
     @property
     def shown(self) -> str:
@@ -135,9 +148,9 @@ def count_parts(wrong: NDArray[np.bool_], codes: Codes, n_classes: int, slices: 
 
 
 def part_limits(
-    counted: PartErrors, classes: Sequence[Any], slices: Sequence[Any], level: float, share: float
+    counted: PartErrors, classes: Sequence[Any], slices: Sequence[Any], level: float, share: float, column: str = ""
 ) -> tuple[PartLimit, ...]:
-    """Return the limits of all classes and slices for a rule whose whole level is `level`.
+    """Return the limits of all classes and slices, of a column of that name, for a rule whose whole level is `level`.
 
     Examples
     --------
@@ -151,12 +164,12 @@ def part_limits(
     by_class, by_slice = (part_level(level, share, kinds * max(len(names), 1)) for names in (classes, slices))
     also = ("false positives", "false negatives") if len(classes) == 2 else ("",) * len(classes)
     names = [
-        *((CLASS, name, said, by_class) for name, said in zip(classes, also, strict=True)),
-        *((SLICE, name, "", by_slice) for name in slices),
+        *((CLASS, name, said, "", by_class) for name, said in zip(classes, also, strict=True)),
+        *((SLICE, name, "", column, by_slice) for name in slices),
     ]
     return tuple(
-        PartLimit(kind, _plain(name), int(rows), int(errors), _limit(int(errors), int(rows), own), said)
-        for (kind, name, said, own), rows, errors in zip(names, counted.rows, counted.errors, strict=True)
+        PartLimit(kind, _plain(name), int(rows), int(errors), _limit(int(errors), int(rows), own), said, of)
+        for (kind, name, said, of, own), rows, errors in zip(names, counted.rows, counted.errors, strict=True)
     )
 
 

@@ -12,12 +12,14 @@ from pacbayes.data.files.column_fit import fit_columns
 from pacbayes.data.files.columns import Columns, check_classes, read_columns
 from pacbayes.data.files.reading import divide_columns, labelled, listed, read_frame, target_of
 from pacbayes.data.files.refusals import in_shell
-from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.checks import check_choice, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Said at the prompt after the name of the target, and nowhere else.
+TARGET_HINT = " (--target names another)"
 # Each slice has an equal part of what is kept for limits: many of them leave nothing to any.
 MOST_SLICES = 100
 
@@ -60,7 +62,7 @@ class Data:
     group: str | None = None
     groups: NDArray[Any] | None = None
     #: The entries of the column of slices, which is a feature too unless it was dropped.
-    slices: NDArray[Any] | None = None
+    slices: "pd.Series[Any] | None" = None
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
@@ -98,7 +100,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
     _check_features(target, choices)
     frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
-    slices = None if sliced is None else sliced[frame.index].to_numpy()
+    slices = None if sliced is None else sliced[frame.index]
     frame, groups = take_groups(frame, choices, path)
     features, y = divide_columns(frame, target, path, in_shell)
     check_classes(y, target)
@@ -106,7 +108,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     names = [str(one) for one in sorted(set(y.tolist()))]
     notes = [f"{path}: {_sizes(X, names)}."]
     if choices.target is None:
-        notes.append(f"The class is the last column, {target!r} (--target names another).")
+        notes.append(f"The class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
         notes.append(f"{_skipped(skipped)}; the certificate is about examples that have one.")
     notes += _describe(columns)
@@ -156,7 +158,10 @@ def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
     if choices.target is not None and choices.target not in frame.columns:
         wrong.append(f"target must be a column of {str(path)!r}, got {choices.target!r}")
     if wrong:
-        raise ValueError(f"{'; '.join(wrong)}; its columns are {listed(list(frame.columns))}")
+        one_each = (choices.group, choices.slice, choices.target)
+        asked = [*choices.drop, *choices.keep, *choices.categorical, *(name for name in one_each if name is not None)]
+        like = did_you_mean([name for name in asked if name not in frame.columns], frame.columns)
+        raise ValueError(f"{'; '.join(wrong)}; its columns are {listed(list(frame.columns), 30)}{like}")
     if choices.target is not None and choices.target in choices.drop:
         raise ValueError(f"--drop must not name the target, got {choices.target!r}")
     if choices.group is not None and choices.group in (
@@ -207,18 +212,27 @@ def _sizes(X: "pd.DataFrame", classes: Any) -> str:
 
 
 def _describe(columns: Columns) -> list[str]:
-    kinds = f"{len(columns.numeric)} numeric columns, {len(columns.categorical)} categorical"
-    if columns.categorical:
-        kinds += f" ({listed(list(columns.categorical), 5)})"
+    kinds = f"{_counted(len(columns.numeric), 'numeric column')}{_named(columns.numeric)}, "
+    kinds += f"{len(columns.categorical)} categorical{_named(columns.categorical)}"
     if columns.plain:
         return [f"{kinds}, no missing values."]
-    gaps = f"{sum(columns.missing.values())} missing values in {len(columns.missing)} columns"
+    absent = _counted(sum(columns.missing.values()), "missing value")
+    gaps = f"{absent} in {_counted(len(columns.missing), 'column')}{_named(tuple(columns.missing))}"
     lines = [f"{kinds}; {gaps if columns.missing else 'no missing values'}."]
     lines.append(
         "Learnt on the training part only: medians for missing numbers, one column per category (a missing value is "
         "one of them)."
     )
     return lines
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _named(columns: tuple[str, ...]) -> str:
+    """Return some of the names in brackets: a column that should not be there is seen by its name."""
+    return f" ({listed([_short(name) for name in columns], 5)})" if columns else ""
 
 
 def _short(text: str) -> str:

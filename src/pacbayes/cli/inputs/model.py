@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.bounds.distances.registry import CATONI, get_distance
+from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.questions.by_class import USUAL_SHARE
 from pacbayes.cli.inputs.lambdas import parse_lambdas
 from pacbayes.data.files.columns import Columns, preparation
@@ -33,6 +34,7 @@ class CertifyOptions:
     grouped: bool = False
     prior: str = "uniform"
     hedge: str = "auto"
+    voting: str = "stochastic"
     by_class: bool = False
     max_error: float | None = None
     below: float | None = None
@@ -40,7 +42,19 @@ class CertifyOptions:
     @classmethod
     def usual(cls) -> "CertifyOptions":
         """Return what is done where nothing is asked for."""
-        return cls("svm", None, None, None, 0.05, ("kl",), "shared", "0.5", 0, None, None)
+        return cls(
+            estimator="svm",
+            lambdas=None,
+            kernel=None,
+            grid=None,
+            delta=0.05,
+            distances=("kl",),
+            split="shared",
+            validation_size="0.5",
+            seed=0,
+            jobs=None,
+            checkpoint=None,
+        )
 
     def check(self) -> None:
         """Raise before any work, in the words of the command line."""
@@ -49,6 +63,7 @@ class CertifyOptions:
             if name != CATONI:
                 get_distance(name)
         check_choice("--split", self.split, ("shared", "independent"))
+        check_choice("--voting", self.voting, VOTINGS)
         check_choice("--prior", self.prior, ("uniform", "cross-validation"))
         everywhere = "with --split independent every example validates some classifier"
         if self.split == "independent" and CATONI in self.distances:
@@ -147,6 +162,7 @@ def make_model(options: CertifyOptions, columns: Columns) -> Any:
         "prior": options.prior,
         "delta": options.delta,
         "hedge": options.resolved_hedge(),
+        "voting": options.voting,
         "class_share": USUAL_SHARE if options.by_class else 0.0,
         "max_error": options.max_error,
         "duplicates": options.duplicates,

@@ -1,6 +1,6 @@
 """A table of predictions, a column for each classifier, as rows and classifiers of which each reads its own column."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,17 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.bounds.distances.registry import CATONI
-from pacbayes.cli.inputs.data import Choices, Data, take_groups
+from pacbayes.cli.inputs.data import TARGET_HINT, Choices, Data, take_groups
 from pacbayes.cli.inputs.model import CertifyOptions
 from pacbayes.data.files.columns import Columns, check_classes
 from pacbayes.data.files.reading import divide_columns, listed, read_frame, target_of
 from pacbayes.data.files.refusals import in_shell
+from pacbayes.numeric.checks import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: What stands for the name of an estimator.
 PREDICTIONS = "predictions"
+# What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
+_READING = ("target", "drop", "sep", "group")
+_CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "below")
 _NUMBERS = "biuf"
 
 
@@ -44,7 +48,8 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     for option, names in (("--drop", choices.drop), ("--group", apart)):
         unknown = sorted(set(names) - set(frame.columns))
         if unknown:
-            raise ValueError(f"{option} must name columns of {str(path)!r}, got {listed(unknown)}")
+            like = did_you_mean(unknown, frame.columns)
+            raise ValueError(f"{option} must name columns of {str(path)!r}, got {listed(unknown)}{like}")
     frame = frame.drop(columns=list(choices.drop))
     target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
     frame, groups = take_groups(frame, choices, path)
@@ -53,7 +58,7 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     classes = sorted(set(y.tolist()))
     notes = [f"{path}: {len(y)} examples, predictions of {_number(answers.shape[1])}, {len(classes)} classes."]
     if choices.target is None:
-        notes.append(f"The true class is the last column, {target!r} (--target names another).")
+        notes.append(f"The true class is the last column, {target!r}{TARGET_HINT}.")
     for name in answers.columns:
         notes += _checked(answers[name], str(name), y, classes, path)
     names = tuple(str(name) for name in answers.columns)
@@ -66,11 +71,9 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
     given = [name for name, value in files.items() if value is not None]
     if "--save" in given:
         raise ValueError("--save is for classifiers; of those behind --predictions only the answers are here")
-    reading = ("categorical", "missing", "keep", "skip_unlabelled")
-    training = ("estimator", "lambdas", "kernel", "grid", "split", "validation_size", "jobs", "checkpoint", "prior")
-    given += [_option(name) for name in reading if getattr(choices, name)]
-    usual = CertifyOptions.usual()
-    given += [_option(name) for name in (*training, "duplicates") if getattr(options, name) != getattr(usual, name)]
+    for asked, usual, known in ((choices, Choices(None), _READING), (options, CertifyOptions.usual(), _CERTIFYING)):
+        names = [one.name for one in fields(asked) if one.name not in known]
+        given += [_option(name) for name in names if getattr(asked, name) != getattr(usual, name)]
     if given:
         raise ValueError(f"--predictions trains nothing and reads nothing else; leave out {', '.join(given)}")
     asked = {"--slice": choices.slice is not None, "--by-class": options.by_class and choices.slice is None}
@@ -98,6 +101,7 @@ def certified_columns(data: Data, options: CertifyOptions, proposal: str | None)
         distance=options.distances[0] if len(options.distances) == 1 else list(options.distances),
         delta=options.delta,
         hedge=options.resolved_hedge(),
+        voting=options.voting,
         random_state=options.seed,
     )
 
@@ -106,7 +110,9 @@ def check_proposal(proposal: str | None, data: Data, options: CertifyOptions) ->
     """Raise if the proposed classifier is no column, or if a hedge was asked for without one."""
     names = [str(name) for name in data.X.columns]
     if proposal is not None and proposal not in names:
-        raise ValueError(f"--proposal must be one of the columns {listed(names)}, got {proposal!r}")
+        raise ValueError(
+            f"--proposal must be one of the columns {listed(names)}, got {proposal!r}{did_you_mean([proposal], names)}"
+        )
     if proposal is None and options.resolved_hedge() not in ("auto", 1.0):
         raise ValueError(f"--hedge below 1 needs --proposal NAME, the classifier fixed beforehand; got {options.hedge}")
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pacbayes.data.files.identifiers import own_texts, refused_name, refused_numbers
 from pacbayes.data.files.reading import is_number, listed
 from pacbayes.data.files.refusals import Refused, in_shell, refuse
+from pacbayes.data.files.runs import refused_runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,9 +51,9 @@ class Columns:
 class _UnusableError(Exception):
     """Stops the reading of one column."""
 
-    def __init__(self, column: str, why: str, *ways: str) -> None:
+    def __init__(self, column: str, why: str, *ways: str, may_drop: bool = True) -> None:
         super().__init__(why)
-        self.refused = Refused(column, why, ways)
+        self.refused = Refused(column, why, ways, may_drop)
 
 
 def read_columns(
@@ -116,13 +117,18 @@ def _all_numbers(frame: "pd.DataFrame", keep: Collection[str]) -> "tuple[Columns
         elif name not in keep:
             # From the frame: beyond 2^53 integers that differ may be one float.
             column = frame.iloc[:, i].to_numpy()
-            wrong += _only(refused_name(name, in_shell) or refused_numbers(name, column, len(frame), in_shell))
+            wrong += _only(refused_name(name, in_shell) or _identifies(name, column, len(frame)))
     refuse(wrong, in_shell)
     if (values == values[0]).all():
         raise ValueError(_NOTHING)
     counts = lacking.sum(axis=0)
     missing = {names[i]: int(counts[i]) for i in np.flatnonzero(counts)}
     return Columns(names, (), missing), pd.DataFrame(values, columns=list(names))
+
+
+def _identifies(name: str, values: NDArray[Any], rows: int) -> Refused | None:
+    """Return what to say of numbers that tell rows, or subjects of several rows, apart; None for measurements."""
+    return refused_numbers(name, values, rows, in_shell) or refused_runs(name, values, rows, in_shell)
 
 
 def _only(refused: Refused | None) -> list[Refused]:
@@ -197,7 +203,7 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool, kept: bool) -> tu
         _stop(refused_name(name, in_shell))
     if is_bool_dtype(series) or is_numeric_dtype(series):
         if not kept and not is_bool_dtype(series):
-            _stop(refused_numbers(name, series.dropna().to_numpy(), len(series), in_shell))
+            _stop(_identifies(name, series.dropna().to_numpy(), len(series)))
         return _finite(series.to_numpy(dtype=np.float64, na_value=np.nan), name), False
     values = values_of(series)
     present = [(i, value) for i, value in enumerate(values) if not is_nan(value)]
@@ -207,7 +213,7 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool, kept: bool) -> tu
         return as_text(values), True
     if len(numbers) == len(present):
         if not kept:
-            _stop(refused_numbers(name, values, len(series), in_shell))
+            _stop(_identifies(name, values, len(series)))
         return _as_numbers(values, name), False
     texts = [pair for pair in present if not is_number(pair[1])]
     if all(isinstance(value, str) for _, value in texts):
@@ -225,11 +231,14 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool, kept: bool) -> tu
 
 def _stop(refused: Refused | None) -> None:
     if refused is not None:
-        raise _UnusableError(refused.column, refused.why, *refused.ways)
+        raise _UnusableError(refused.column, refused.why, *refused.ways, may_drop=refused.may_drop)
 
 
 def _check_own(name: str, values: Sequence[str], rows: int, kept: bool) -> None:
-    why = "" if kept else own_texts(values, rows)
+    if kept:
+        return
+    _stop(refused_runs(name, values, rows, in_shell))
+    why = own_texts(values, rows)
     if why:
         raise _UnusableError(
             name,

@@ -20,6 +20,16 @@ CHANCE = 1e-3
 OWN_TEXT, FEWEST_TEXTS = 0.9, 5
 #: So is a text with more distinct values than this, and in more than half of its rows.
 MOST_CATEGORIES = 100
+#: Whole numbers in any order are taken for identifiers from so many rows on: if the column's name says so and this
+#: share of them differ, or if all differ and all have the same number of digits, at least so many.
+FEWEST_NUMBERS, OWN_NUMBER, LONG_NUMBER = 20, 0.95, 8
+# How names of identifiers end, and who has one.
+_ENDS = ("id", "ids", "nr", "no", "key", "uuid", "guid", "identifier", "ident", "idx")
+_WHO = (
+    *("account", "case", "client", "customer", "employee", "household", "member", "order", "participant", "passenger"),
+    *("patient", "person", "pid", "policy", "record", "respondent", "row", "sample", "serial", "ssn", "student"),
+    *("subject", "ticket", "transaction", "user"),
+)
 _UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)?")
 
 
@@ -48,7 +58,7 @@ def refused_name(name: str, hint: Hint) -> Refused | None:
 
 def refused_numbers(name: str, values: NDArray[Any] | Sequence[Any], rows: int, hint: Hint) -> Refused | None:
     """Return what to say of numbers that look like row numbers or identifiers; None for any others."""
-    why = tells_rows_apart(values, rows)
+    why = tells_rows_apart(values, rows) or unsorted_identifier(values, rows, sounds_like_identifier(name))
     ways = (f"if it is a measurement keep it with {hint('keep', name)}",)
     return Refused(name, f"looks like a row number or an identifier: {why}", ways) if why else None
 
@@ -75,7 +85,7 @@ def tells_rows_apart(values: NDArray[Any] | Sequence[Any], rows: int) -> str:
     >>> tells_rows_apart([55, 3, 5, 8, 13, 21, 34, 2], 8)
     ''
     """
-    numbers = _whole(values)
+    numbers = whole_numbers(values)
     if numbers is None or 2 * numbers.size <= rows:
         return ""
     n = int(numbers.size)
@@ -92,7 +102,50 @@ def tells_rows_apart(values: NDArray[Any] | Sequence[Any], rows: int) -> str:
     return ""
 
 
-def _whole(values: NDArray[Any] | Sequence[Any]) -> NDArray[Any] | None:
+def unsorted_identifier(values: NDArray[Any] | Sequence[Any], rows: int, named: bool) -> str:
+    """Return why numbers in any order and range look like identifiers; empty if they do not.
+
+    Measurements of a wide range differ too, from row to row.  So the name must say so (`named`), or all numbers must
+    have one length, and that a long one, as phone and customer numbers have.
+
+    Examples
+    --------
+    >>> drawn = np.random.default_rng(0).choice(90_000, 50, replace=False)
+    >>> unsorted_identifier(drawn, 50, named=False), unsorted_identifier(drawn + 10_000_000, 50, named=False)
+    ('', '50 different whole numbers in 50 rows, all of 8 digits')
+    >>> unsorted_identifier(drawn, 50, named=True)
+    '50 different whole numbers in 50 rows, and its name'
+    """
+    numbers = whole_numbers(values)
+    if numbers is None or 2 * numbers.size <= rows or numbers.size < FEWEST_NUMBERS:
+        return ""
+    distinct = np.unique(numbers).size
+    said = f"{distinct} different whole numbers in {rows} rows"
+    if named and distinct >= OWN_NUMBER * numbers.size:
+        return f"{said}, and its name"
+    least, most = str(int(numbers.min())), str(int(numbers.max()))
+    if distinct == numbers.size and least.isdigit() and len(least) == len(most) >= LONG_NUMBER:
+        return f"{said}, all of {len(least)} digits"
+    return ""
+
+
+def sounds_like_identifier(name: str) -> bool:
+    """Return whether a column's name is that of an identifier: id, CustomerID, patient_no, key.
+
+    Examples
+    --------
+    >>> [sounds_like_identifier(name) for name in ("id", "CustomerID", "patient_no", "nr", "Customer", "userid")]
+    [True, True, True, True, True, True]
+    >>> [sounds_like_identifier(name) for name in ("humid", "no_of_children", "income", "keyboard")]
+    [False, False, False, False]
+    """
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    last = words[-1].lower() if words else ""
+    whole = "".join(words).lower()
+    return last in _ENDS or whole in _WHO or any(whole == f"{who}{end}" for who in _WHO for end in _ENDS)
+
+
+def whole_numbers(values: NDArray[Any] | Sequence[Any]) -> NDArray[Any] | None:
     """Return the values that are there as integers of any size, or None if one is not whole."""
     found = np.asarray(values)
     if found.dtype.kind in "iu":

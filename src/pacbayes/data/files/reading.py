@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from pacbayes.data.files.identifiers import is_unnamed, refused_name, refused_numbers
 from pacbayes.data.files.refusals import Hint, Refused, in_python, refuse
+from pacbayes.data.files.runs import refused_runs
 from pacbayes.data.table import Table
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import narrow_labels
+from pacbayes.numeric.checks import did_you_mean, narrow_labels
 from pacbayes.runtime.progress import progress
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ def read_file(
     unknown = {name: sorted(set(columns) - set(frame.columns)) for name, columns in (("drop", drop), ("keep", keep))}
     for name, columns in unknown.items():
         if columns:
-            raise ValueError(f"{name} must name columns of {str(path)!r}, got {listed(columns)}; {_its(frame)}")
+            raise ValueError(
+                f"{name} must name columns of {str(path)!r}, got {listed(columns)}; {_its(frame, columns)}"
+            )
     frame = frame.drop(columns=list(drop))
     chosen, skipped = target_of(frame, target, path), 0
     if skip_unlabelled:
@@ -149,7 +152,7 @@ def target_of(frame: "pd.DataFrame", target: str | None, path: Path, hint: Hint 
         )
     chosen = columns[-1] if target is None else target
     if chosen not in columns:
-        raise ValueError(f"target must be a column of {str(path)!r}, got {chosen!r}; {_its(frame)}")
+        raise ValueError(f"target must be a column of {str(path)!r}, got {chosen!r}; {_its(frame, [chosen])}")
     if target is None and is_unnamed(chosen):
         raise ValueError(
             f"the last column of {str(path)!r} would be the class, but it has no name; leave it out with "
@@ -166,8 +169,8 @@ def _other_separator(name: str, hint: Hint) -> str:
     return f"; if they are separated by {found!r} give {hint('sep', 'tab' if found == chr(9) else found)}"
 
 
-def _its(frame: "pd.DataFrame") -> str:
-    return f"its columns are {listed(list(frame.columns))}"
+def _its(frame: "pd.DataFrame", asked: Sequence[str]) -> str:
+    return f"its columns are {listed(list(frame.columns), 30)}{did_you_mean(asked, frame.columns)}"
 
 
 def labelled(frame: "pd.DataFrame", target: str, path: Path) -> "tuple[pd.DataFrame, int]":
@@ -326,6 +329,7 @@ def _unusable(frame: "pd.DataFrame", not_numbers: Collection[str], keep: Collect
         found.append(
             refused_name(name, in_python)
             or (None if name in not_numbers else refused_numbers(name, values, len(frame), in_python))
+            or refused_runs(name, values, len(frame), in_python)
         )
     wrong = [one for one in found if one is not None]
     named = {one.column for one in wrong}
@@ -370,5 +374,7 @@ def is_number(value: Any) -> bool:
 
 def listed(names: list[str], most: int = 10) -> str:
     """Return the first names of a list, and how many more there are."""
+    # One or two more are as soon named as counted.
+    most = len(names) if len(names) <= most + 2 else most
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

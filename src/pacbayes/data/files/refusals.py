@@ -19,10 +19,13 @@ class Refused:
     column: str
     why: str
     ways: tuple[str, ...] = ()
+    #: Whether leaving it out is a way out: what says which rows belong together is missed if it is not there.
+    may_drop: bool = True
 
     def said(self, hint: Hint) -> str:
         """Return the whole of it in words."""
-        ways = (f"leave it out with {hint('drop', self.column)}", *self.ways)
+        drop = (f"leave it out with {hint('drop', self.column)}",) if self.may_drop else ()
+        ways = (*drop, *self.ways)
         return f"column {self.column!r} {self.why}; {', or '.join(ways)}"
 
 
@@ -79,7 +82,7 @@ def refuse(columns: Sequence[Refused], hint: Hint) -> None:
         rest = ", ".join(repr(column.column) for column in columns[_SAID:_NAMED])
         more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
         said.append(f"({_SAID + 1} to {len(columns)}) for such reasons {rest}{more}")
-    if len(columns) <= _NAMED:
+    if len(columns) <= _NAMED and all(column.may_drop for column in columns):
         drop = " ".join(hint("drop", column.column) for column in columns)
         said.append(f"(all) leave them all out with {drop}")
     raise ValueError(f"{len(columns)} columns cannot be used: {' '.join(said)}")

@@ -22,6 +22,7 @@ def check_asked(model: Any) -> None:
     need(type(asked.class_share) is float, "Asked.class_share", "must be a number")
     need(type(asked.slices) is tuple, "Asked.slices", "must be a tuple")
     need(all(type(name) in _PLAIN for name in asked.slices), "Asked.slices", "must be numbers or text")
+    need(type(asked.slice_column) is str, "Asked.slice_column", "must be text")
     grouped = classifiers.splits.unit == GROUP
     asks = check_class_share(asked.class_share) > 0.0 or asked.max_error is not None
     need(not (grouped and asks), "_asked", "must be nothing where rows come in groups")

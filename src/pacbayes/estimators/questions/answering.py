@@ -128,7 +128,8 @@ class Questions(FittedAttributes):
         counted, level = self._parts_of(voting, found)
         if counted is None:
             return replace(found, delta=self._level, assumptions=(*found.assumptions, _NO_LIMITS))
-        limits = part_limits(counted, self.classes_, self._asked.slices, level / (1.0 - share) * (1.0 - 1e-12), share)
+        whole = level / (1.0 - share) * (1.0 - 1e-12)
+        limits = part_limits(counted, self.classes_, self._asked.slices, whole, share, self._asked.slice_column)
         return replace(found, delta=self._level, assumptions=assumptions, by_class=limits)
 
     def _parts_of(self, voting: str, found: Certificate) -> tuple[PartErrors | None, float]:

@@ -24,6 +24,8 @@ class Asked:
     class_share: float = 0.0
     #: The values of the column of slices, in order.
     slices: tuple[Any, ...] = ()
+    #: What that column is called, empty where nobody said.
+    slice_column: str = ""
     #: The single classifier with the smallest Occam bound, and its errors by class.
     occam: tuple[int, PartErrors] | None = None
     #: The target for the errors among answered examples.
@@ -40,6 +42,8 @@ class Slices:
 
     names: tuple[Any, ...]
     codes: Codes
+    #: What the column is called: the name of a pandas Series, empty for anything else.
+    column: str = ""
 
 
 def check_questions(class_share: Any, max_error: Any, hedge: float) -> None:
@@ -89,7 +93,8 @@ def check_slices(slices: Any, number: int, class_share: float, groups: Any, max_
         names, codes = np.unique(values, return_inverse=True)
     except TypeError:
         raise ValueError("slices must be of one kind, numbers or text, got a mixture") from None
-    return Slices(tuple(names.tolist()), codes.reshape(-1))
+    column = getattr(slices, "name", None)
+    return Slices(tuple(names.tolist()), codes.reshape(-1), "" if column is None else str(column))
 
 
 def check_copies(slices: Slices, copies: Rows | None) -> None:
