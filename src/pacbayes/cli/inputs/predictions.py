@@ -71,15 +71,15 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
     given = [name for name, value in files.items() if value is not None]
     if "--save" in given:
         raise ValueError("--save is for classifiers; of those behind --predictions only the answers are here")
+    questions = {"--slice": choices.slice is not None, "--by-class": options.by_class and choices.slice is None}
+    questions["--max-error"] = options.max_error is not None
+    for name in (name for name, wanted in questions.items() if wanted):
+        raise ValueError(f"{name} is for classifiers that are trained here, not for --predictions; --below is for both")
     for asked, usual, known in ((choices, Choices(None), _READING), (options, CertifyOptions.usual(), _CERTIFYING)):
         names = [one.name for one in fields(asked) if one.name not in known]
         given += [_option(name) for name in names if getattr(asked, name) != getattr(usual, name)]
     if given:
         raise ValueError(f"--predictions trains nothing and reads nothing else; leave out {', '.join(given)}")
-    asked = {"--slice": choices.slice is not None, "--by-class": options.by_class and choices.slice is None}
-    asked["--max-error"] = options.max_error is not None
-    for name in (name for name, given in asked.items() if given):
-        raise ValueError(f"{name} is for classifiers that are trained here, not for --predictions; --below is for both")
     if CATONI in options.distances:
         raise ValueError(
             "--distance catoni takes its C from training examples, which --predictions does not have: fix it "
