@@ -73,7 +73,7 @@ def compare(components: int, few: int, many: int) -> None:
         differences.append(nystroem[:2] - rbf[:2])
         print(
             f"| {name} | {len(data.target)} | {seeds} | {rbf[0]:.4f} | {nystroem[0]:.4f} | {rbf[1]:.4f} | "
-            f"{nystroem[1]:.4f} | {rbf[2] / nystroem[2]:.1f} |",
+            f"{nystroem[1]:.4f} | {rbf[2] / nystroem[2]:.2f} |",
             flush=True,
         )
     (vote, stochastic), (vote_most, stochastic_most) = np.mean(differences, axis=0), np.max(differences, axis=0)
