@@ -1,5 +1,7 @@
 """Rules in files: what is stored comes back, what cannot be is refused, and files from before there were rules load."""
 
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from tests.estimators.persistence.model_files import state_of, write_state
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.rules.proposals import STRENGTHS
 
 VOTINGS = ("stochastic", "majority", "best")
 FORMAT_3 = Path(__file__).parent / "format_3"
@@ -171,6 +174,8 @@ def changes():
     yield "a hedge that is none", lambda fitted: fitted.update(hedge_=float("nan"))
     yield "a negative hedge", lambda fitted: fitted.update(hedge_=-0.1)
     yield "no cross-validation", lambda fitted: fitted.update(_cross_validated=None)
+    yield "a strength of no vote", lambda fitted: fitted["_cross_validated"].update(strength=3.0)
+    yield "a strength that is no number", lambda fitted: fitted["_cross_validated"].update(strength=float("nan"))
 
 
 @pytest.mark.parametrize(("name", "change"), [pytest.param(*pair, id=pair[0]) for pair in changes()])
@@ -180,6 +185,14 @@ def test_what_cannot_be_is_refused(name, change, tmp_path):
     write_state(tmp_path / "model", state)
     with pytest.raises(ValueError, match="is not a model saved by pacbayes"):
         load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("strength", [*STRENGTHS, None])
+def test_the_strength_of_the_vote_is_kept(strength, tmp_path):
+    clf = copy(fitted("svc", two_classes))
+    clf._cross_validated = replace(clf._cross_validated, strength=strength)
+    save(clf, tmp_path / "model")
+    assert load(tmp_path / "model")._cross_validated.strength == strength
 
 
 def test_more_rules_in_a_file_make_no_level_larger(tmp_path):
