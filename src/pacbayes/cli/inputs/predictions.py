@@ -74,7 +74,7 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
     questions = {"--slice": choices.slice is not None, "--by-class": options.by_class and choices.slice is None}
     questions["--max-error"] = options.max_error is not None
     for name in (name for name, wanted in questions.items() if wanted):
-        raise ValueError(f"{name} is for classifiers that are trained here, not for --predictions; --below is for both")
+        raise ValueError(f"{name} is for classifiers that are trained here: leave out {name}; --below is for both")
     for asked, usual, known in ((choices, Choices(None), _READING), (options, CertifyOptions.usual(), _CERTIFYING)):
         names = [one.name for one in fields(asked) if one.name not in known]
         given += [_option(name) for name in names if getattr(asked, name) != getattr(usual, name)]
