@@ -66,9 +66,9 @@ def predict(
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.inputs.model import check_outputs
     from pacbayes.cli.inputs.new_rows import NewRows
+    from pacbayes.cli.inputs.saved import load_model
     from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
-    from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
     from pacbayes.numeric.checks import check_choice
     from pacbayes.runtime.file_write import spooled, writing
 
@@ -76,14 +76,7 @@ def predict(
         check_choice("--voting", voting, VOTINGS)
     check_outputs({"--out": out}, (model, data))
     note = Note(quiet)
-    try:
-        loaded = load(model, sha256=sha256, trusted=["sklearn."] if trust else [])
-    except UntrustedTypesError as error:
-        of_sklearn = all(name.startswith("sklearn.") for name in error.names)
-        way = "add --trust" if of_sklearn else "load it in Python, with trusted=[...] and their names"
-        raise ValueError(
-            f"{str(error).partition('. If you')[0]}; if you know where the file comes from, {way}"
-        ) from None
+    loaded = load_model(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
     rows = NewRows(data, loaded, tuple(missing or ()), sep)

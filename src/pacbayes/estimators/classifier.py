@@ -21,6 +21,7 @@ from pacbayes.classifiers.grid.fold_errors import grid_answers_in_fold, grid_sco
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
+from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import csr_rows
@@ -234,10 +235,12 @@ class StochasticClassifier(CertifiedClassifier):
         if parts is not None and self.duplicates == "together":
             check_copies(parts, equal_labelled_rows(rows, codes))
         seed = self._seed()
+        key = draw_key(seed)
+        self._fitted_rows = hashed_rows(rows, key)
         if self.split == OUT_OF_BAG:
             with naming_remedy(rows, self._remedy()):
                 trees = forest_set(self.estimator, rows, labels, n_jobs=self.n_jobs, random_state=seed)
-            return self._certify_trained_set(trees, trees.params, None, None, draw_key(seed), codes)
+            return self._certify_trained_set(trees, trees.params, None, None, key, codes)
         with naming_remedy(rows, self._remedy()):
             classifiers = grid_set(
                 self.estimator,
@@ -269,7 +272,7 @@ class StochasticClassifier(CertifiedClassifier):
             classifiers.params,
             None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
-            draw_key(seed),
+            key,
             codes,
             slices=parts,
             cross_scores=None if train is None else self._cross_scores(classifiers, rows, labels, codes, train, seed),

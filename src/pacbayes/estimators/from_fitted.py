@@ -12,6 +12,7 @@ from pacbayes.certificates.rules.hedge import resolve_hedge
 from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows
 from pacbayes.estimators.beforehand import Beforehand
@@ -61,12 +62,14 @@ def certify_fitted(
     assert classifiers.splits is not None
     validation = classifiers.splits(0)[1]
     codes = np.searchsorted(model.classes_, labels)
+    key = draw_key(seed_of(model.random_state))
+    model._fitted_rows = hashed_rows(rows, key)
     model._certify_trained_set(
         classifiers,
         classifiers.params,
         None,
         lambda: (_safe_indexing(rows, validation), codes[validation]),
-        draw_key(seed_of(model.random_state)),
+        key,
         codes,
         Beforehand(rules, constant),
     )

@@ -23,6 +23,7 @@ from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
+from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
@@ -286,12 +287,14 @@ class StochasticSVC(CertifiedClassifier):
         train, validation = classifiers.splits(0) if shared else (None, None)
         # With independent splits a kernel width comes from rows that validate other machines.
         params = classifiers.params if shared else [{"lambda": setting["lambda"]} for setting in classifiers.params]
+        key = draw_key(seed)
+        self._fitted_rows = hashed_rows(rows, key)
         return self._certify_trained_set(
             classifiers.without_data(),
             params,
             None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
-            draw_key(seed),
+            key,
             codes,
             slices=parts,
             cross_scores=None if train is None else self._cross_scores(classifiers, codes[train], seed),

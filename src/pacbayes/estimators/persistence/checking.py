@@ -66,6 +66,7 @@ def check_model(model: Any) -> None:
     classifiers, classes = model.classifiers_, model.classes_
     need(isinstance(classifiers, ClassifierSet), "classifiers_", "must be a ClassifierSet")
     check_classifier_set(classifiers, classes)
+    assert classifiers.splits is not None
     members = classifiers.members
     if hasattr(model, "n_features_in_"):
         need_whole(model.n_features_in_, "n_features_in_", 1)
@@ -81,12 +82,13 @@ def check_model(model: Any) -> None:
     check_distribution("prior_", model.prior_, number)
     need(type(model._uniform) is bool, "_uniform", "must be True or False")
     need(type(model._key) is bytes and len(model._key) == KEY_BYTES, "_key", f"must be {KEY_BYTES} bytes")
+    if model._fitted_rows is not None:
+        need_array(model._fitted_rows, "_fitted_rows", "i", (classifiers.splits.n_rows,))
     check_level(model._level)
     check_distances(model._distances)
     need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")
     need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
     check_cross_validation(model._cross_validated, classifiers)
-    assert classifiers.splits is not None
     if model._prior_kind == CROSS_VALIDATION:
         need(model._cross_validated is not None, "_prior_kind", "must not be from a cross-validation that is not there")
         expected = resolve_prior(CROSS_VALIDATION, classifiers.params, None, model._cross_validated, classifiers.splits)
