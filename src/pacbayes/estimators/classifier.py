@@ -26,9 +26,10 @@ from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.data.splits import OUT_OF_BAG, SPLITS
+from pacbayes.data.unusable_columns import ENCODE_FIRST, naming_column
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.from_fitted import certify_fitted
-from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
+from pacbayes.estimators.missing_values import check_labels, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
 from pacbayes.estimators.questions.asked import CrossScores, check_copies, check_slices
@@ -224,7 +225,7 @@ class StochasticClassifier(CertifiedClassifier):
         if groups is not None and self.split == OUT_OF_BAG:
             raise ValueError(f"groups must be None with split={OUT_OF_BAG!r}: bags are drawn row by row")
         self._forget()
-        X, y = _as_rows(X), narrow_labels(y)
+        X, y = _as_rows(X), check_labels(narrow_labels(y))
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
         if labels.size < 2:
@@ -241,7 +242,7 @@ class StochasticClassifier(CertifiedClassifier):
             with naming_remedy(rows, self._remedy()):
                 trees = forest_set(self.estimator, rows, labels, n_jobs=self.n_jobs, random_state=seed)
             return self._certify_trained_set(trees, trees.params, None, None, key, codes)
-        with naming_remedy(rows, self._remedy()):
+        with naming_remedy(rows, self._remedy()), naming_column(rows, ENCODE_FIRST):
             classifiers = grid_set(
                 self.estimator,
                 self.param_grid,

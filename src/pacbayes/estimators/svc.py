@@ -26,8 +26,9 @@ from pacbayes.data.copies import equal_labelled_rows
 from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.samples import check_rows, copy_rows
+from pacbayes.data.unusable_columns import ENCODE, ENCODE_FIRST, naming_column
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
-from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
+from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, check_labels, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
@@ -255,7 +256,7 @@ class StochasticSVC(CertifiedClassifier):
         self._check_choices()
         check_duplicates(self.duplicates, groups)
         self._forget()
-        rows, labels = self._checked(X, narrow_labels(y))
+        rows, labels = self._checked(X, check_labels(narrow_labels(y)))
         parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if parts is not None and self.duplicates == "together":
@@ -340,7 +341,10 @@ class StochasticSVC(CertifiedClassifier):
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""
         if self.prepare is None:
-            rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False)
+            with naming_column(X, self._encode()):
+                rows, labels = validate_data(
+                    self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False
+                )
             check_finite(rows, X, self._remedy())
             check_classification_targets(labels)
             return rows, labels
@@ -351,7 +355,8 @@ class StochasticSVC(CertifiedClassifier):
     def _validated(self, X: Any) -> Any:
         """Return rows as the machines take them, by which they are also drawn: prepared where that is needed."""
         if self.prepare is None:
-            rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+            with naming_column(X, self._encode()):
+                rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
             check_finite(rows, X, self._remedy())
             return rows
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -364,6 +369,14 @@ class StochasticSVC(CertifiedClassifier):
         members = self.classifiers_.members
         assert isinstance(members, SharedMembers)
         return members.numbers(_safe_indexing(rows, which))
+
+    def _encode(self) -> str:
+        """Say where text is turned into numbers."""
+        return (
+            ENCODE
+            if self.split == "shared"
+            else ENCODE_FIRST.replace("estimator", "estimator of a StochasticClassifier")
+        )
 
     def _remedy(self) -> str:
         return IN_PREPARE if self.split == "shared" else in_pipeline(SVC())
