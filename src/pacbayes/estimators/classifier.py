@@ -64,7 +64,8 @@ class StochasticClassifier(CertifiedClassifier):
         As for `StochasticSVC`; or, for a forest, no division at all: its classifiers are trained on bags of all rows,
         and each is validated by the rows that its bag left out.  ``voting="majority"`` is then the hard vote of the
         whole forest, with weights by its tandem bound; nothing is proposed (``hedge`` is 1), the prior must not depend
-        on the data, and nothing is proved about other weights of the vote.
+        on the data, and nothing is proved about other weights of the vote.  No row is lost to validation, but the bound
+        is several times that of a vote fixed on training rows: docs/choosing.md has the numbers.
     validation_size, duplicates, prior, distance, delta, constant, hedge, class_share, max_error, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
@@ -295,6 +296,8 @@ class StochasticClassifier(CertifiedClassifier):
         delta: float = 0.05,
         constant: str = "exact",
         hedge: float | str = "auto",
+        class_share: float = 0.0,
+        max_error: None = None,
         voting: str = "stochastic",
         random_state: Any = None,
         verbose: int = 0,
@@ -325,6 +328,10 @@ class StochasticClassifier(CertifiedClassifier):
             As for the estimator; neither prior nor distance can come from training rows.
         hedge : float or "auto"
             The share of `delta` kept for what these rows may show; "auto" is 0.1 with a proposal and 1 without.
+        class_share : float
+            As for the estimator, where there is a proposal.
+        max_error : None
+            Refused: from which confidence on to answer comes from training rows, which are not here.
 
         Returns
         -------
@@ -355,6 +362,8 @@ class StochasticClassifier(CertifiedClassifier):
             delta=delta,
             constant=constant,
             hedge=hedge,
+            class_share=class_share,
+            max_error=max_error,
             voting=voting,
             random_state=random_state,
             verbose=verbose,

@@ -73,7 +73,7 @@ def check_labels(y: Any) -> Any:
     ValueError: Input y contains NaN or None: row 1 has no label (1 missing). Leave such rows out.
     """
     values = y if hasattr(y, "isna") else np.asarray(y)
-    if getattr(values, "ndim", 1) != 1 or getattr(values.dtype, "kind", "O") not in "fOmM":
+    if values.ndim != 1 or (isinstance(values, np.ndarray) and values.dtype.kind not in "fOmM"):
         return y
     gaps = np.asarray(pd.isna(values))
     if gaps.any():
