@@ -27,6 +27,7 @@ from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.data.splits import OUT_OF_BAG, SPLITS
 from pacbayes.data.unusable_columns import ENCODE_FIRST, naming_column
+from pacbayes.estimators.available import whole_or_not_at_all
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import check_labels, in_pipeline, naming_remedy
@@ -193,6 +194,7 @@ class StochasticClassifier(CertifiedClassifier):
                     f"trained on bags of all rows; got {getattr(self, name)!r}"
                 )
 
+    @whole_or_not_at_all
     @progress("fitting", None)
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
         """Train the classifiers, find the posterior and its certificates.

@@ -27,6 +27,7 @@ from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.unusable_columns import ENCODE, ENCODE_FIRST, naming_column
+from pacbayes.estimators.available import whole_or_not_at_all
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, check_labels, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
@@ -231,6 +232,7 @@ class StochasticSVC(CertifiedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @whole_or_not_at_all
     @progress("fitting", None)
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
         """Train the machines, find the posterior and its certificates.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.certificates.posterior_choice import check_distances
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.members import EstimatorMembers
@@ -52,7 +53,7 @@ from pacbayes.estimators.persistence.rule_checks import (
 from pacbayes.estimators.prediction.draws import KEY_BYTES
 from pacbayes.estimators.prior import PRIORS, resolve_prior
 from pacbayes.estimators.training_choices import CROSS_VALIDATION
-from pacbayes.numeric.checks import check_distribution, check_level
+from pacbayes.numeric.checks import check_choice, check_distribution, check_level
 
 # Votes take room for every row and class.
 MOST_CLASSES = 100_000
@@ -85,6 +86,7 @@ def check_model(model: Any) -> None:
     if model._fitted_rows is not None:
         need_array(model._fitted_rows, "_fitted_rows", "i", (classifiers.splits.n_rows,))
     check_level(model._level)
+    check_choice("_bound_constant", model._bound_constant, CONSTANTS)
     check_distances(model._distances)
     need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")
     need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
