@@ -373,3 +373,16 @@ def test_a_misspelt_data_set_is_recognised(capsys):
 def test_names_of_columns_are_shown(mixed_file, files, capsys):
     done = in_process(["certify", files / "data.csv", *QUICK], capsys)
     assert "2 numeric columns ('a', 'b'), 0 categorical, no missing values." in done.err
+
+
+def test_test_examples_that_are_the_data(files, capsys):
+    data = good(200)
+    data.sample(frac=1.0, random_state=0).to_csv(files / "copy.csv", index=False)
+    done = in_process(["certify", files / "data.csv", *QUICK, "--test", files / "copy.csv"], capsys)
+    assert done.error.endswith(
+        "--test must hold examples other than the data, but 200 of 200 rows equal a row of the data"
+    )
+    good(260)[:200].to_csv(files / "part.csv", index=False)
+    good(260)[180:].to_csv(files / "some.csv", index=False)
+    found = as_json(["certify", files / "part.csv", *QUICK, "--test", files / "some.csv"], capsys)
+    assert any("20 of 80 rows equal a row of the data" in one for one in found["remarks"])

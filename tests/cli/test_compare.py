@@ -80,3 +80,47 @@ def test_refusals(table, tmp_path, capsys):
     (tmp_path / "else.csv").write_text("y,p,q\na,a,1\nb,b,2\n", encoding="utf-8")
     done = in_process(["compare", tmp_path / "else.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
     assert "no prediction of --b is any of the true classes" in done.error
+
+
+def trained(tmp_path, **choices):
+    frame = good(160)
+    clf = StochasticSVC([0.1, 1.0], random_state=0, **choices).fit(frame[["a", "b"]][:100], frame["kind"][:100])
+    save(clf, tmp_path / "m.pacbayes")
+    return frame.assign(old="no")
+
+
+def words_for(path, tmp_path):
+    return ["compare", path, "--target", "kind", "--a", "old", "--model-b", tmp_path / "m.pacbayes"]
+
+
+def test_rows_that_a_model_was_fitted_with_are_refused(tmp_path, capsys):
+    frame = trained(tmp_path)
+    for copy in (frame[:100], frame[:100].sample(frac=1.0, random_state=0), frame[:50], frame[:120]):
+        copy.to_csv(tmp_path / "copy.csv", index=False)
+        done = in_process(words_for(tmp_path / "copy.csv", tmp_path), capsys)
+        assert done.code == 2
+        assert "was fitted with these rows" in done.error
+    frame[80:].to_csv(tmp_path / "some.csv", index=False)
+    done = in_process(words_for(tmp_path / "some.csv", tmp_path), capsys)
+    assert done.code == 0
+    assert "20 of 80 rows equal a row that" in done.err
+    frame[100:].to_csv(tmp_path / "new.csv", index=False)
+    done = in_process(words_for(tmp_path / "new.csv", tmp_path), capsys)
+    assert "equal a row" not in done.err
+    assert done.out.splitlines()[1].startswith("This assumes that the rows are independent draws")
+    assert "neither model was trained, tuned or chosen with these rows" in done.out.splitlines()[1]
+
+
+def test_a_model_that_leaves_rows_unanswered_is_refused(tmp_path, capsys):
+    trained(tmp_path, max_error=0.3)[100:].to_csv(tmp_path / "new.csv", index=False)
+    done = in_process(words_for(tmp_path / "new.csv", tmp_path), capsys)
+    assert "has a target (max_error) and leaves examples unanswered" in done.error
+
+
+def test_a_model_that_is_not_there(table, tmp_path, capsys):
+    _, path = table
+    for words in (["compare", path, "--target", "class", "--a", "old", "--model-b", tmp_path / "nope.pacbayes"],
+                  ["predict", tmp_path / "nope.pacbayes", path]):  # fmt: skip
+        done = in_process(words, capsys)
+        assert done.error.startswith("pacbayes: no such model: ")
+        assert done.error.endswith("pacbayes certify --save MODEL writes one")

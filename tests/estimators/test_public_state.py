@@ -1,5 +1,7 @@
 """What a fitted estimator says about its fit: public, read-only, and of the fit whatever is set later."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -25,3 +27,40 @@ def test_nothing_is_said_before_the_fit(name):
     with pytest.raises(NotFittedError):
         getattr(StochasticSVC(), name)
     assert not hasattr(StochasticSVC(), "vote_risk_")
+
+
+FITTED = (
+    *("certificates_", "prior_", "best_index_", "hedge_"),
+    *("posterior_", "classifiers_", "classes_", "n_features_in_"),
+)
+
+
+@pytest.mark.parametrize("where", ["_cross_validate", "_test", "_certificates", "_check_votes"])
+def test_a_failed_fit_leaves_nothing_of_an_earlier_one(where, monkeypatch):
+    X, y = two_classes()
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
+    assert all(hasattr(clf, name) for name in FITTED)
+    monkeypatch.setattr(StochasticSVC, where, Mock(side_effect=RuntimeError("broken")))
+    with pytest.raises(RuntimeError, match="broken"):
+        clf.fit(X[:200], y[:200])
+    assert [name for name in FITTED if hasattr(clf, name)] == []
+    assert set(vars(clf)) == set(clf.get_params())
+
+
+def test_what_a_fit_concludes_is_there_only_if_all_of_it_is(monkeypatch):
+    """The errors by class that a fit counts must be those of the classifier it concludes with."""
+    clf = StochasticSVC([0.1, 1.0], class_share=0.2, random_state=0)
+    numbers = iter([0, 1, 1, 1])
+    monkeypatch.setattr(StochasticSVC, "_occam_index", lambda *_: next(numbers))
+    with pytest.raises(ValueError, match="smallest Occam bound"):
+        clf.fit(*two_classes())
+    assert not hasattr(clf, "certificates_")
+
+
+def test_wrong_parameters_are_refused_before_anything_is_forgotten():
+    X, y = two_classes()
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
+    before = clf.certificates_
+    with pytest.raises(ValueError, match="unknown split"):
+        clf.set_params(split="none").fit(X, y)
+    assert clf.certificates_ is before

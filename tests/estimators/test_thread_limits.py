@@ -5,6 +5,7 @@ import pytest
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  (loads OpenMP)
+from sklearn.exceptions import FitFailedWarning
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pacbayes import StochasticClassifier
@@ -47,8 +48,41 @@ def test_cross_validation_has_the_thread_limits_of_the_fits(n_jobs):
 
 def test_a_setting_that_cannot_be_trained_on_a_fold_is_not_chosen():
     X, y = np.arange(60.0)[:, None], (np.arange(60) >= 30).astype(int)
-    model = StochasticClassifier(NeedsRows(), {"rows": [25, 5]}, cv=3, random_state=0).fit(X, y)
+    with pytest.warns(FitFailedWarning, match=r"1 of 2 classifiers .* ValueError: too few rows: 20") as caught:
+        model = StochasticClassifier(NeedsRows(), {"rows": [25, 5]}, cv=3, random_state=0).fit(X, y)
+    # Once for all folds.
+    assert len(caught) == 1
     assert "rows = 5" in model.certificate_.baselines["hold-out"].note
+
+
+def test_no_memory_in_a_fold_is_no_error_of_the_classifier():
+    X, y = np.arange(60.0)[:, None], (np.arange(60) >= 30).astype(int)
+    with pytest.raises(MemoryError, match="no room"):
+        StochasticClassifier(NeedsMemory(), {"rows": [25, 5]}, cv=3, random_state=0).fit(X, y)
+
+
+def test_answers_have_the_thread_limits_of_votes():
+    X, y = np.arange(60.0)[:, None], np.arange(60) % 2
+    model = StochasticClassifier(Answering(), {"constant": [0, 1]}, cv=3, random_state=0).fit(X, y)
+    ASKED.clear()
+    with threadpool_limits(2):
+        model._voters().answers(X, np.arange(2))
+    assert [{("blas", 1), ("openmp", 1)}] * 2 == ASKED
+
+
+ASKED = []
+
+
+class Answering(Recorder):
+    def predict(self, X):
+        ASKED.append(
+            {
+                (one["user_api"], one["num_threads"])
+                for one in threadpool_info()
+                if one.get("threading_layer") != "disabled"
+            }
+        )
+        return super().predict(X)
 
 
 class NeedsRows(Recorder):
@@ -60,3 +94,10 @@ class NeedsRows(Recorder):
             raise ValueError(f"too few rows: {len(X)}")
         self.classes_, self.constant = np.unique(y), 0
         return self
+
+
+class NeedsMemory(NeedsRows):
+    def fit(self, X, y):
+        if len(X) < self.rows:
+            raise MemoryError("no room")
+        return super().fit(X, y)

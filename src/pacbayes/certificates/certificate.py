@@ -8,7 +8,7 @@ from typing import Any
 from pacbayes.certificates.percentages import confidence, format_share, percent_down, percent_up
 from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.by_class import PartLimit
-from pacbayes.certificates.rules.claim import VALIDATION, Claim
+from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION, Claim
 from pacbayes.numeric.rounding import format_up
 from pacbayes.runtime.html_card import card
 
@@ -165,6 +165,17 @@ class Certificate:
         return said and f"This assumes that {said[0].lower()}{said[1:]}"
 
     @property
+    def origin(self) -> str:
+        """What fixed the rule that predicts, and where that is something else, what picked it."""
+        if self.source == TRAINING:
+            return "which the training rows proposed"
+        if self.source == BEFOREHAND:
+            return "which was proposed beforehand"
+        if self.rule in FOUND:
+            return "which was found on the validation rows"
+        return "whose weights were fixed before any validation row was looked at, and which the validation rows picked"
+
+    @property
     def beats_constant(self) -> bool | None:
         """Whether the bound is below that of always answering the most frequent class; None where this is not known.
 
@@ -241,7 +252,7 @@ class Certificate:
         }
         facts |= {one.label: str(one).partition(": ")[2] for one in self.by_class}
         if self.alternatives:
-            facts["which rule"] = f"{self.rule}, recommended by the {self.source}"
+            facts["which rule"] = f"{self.rule}, {self.origin}"
             facts["other rules"] = "; ".join(map(str, self.alternatives))
         facts |= {name: str(baseline) for name, baseline in self.baselines.items()}
         return card(self.headline, [str(self)], facts)
@@ -261,8 +272,9 @@ class Certificate:
         if self.answered is not None:
             lines += self.answered.details
         elif self.alternatives:
-            lines.append(f"Of {len(self.alternatives) + 1} rules the {self.rule}, recommended by the {self.source}, ")
-            lines[-1] += "has the smallest bound."
+            lines.append(
+                f"Of {len(self.alternatives) + 1} rules one has the smallest bound: the {self.rule}, {self.origin}."
+            )
         if self.lower is not None:
             lines.append(f"Under the same guarantee, it errs on at least {percent_down(self.lower)}.")
         if self.copies is not None:

@@ -79,6 +79,20 @@ def failure(delta: float) -> str:
     return f"{percent.normalize():f} %"
 
 
+def format_level(level: float) -> str:
+    """Return a rule's share of delta with at most four digits, rounded up: a limit may fail with this probability.
+
+    Examples
+    --------
+    >>> format_level(0.03599999999999994), format_level(0.045), format_level(1 / 30), format_level(5e-7)
+    ('0.036', '0.045', '0.03334', '5e-7')
+    """
+    written = Decimal(repr(float(level)))
+    if written < _SMALL_DELTA:
+        return small_up(written)
+    return f"{written.quantize(Decimal(1).scaleb(written.adjusted() - 3), rounding=ROUND_CEILING).normalize():f}"
+
+
 def small_up(value: Decimal) -> str:
     """Return a small positive number in powers of ten with two digits, rounded up.
 

@@ -185,7 +185,7 @@ def certify(
     proof; whichever has the smaller bound predicts (see --hedge). Nothing that is learnt, encoding and imputation
     included, sees the examples that count errors.
     """
-    from pacbayes.cli.inputs.data import Choices, read_data, read_test
+    from pacbayes.cli.inputs.data import Choices, check_other, read_data, read_test
     from pacbayes.cli.inputs.model import CertifyOptions, check_outputs, make_model
     from pacbayes.cli.show import Note, warnings_as_notes
 
@@ -243,6 +243,7 @@ def certify(
         check_proposal(proposal, rows, options)
     check_outputs({"--save": save, "--report": report}, (data, test, grid, predictions))
     tested = None if test is None else read_test(test, rows, choices)
+    copied = [] if tested is None else check_other(rows.X, tested[0])
     for line in rows.notes:
         note(line)
     # Only now, when there is work for it: all that was refused so far is refused at once.
@@ -266,7 +267,7 @@ def certify(
         view = ReportView.of(model, tested, (rows.X, rows.y))
     files = Files(save, report)
     with warnings_as_notes(note):
-        remarks = grid_remarks(view) + ([] if tested is None else unknown_classes(tested[1], view))
+        remarks = grid_remarks(view) + copied + ([] if tested is None else unknown_classes(tested[1], view))
         files.write(view, rows, remarks)
     _print(view, rows, choices, options, remarks, json, note)
     for line in files.written:

@@ -10,6 +10,10 @@ from pacbayes.cli.options import AsJson, MissingTexts, Quiet, Separator, Trust
 if TYPE_CHECKING:
     import pandas as pd
 
+_ASSUMED = (
+    "This assumes that the rows are independent draws from the population that the difference is about, and that "
+    "neither model was trained, tuned or chosen with these rows."
+)
 EXAMPLES = (
     "pacbayes compare said.csv --target class --a old --b new",
     "pacbayes compare said.csv --target class --a old --model-b model.pacbayes --json",
@@ -65,7 +69,7 @@ def compare(
     if json:
         print_json(found.to_dict() | {"text": str(found)})
         return
-    print(f"{found}\n{found.assumptions[0]} {found.assumptions[1]}\n")
+    print(f"{found}\n{_ASSUMED}\n")
     rows = (
         ("both", str(found.both)),
         (f"only {names[0]}", str(found.only_a)),
@@ -136,13 +140,34 @@ def _predicted(
 
     assert model is not None
     loaded = load_saved(model, trust)
-    rows, notes = read_new(data, loaded, missing, sep)
     if loaded.certificate_.answered is not None:
-        notes.append(f"{model} has a target: compared is its label of every example, also where it would not answer.")
+        raise ValueError(
+            f"{str(model)!r} has a target (max_error) and leaves examples unanswered, which are neither right nor "
+            "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
+        )
+    rows, notes = read_new(data, loaded, missing, sep)
     for line in notes:
         note(line)
     given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()
+    _check_new(loaded, given, str(model), str(data), note)
     return _as_text(pd.Series(loaded.predict(given)))
+
+
+def _check_new(loaded: Any, rows: Any, model: str, data: str, note: Any) -> None:
+    """Raise if a model was fitted with these rows, and say so where it may have been."""
+    found = loaded._overlap_with(rows)
+    if found is None:
+        return
+    if found.is_copy:
+        raise ValueError(
+            f"{model!r} was fitted with these rows: {found.said} behind it; compare on rows that neither model was "
+            "trained, tuned or chosen with"
+        )
+    if found.is_large:
+        note(
+            f"warning: of {data!r}, {found.said} that {model!r} was fitted with. If they are the same examples, the "
+            "limits do not hold."
+        )
 
 
 def _names(a: str, b: str) -> tuple[str, str]:

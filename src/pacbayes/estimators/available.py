@@ -1,9 +1,11 @@
-"""Methods that an estimator has under a condition; where it has not, the error names the remedy."""
+"""What estimators have under a condition: methods, where not with the remedy; and what a fit leaves, if it succeeds."""
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import update_wrapper, wraps
 from types import MethodType
-from typing import Any
+from typing import Any, TypeVar, cast
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 class available:  # noqa: N801  (used as a decorator)
@@ -43,3 +45,27 @@ class available:  # noqa: N801  (used as a decorator)
         if why is not None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute {self._method.__name__!r}: {why}")
         return MethodType(self._method, instance)
+
+
+def forget_fit(estimator: Any) -> None:
+    """Drop all that a fit left on an estimator: what is no parameter, and not set by scikit-learn itself."""
+    kept = {*estimator.get_params(deep=False), "_metadata_request", "_sklearn_output_config"}
+    for name in [name for name in vars(estimator) if name not in kept]:
+        del estimator.__dict__[name]
+
+
+def whole_or_not_at_all(fit: Fit) -> Fit:
+    """Return a method `fit` that leaves nothing behind if it fails, but for what was there if it had not begun."""
+
+    @wraps(fit)
+    def whole(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        before = estimator.__dict__.get("certificates_")
+        try:
+            return fit(estimator, *args, **kwargs)
+        except BaseException:
+            # Wrong parameters are refused before an earlier fit is forgotten; it then stays as it was.
+            if before is None or estimator.__dict__.get("certificates_") is not before:
+                forget_fit(estimator)
+            raise
+
+    return cast(Fit, whole)

@@ -33,7 +33,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.data.splits import GROUP, SPLITS
-from pacbayes.estimators.available import available
+from pacbayes.estimators.available import available, forget_fit
 from pacbayes.estimators.beforehand import Beforehand
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.draws import KEY
@@ -89,7 +89,7 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         """Raise for wrong parameters of what follows training; say why nothing is proposed, or comes from training."""
         check_choice("voting", self.voting, VOTINGS)
         check_choice("constant", self.constant, CONSTANTS)
-        warn_of_level(check_level(self.delta), 6)
+        warn_of_level(check_level(self.delta), 7)
         check_prior_kind(self.prior, self.split)
         check_questions(self.class_share, self.max_error, resolve_hedge(self.hedge, no_proposal))
         check_training_choices(self.prior, self.distance, no_training)
@@ -102,8 +102,7 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
 
     def _forget(self) -> None:
         """Drop what an earlier fit left: if this one fails, no old certificate must stand beside new labels."""
-        for name in ("certificates_", "classifiers_", "posterior_", "classes_", "_cross_validated"):
-            self.__dict__.pop(name, None)
+        forget_fit(self)
         self._cross_validated: CrossValidation | None = None
         self.hedge_ = resolve_hedge(self.hedge, self._no_proposal())
 
@@ -148,7 +147,7 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
         train, validation = classifiers.splits(0)
         constant = most_frequent(codes[train], codes[validation])[0] if beforehand is None else beforehand.constant
         self._constant = None if constant is None else (constant, self._counted(codes[validation] != constant))
-        self._level = check_level(self.delta)
+        self._level, self._bound_constant = check_level(self.delta), self.constant
         named = ((), "") if slices is None else (slices.names, slices.column)
         target = None if self.max_error is None else float(self.max_error)
         self._asked = Asked(float(self.class_share), *named, max_error=target)
@@ -181,14 +180,13 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: igno
 
     def _conclude(self) -> None:
         """Set what follows from errors, prior, posterior and rules."""
-        self.certificates_ = self._certificates()
-        found, prior = self.certificates_["best"], None if self._uniform else self.prior_
+        certificates, prior = self._certificates(), None if self._uniform else self.prior_
+        found = certificates["best"]
         if self._asked.occam is not None and self._asked.occam[0] != self._occam_index(prior):
             raise ValueError("the errors by class must be those of the classifier with the smallest Occam bound")
-        if found.rule == OCCAM:
-            self.best_index_ = self._occam_index(prior)
-        else:
-            self.best_index_ = self._rule("best", found.rule).index
+        self.best_index_ = self._occam_index(prior) if found.rule == OCCAM else self._rule("best", found.rule).index
+        # Last: with it the estimator counts as fitted.
+        self.certificates_ = certificates
 
     def _restore(self, posterior: dict[str, Any] | None) -> None:
         """Compute anew all that follows from what a file stores; none of it is read from there."""

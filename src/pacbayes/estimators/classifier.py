@@ -21,13 +21,16 @@ from pacbayes.classifiers.grid.fold_errors import grid_answers_in_fold, grid_sco
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
+from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.data.splits import OUT_OF_BAG, SPLITS
+from pacbayes.data.unusable_columns import ENCODE_FIRST, naming_column
+from pacbayes.estimators.available import whole_or_not_at_all
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.from_fitted import certify_fitted
-from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
+from pacbayes.estimators.missing_values import check_labels, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
 from pacbayes.estimators.questions.asked import CrossScores, check_copies, check_slices
@@ -62,7 +65,8 @@ class StochasticClassifier(CertifiedClassifier):
         As for `StochasticSVC`; or, for a forest, no division at all: its classifiers are trained on bags of all rows,
         and each is validated by the rows that its bag left out.  ``voting="majority"`` is then the hard vote of the
         whole forest, with weights by its tandem bound; nothing is proposed (``hedge`` is 1), the prior must not depend
-        on the data, and nothing is proved about other weights of the vote.
+        on the data, and nothing is proved about other weights of the vote.  No row is lost to validation, but the bound
+        is several times that of a vote fixed on training rows: docs/choosing.md has the numbers.
     validation_size, duplicates, prior, distance, delta, constant, hedge, class_share, max_error, voting
         As for `StochasticSVC`.  The rows are divided without looking at the labels.
     error_score : {"raise", "drop"}
@@ -190,6 +194,7 @@ class StochasticClassifier(CertifiedClassifier):
                     f"trained on bags of all rows; got {getattr(self, name)!r}"
                 )
 
+    @whole_or_not_at_all
     @progress("fitting", None)
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
         """Train the classifiers, find the posterior and its certificates.
@@ -223,7 +228,7 @@ class StochasticClassifier(CertifiedClassifier):
         if groups is not None and self.split == OUT_OF_BAG:
             raise ValueError(f"groups must be None with split={OUT_OF_BAG!r}: bags are drawn row by row")
         self._forget()
-        X, y = _as_rows(X), narrow_labels(y)
+        X, y = _as_rows(X), check_labels(narrow_labels(y))
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
         if labels.size < 2:
@@ -234,11 +239,13 @@ class StochasticClassifier(CertifiedClassifier):
         if parts is not None and self.duplicates == "together":
             check_copies(parts, equal_labelled_rows(rows, codes))
         seed = self._seed()
+        key = draw_key(seed)
+        self._fitted_rows = hashed_rows(rows, key)
         if self.split == OUT_OF_BAG:
             with naming_remedy(rows, self._remedy()):
                 trees = forest_set(self.estimator, rows, labels, n_jobs=self.n_jobs, random_state=seed)
-            return self._certify_trained_set(trees, trees.params, None, None, draw_key(seed), codes)
-        with naming_remedy(rows, self._remedy()):
+            return self._certify_trained_set(trees, trees.params, None, None, key, codes)
+        with naming_remedy(rows, self._remedy()), naming_column(rows, ENCODE_FIRST):
             classifiers = grid_set(
                 self.estimator,
                 self.param_grid,
@@ -269,7 +276,7 @@ class StochasticClassifier(CertifiedClassifier):
             classifiers.params,
             None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
-            draw_key(seed),
+            key,
             codes,
             slices=parts,
             cross_scores=None if train is None else self._cross_scores(classifiers, rows, labels, codes, train, seed),
@@ -291,6 +298,8 @@ class StochasticClassifier(CertifiedClassifier):
         delta: float = 0.05,
         constant: str = "exact",
         hedge: float | str = "auto",
+        class_share: float = 0.0,
+        max_error: None = None,
         voting: str = "stochastic",
         random_state: Any = None,
         verbose: int = 0,
@@ -321,6 +330,10 @@ class StochasticClassifier(CertifiedClassifier):
             As for the estimator; neither prior nor distance can come from training rows.
         hedge : float or "auto"
             The share of `delta` kept for what these rows may show; "auto" is 0.1 with a proposal and 1 without.
+        class_share : float
+            As for the estimator, where there is a proposal.
+        max_error : None
+            Refused: from which confidence on to answer comes from training rows, which are not here.
 
         Returns
         -------
@@ -351,6 +364,8 @@ class StochasticClassifier(CertifiedClassifier):
             delta=delta,
             constant=constant,
             hedge=hedge,
+            class_share=class_share,
+            max_error=max_error,
             voting=voting,
             random_state=random_state,
             verbose=verbose,

@@ -14,6 +14,7 @@ from pacbayes.certificates.rules.tandem_vote import TANDEM
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.data.known_rows import Overlap, hashed_rows, overlap
 from pacbayes.estimators.cv_results import cv_results
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.posteriors.posterior import Posterior
@@ -36,6 +37,7 @@ class FittedAttributes:
     _level: float
     _distances: tuple[Distance, ...]
     _uniform: bool
+    _key: bytes
 
     def _parts(self, voting: str) -> Counts:
         """Return the weights of the rule that predicts, in whole multiples of 2^-52."""
@@ -60,6 +62,24 @@ class FittedAttributes:
             # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
             raise AttributeError(f"there is no certificate_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
         return self.certificates_[self.voting]
+
+    def _overlap_with(self, X: Any) -> Overlap | None:
+        """Return how many rows equal rows that the model was fitted with, validation rows among them.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+            As for `predict`.
+
+        Returns
+        -------
+        Overlap or None
+            None where it is not known: for models of an early version, and rows without a value to be compared by.
+        """
+        check_is_fitted(self)
+        known = self.__dict__.get("_fitted_rows")
+        new = None if known is None else hashed_rows(X, self._key)
+        return None if known is None or new is None else overlap(known, new)
 
     @property
     def delta_(self) -> float:

@@ -12,12 +12,14 @@ from pacbayes.certificates.rules.hedge import resolve_hedge
 from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows
 from pacbayes.estimators.beforehand import Beforehand
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.estimators.prior import asks_for_data
+from pacbayes.estimators.questions.asked import check_slices
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.seeds import seed_of
 
@@ -45,6 +47,7 @@ def certify_fitted(
     fitted = list(estimators) if isinstance(estimators, list | tuple) or hasattr(estimators, "__iter__") else estimators
     rules = _check_choices(model, fitted, proposal)
     check_duplicates(model.duplicates, groups)
+    check_slices(None, 0, model.class_share, groups, model.max_error)
     labels = narrow_labels(y_val)
     if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
         raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {len(labels)}")
@@ -61,12 +64,14 @@ def certify_fitted(
     assert classifiers.splits is not None
     validation = classifiers.splits(0)[1]
     codes = np.searchsorted(model.classes_, labels)
+    key = draw_key(seed_of(model.random_state))
+    model._fitted_rows = hashed_rows(rows, key)
     model._certify_trained_set(
         classifiers,
         classifiers.params,
         None,
         lambda: (_safe_indexing(rows, validation), codes[validation]),
-        draw_key(seed_of(model.random_state)),
+        key,
         codes,
         Beforehand(rules, constant),
     )
@@ -76,7 +81,14 @@ def _check_choices(model: "CertifiedClassifier", fitted: Any, proposal: Any) -> 
     """Return the rules that the proposal stands for, or raise for wrong parameters."""
     if not isinstance(fitted, list) or not fitted:
         raise TypeError(f"estimators must be a list of fitted classifiers, got {fitted!r}")
+    if model.max_error is not None:
+        raise ValueError(
+            f"max_error must be None for from_fitted, got {model.max_error!r}: from which confidence on to answer is "
+            f"taken from the training rows, and {_ELSEWHERE}"
+        )
     rules = () if proposal is None else given_rules(proposal, len(fitted))
+    if model.class_share > 0.0 and not rules:
+        raise ValueError("class_share must be 0 without a proposal: only of rules fixed beforehand are limits proved")
     model._check_certified(None if rules else "no proposal was given", _ELSEWHERE)
     if callable(model.prior) and asks_for_data(model.prior, True):
         raise ValueError(f"prior must not ask for training rows: {_ELSEWHERE}")

@@ -18,7 +18,7 @@ class Shown(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def report(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None = None,
         *,
         title: str | None = None,
         test: Any = None,
@@ -30,7 +30,7 @@ class Shown(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Parameters
         ----------
         path : str or path
-            Replaced in one step if it exists.
+            Replaced in one step if it exists.  It must be given.
         title, test, data, notes
             As for `write_report`.
 
@@ -39,6 +39,8 @@ class Shown(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Path
             Where it was written.
         """
+        if path is None:
+            raise TypeError("report() needs the path of the page to write, as in report('report.html')")
         # The report looks at estimators and is below them; only the root knows both.
         from pacbayes import write_report
 

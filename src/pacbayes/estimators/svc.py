@@ -23,10 +23,13 @@ from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
+from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.samples import check_rows, copy_rows
+from pacbayes.data.unusable_columns import ENCODE, ENCODE_FIRST, naming_column
+from pacbayes.estimators.available import whole_or_not_at_all
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
-from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
+from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, check_labels, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
@@ -229,6 +232,7 @@ class StochasticSVC(CertifiedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @whole_or_not_at_all
     @progress("fitting", None)
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
         """Train the machines, find the posterior and its certificates.
@@ -254,7 +258,7 @@ class StochasticSVC(CertifiedClassifier):
         self._check_choices()
         check_duplicates(self.duplicates, groups)
         self._forget()
-        rows, labels = self._checked(X, narrow_labels(y))
+        rows, labels = self._checked(X, check_labels(narrow_labels(y)))
         parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if parts is not None and self.duplicates == "together":
@@ -286,12 +290,14 @@ class StochasticSVC(CertifiedClassifier):
         train, validation = classifiers.splits(0) if shared else (None, None)
         # With independent splits a kernel width comes from rows that validate other machines.
         params = classifiers.params if shared else [{"lambda": setting["lambda"]} for setting in classifiers.params]
+        key = draw_key(seed)
+        self._fitted_rows = hashed_rows(rows, key)
         return self._certify_trained_set(
             classifiers.without_data(),
             params,
             None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
             None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
-            draw_key(seed),
+            key,
             codes,
             slices=parts,
             cross_scores=None if train is None else self._cross_scores(classifiers, codes[train], seed),
@@ -337,7 +343,10 @@ class StochasticSVC(CertifiedClassifier):
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""
         if self.prepare is None:
-            rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False)
+            with naming_column(X, self._encode()):
+                rows, labels = validate_data(
+                    self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False
+                )
             check_finite(rows, X, self._remedy())
             check_classification_targets(labels)
             return rows, labels
@@ -348,7 +357,8 @@ class StochasticSVC(CertifiedClassifier):
     def _validated(self, X: Any) -> Any:
         """Return rows as the machines take them, by which they are also drawn: prepared where that is needed."""
         if self.prepare is None:
-            rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+            with naming_column(X, self._encode()):
+                rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
             check_finite(rows, X, self._remedy())
             return rows
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -361,6 +371,14 @@ class StochasticSVC(CertifiedClassifier):
         members = self.classifiers_.members
         assert isinstance(members, SharedMembers)
         return members.numbers(_safe_indexing(rows, which))
+
+    def _encode(self) -> str:
+        """Say where text is turned into numbers."""
+        return (
+            ENCODE
+            if self.split == "shared"
+            else ENCODE_FIRST.replace("estimator", "estimator of a StochasticClassifier")
+        )
 
     def _remedy(self) -> str:
         return IN_PREPARE if self.split == "shared" else in_pipeline(SVC())

@@ -9,6 +9,7 @@ from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.percentages import confidence, format_share, percent_up
 from pacbayes.certificates.questions.answered import format_target
+from pacbayes.certificates.questions.below import CertifiedMember
 from pacbayes.certificates.questions.by_class import CLASS
 from pacbayes.classifiers.params import format_params
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
@@ -96,14 +97,47 @@ def cost_of_parts(found: Certificate, share: float) -> str:
     return f"{kept}; without them the bound would be {without} instead of {percent_up(found.bound)}."
 
 
+def _runs_of(model: CertifiedClassifier, found: list[CertifiedMember]) -> list[list[CertifiedMember]]:
+    """Return the members by limit, those next to each other on a path of lambdas and with equal limits together."""
+    is_path = all(set(params) >= {"lambda"} for params in model.classifiers_.params)
+    runs: list[list[CertifiedMember]] = []
+    for one in sorted(found, key=lambda one: (one.bound, one.index)) if is_path else found:
+        last = runs[-1][-1] if runs else None
+        same = last is not None and (last.bound, last.empirical_risk) == (one.bound, one.empirical_risk)
+        if is_path and same and last is not None and last.index + 1 == one.index:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs
+
+
+def _range(run: list[CertifiedMember]) -> str:
+    """Return the parameters of a member, or of a run the smallest and the largest lambda."""
+    if len(run) == 1:
+        return format_params(run[0].params)
+    lambdas = sorted(one.params["lambda"] for one in run)
+    others = [{name: value for name, value in one.params.items() if name != "lambda"} for one in run]
+    same = f", {format_params(others[0])}" if others[0] and all(one == others[0] for one in others) else ""
+    return f"lambda = {lambdas[0]:.6g} to {lambdas[-1]:.6g}{same}"
+
+
 def below_table(model: CertifiedClassifier, target: float) -> TextTable:
-    """Return the single classifiers whose limits are at most a target, the smallest first."""
+    """Return the single classifiers whose limits are at most a target, the smallest first.
+
+    On a path, neighbours with equal limits stand in one line.
+    """
     found = model.certified_below(target)
+    runs = _runs_of(model, found)
     rows = [
-        (str(one.index), format_params(one.params), percent_up(one.bound), format_share(one.empirical_risk))
-        for one in found[:MOST_MEMBERS]
+        (
+            str(run[0].index) if len(run) == 1 else f"{run[0].index} to {run[-1].index}",
+            _range(run),
+            percent_up(run[0].bound),
+            format_share(run[0].empirical_risk),
+        )
+        for run in runs[:MOST_MEMBERS]
     ]
-    more = f" The {MOST_MEMBERS} with the smallest limits are shown." if len(found) > MOST_MEMBERS else ""
+    more = f" The {MOST_MEMBERS} lines with the smallest limits are shown." if len(runs) > MOST_MEMBERS else ""
     caption = (
         f"{len(found)} of {len(model.classifiers_)} classifiers.{more} All limits hold at once with probability at "
         f"least {confidence(model.delta_)}, so that any of them may be taken for whatever reason; not at once with the "

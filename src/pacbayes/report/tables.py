@@ -9,9 +9,9 @@ from pacbayes.bounds.distances.registry import DISTANCES
 from pacbayes.certificates.certificate import CONSTANT, PLURAL, Baseline, Certificate
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.constant import format_label
-from pacbayes.certificates.percentages import confidence, format_share, percent_up
+from pacbayes.certificates.percentages import confidence, format_level, format_share, percent_up
 from pacbayes.certificates.questions.answered import format_target
-from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION
+from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.splits import GROUP
 from pacbayes.posteriors.posterior import Posterior
@@ -160,11 +160,16 @@ def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]
         f"validation {PLURAL[view.classifiers.unit]} m": [*(str(one.m) for one in found), str(view.classifiers.m)],
         "distance": [*(one.distance for one in found), "–"],
         "which rule": [*(one.rule for one in found), "–"],
-        "its share of δ": [*("–" if one.level is None else repr(one.level) for one in found), repr(view.delta)],
-        "recommended by": [*(_SOURCES[one.source] for one in found), _SOURCES[TRAINING]],
+        "its share of δ": [*("–" if one.level is None else format_level(one.level) for one in found), repr(view.delta)],
+        "recommended by": [*(_recommended(one) for one in found), _SOURCES[TRAINING]],
         "other rules": [*("; ".join(map(str, one.alternatives)) or "none" for one in found), "none"],
         "where it comes from": [*(one.theorem for one in found), f"{constant.note[0].upper()}{constant.note[1:]}."],
     }
+
+
+def _recommended(certificate: Certificate) -> str:
+    picked = certificate.source == VALIDATION and certificate.rule not in FOUND
+    return f"{_SOURCES[certificate.source]}{', of rules fixed before' if picked else ''}"
 
 
 def _certificate_caption(view: ReportView) -> str:

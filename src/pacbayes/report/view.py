@@ -1,6 +1,7 @@
 """What a report is about: a fitted model, its numbers gathered once, and the rows that are shown with it."""
 
 import math
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -45,19 +46,17 @@ class ObservedErrors:
     @classmethod
     def count(cls, model: CertifiedClassifier, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
         """Count the errors of all three ways of predicting; the model keeps its own."""
-        voting = model.voting
         errors, among = {}, {}
-        try:
-            for name, certificate in model.certificates_.items():
-                model.set_params(voting=name)
-                errors[name] = errors_of(model, X, labels, "model.predict(X_test)")
-                among[name] = (errors[name], int(labels.size))
-                if certificate.answered is not None:
-                    answered = np.flatnonzero(model.answers(X))
-                    wrong = model.predict(X)[answered] != labels[answered]
-                    among[name] = (int(np.count_nonzero(wrong)), int(answered.size))
-        finally:
-            model.set_params(voting=voting)
+        for name, certificate in model.certificates_.items():
+            # A copy with the same parts: the user's estimator is not touched, not even for a moment.
+            one = copy(model)
+            one.voting = name
+            errors[name] = errors_of(one, X, labels, "model.predict(X_test)")
+            among[name] = (errors[name], int(labels.size))
+            if certificate.answered is not None:
+                answered = np.flatnonzero(one.answers(X))
+                wrong = one.predict(X)[answered] != labels[answered]
+                among[name] = (int(np.count_nonzero(wrong)), int(answered.size))
         constant = model.constant_label_
         errs = None if constant is None else int(np.count_nonzero(constant != labels))
         return cls(model, X, labels, errors, among, errs)
@@ -210,7 +209,7 @@ def _posterior(model: CertifiedClassifier) -> Posterior:
         distance=model._distances,
         delta=model.delta_,
         prior=None if model.has_uniform_prior_ else model.prior_,
-        constant=model.constant,
+        constant=model._bound_constant,
     )
 
 

@@ -36,7 +36,7 @@ def deltas_around(delta: float) -> list[float]:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The bound of the stochastic classifier for every level and distance."""
+    """The bound of the stochastic classifier for every level and distance, if only a posterior were certified."""
 
     deltas: list[float]
     distances: tuple[str, ...]
@@ -63,7 +63,7 @@ class WhatIf:
             for delta, row in zip(self.deltas, self.bounds, strict=True)
         ]
         head = ("δ", "with probability at least", *self.distances)
-        return TextTable("Bound of the stochastic classifier for every delta and distance", head, rows)
+        return TextTable("Bound of the posterior alone for every delta and distance", head, rows)
 
 
 def what_if(view: ReportView) -> WhatIf:

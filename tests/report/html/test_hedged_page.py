@@ -4,6 +4,7 @@ import matplotlib
 import pytest
 from tests.estimators.models import fitted, two_classes
 from tests.report.html.browser_page import Page
+from tests.report.models import by_class
 
 from pacbayes.report import plot_bounds, plot_gibbs_curve, plot_risks, report_html
 from pacbayes.report.guarantee import guarantee
@@ -59,3 +60,19 @@ def test_plots(hedge):
     view = ReportView.of(clf)
     assert view.posterior.delta == pytest.approx(0.005 if hedge else 0.05)
     assert plot_gibbs_curve(clf).get_xlabel() == "inverse temperature β"
+
+
+def test_levels_are_short_and_never_too_small():
+    view = ReportView.of(by_class()[0])
+    table = certificate_table(view, full=True)
+    place = table.columns.index("its share of δ")
+    for row, one in zip(table.rows, view.model.certificates_.values(), strict=False):
+        assert len(row[place]) <= 8
+        assert one.level <= float(row[place]) <= one.level * 1.001
+
+
+def test_what_if_is_about_the_posterior_alone():
+    clf, html = by_class()
+    said = " ".join(Page(html).text("what-if").split())
+    assert said.startswith("If only the posterior had been certified")
+    assert ("It is not the bound at the top of this page" in said) == (clf.certificate_.rule != "posterior")

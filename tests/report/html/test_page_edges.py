@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from copy import copy
 
 import numpy as np
 import pytest
@@ -269,3 +270,33 @@ def test_ticks(values, logarithmic):
 
 def test_scale_ends():
     assert Scale(1.0, 2.0, 0.0, 10.0)(5.0) == 10.0
+
+
+def test_the_model_is_not_touched_while_test_errors_are_counted(monkeypatch):
+    """Another thread that predicts meanwhile must get what its voting says."""
+    clf = fitted("svc", two_classes)
+    X, y = two_classes()
+    monkeypatch.setattr(type(clf), "set_params", lambda *_, **__: pytest.fail("the user's estimator was changed"))
+    seen = set()
+    predict = type(clf).predict
+    monkeypatch.setattr(
+        type(clf), "predict", lambda self, X: (seen.add((clf.voting, self.voting)), predict(self, X))[1]
+    )
+    observed = ReportView.of(clf, test=(X, y)).observed
+    assert seen == {("stochastic", voting) for voting in clf.certificates_}
+    monkeypatch.undo()
+    for voting, errors in observed.errors.items():
+        assert errors == int((clone_with(clf, voting).predict(X) != y).sum())
+
+
+def clone_with(clf, voting):
+    made = copy(clf)
+    made.voting = voting
+    return made
+
+
+def test_without_a_posterior_the_page_has_the_constant_of_the_fit():
+    X, y = two_classes()
+    clf = StochasticSVC([0.1, 1.0], hedge=0, random_state=0).fit(X, y)
+    before = ReportView.of(clf).posterior.bound
+    assert ReportView.of(clf.set_params(constant="paper")).posterior.bound == before

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.percentages import percent_up
+from pacbayes.certificates.percentages import format_level, percent_up
 
 #: Which rows recommended the rule: those that train, before any other was looked at, or those that validate.
 TRAINING, VALIDATION = "training rows", "validation rows"
 #: Of classifiers trained elsewhere: nobody knows which rows, but none that validates.
 BEFOREHAND = "fixed beforehand"
+#: Rules whose weights the validation rows find; they only pick among the others.
+FOUND = ("posterior", "Occam", "tandem vote")
 
 
 @dataclass(frozen=True)
@@ -47,4 +49,4 @@ class Claim:
     lower: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.rule}: at most {percent_up(self.bound)}, at level {self.level:.3g}"
+        return f"{self.rule}: at most {percent_up(self.bound)}, at level {format_level(self.level)}"

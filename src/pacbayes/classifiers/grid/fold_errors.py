@@ -1,11 +1,13 @@
 """The classifiers of a grid, trained anew in a fold of cross-validation: their answers, and their probabilities."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
@@ -21,10 +23,13 @@ def grid_answers_in_fold(
     classifiers: ClassifierSet, X: Any, y: NDArray[Any], classes: NDArray[Any], n_jobs: int | None
 ) -> AnswersInFold:
     """Return what a grid's classifiers, trained anew, say in a fold of their training rows."""
+    said: list[str] = []
 
     def answers(candidates: Rows, train: Rows, test: Rows) -> Codes:
         fold = _Fold([clone(classifiers[int(i)]) for i in candidates], X, y, train, test, classes)
-        return np.array(run_units(_answers_in_fold, fold, candidates.size, "classifiers", n_jobs))
+        found = run_units(_answers_in_fold, fold, candidates.size, "classifiers", n_jobs)
+        _warn_once(said, [why for _, why in found])
+        return np.array([codes for codes, _ in found])
 
     return answers
 
@@ -42,19 +47,34 @@ class _Fold:
     classes: NDArray[Any]
 
 
-def _answers_in_fold(fold: _Fold, i: int) -> Codes:
-    """Train the i-th classifier on a fold as the grid's own were trained, in one thread, and return what it says."""
+def _warn_once(said: list[str], failures: list[str | None]) -> None:
+    """Warn of the first fit that failed in any fold; `said` keeps what was."""
+    failed = [why for why in failures if why is not None]
+    if failed and not said:
+        said.append(failed[0])
+        warnings.warn(
+            f"{len(failed)} of {len(failures)} classifiers could not be fitted in a fold of the cross-validation "
+            f"within the training rows, where all of their answers count as errors; the first because of {failed[0]}",
+            FitFailedWarning,
+            stacklevel=2,
+        )
+
+
+def _answers_in_fold(fold: _Fold, i: int) -> tuple[Codes, str | None]:
+    """Train the i-th classifier on a fold as the grid's own, in one thread; return what it says, or why it cannot."""
     # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
     one, number = clone(fold.estimators[i]), fold.classes.size
     with one_thread():
         try:
             one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
-        except Exception:  # a setting that needs more rows than a fold has is no candidate
-            return np.full(fold.test.size, number, dtype=kept_as(number))
+        except MemoryError:
+            raise
+        except Exception as error:  # a setting that needs more rows than a fold has is no candidate
+            return np.full(fold.test.size, number, dtype=kept_as(number)), f"{type(error).__name__}: {error}"
         predicted = predictions_of(one, _safe_indexing(fold.X, fold.test), fold.y[fold.test], "predict")
     codes = np.minimum(np.searchsorted(fold.classes, predicted), number - 1)
     codes[fold.classes[codes] != predicted] = number
-    return codes.astype(kept_as(number))
+    return codes.astype(kept_as(number)), None
 
 
 def grid_scores_in_fold(
@@ -82,6 +102,8 @@ def _score_in_fold(fold: _Fold, i: int) -> FloatArray:
     with one_thread():
         try:
             one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
+        except MemoryError:
+            raise
         except Exception:  # a setting that needs more rows than a fold has says nothing
             return np.zeros((fold.test.size, fold.classes.size))
         return probabilities(one, _safe_indexing(fold.X, fold.test), fold.classes)

@@ -12,6 +12,7 @@ from pacbayes.data.files.column_fit import fit_columns
 from pacbayes.data.files.columns import Columns, check_classes, read_columns
 from pacbayes.data.files.reading import divide_columns, labelled, listed, read_frame, target_of
 from pacbayes.data.files.refusals import in_shell
+from pacbayes.data.known_rows import hashed_rows, overlap
 from pacbayes.numeric.checks import check_choice, did_you_mean
 
 if TYPE_CHECKING:
@@ -204,6 +205,17 @@ def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, 
     if data.columns.plain and X.isna().to_numpy().any():
         raise ValueError(lacking(X, str(path)))
     return X, labels
+
+
+def check_other(X: "pd.DataFrame", test: "pd.DataFrame") -> list[str]:
+    """Raise if the examples of a test file are the data, in any order; return what to say if many of them are."""
+    known, new = hashed_rows(X, b""), hashed_rows(test, b"")
+    found = None if known is None or new is None else overlap(known, new)
+    if found is None or not found.is_large:
+        return []
+    if found.is_copy:
+        raise ValueError(f"--test must hold examples other than the data, but {found.said} of the data")
+    return [f"Of the test examples, {found.said} of the data: if they are the same examples, they are no test."]
 
 
 def _sizes(X: "pd.DataFrame", classes: Any) -> str:

@@ -1,13 +1,17 @@
-"""A saved model, from the words of a command."""
+"""A saved model, as the commands that use one load it."""
 
 from pathlib import Path
 from typing import Any
 
-from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
-
 
 def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
-    """Return the model of a file, or raise with what to do about types that are not trusted."""
+    """Return a model, or raise in the words of the command line."""
+    from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
+
+    if not path.exists():
+        raise FileNotFoundError(f"no such model: {str(path)!r}; pacbayes certify --save MODEL writes one")
+    if path.is_dir():
+        raise ValueError(f"the model must be a file that pacbayes certify --save wrote, got the folder {str(path)!r}")
     try:
         return load(path, sha256=sha256, trusted=["sklearn."] if trust else [])
     except UntrustedTypesError as error:

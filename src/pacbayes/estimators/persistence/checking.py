@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.certificates.posterior_choice import check_distances
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.members import EstimatorMembers
@@ -52,7 +53,7 @@ from pacbayes.estimators.persistence.rule_checks import (
 from pacbayes.estimators.prediction.draws import KEY_BYTES
 from pacbayes.estimators.prior import PRIORS, resolve_prior
 from pacbayes.estimators.training_choices import CROSS_VALIDATION
-from pacbayes.numeric.checks import check_distribution, check_level
+from pacbayes.numeric.checks import check_choice, check_distribution, check_level
 
 # Votes take room for every row and class.
 MOST_CLASSES = 100_000
@@ -66,6 +67,7 @@ def check_model(model: Any) -> None:
     classifiers, classes = model.classifiers_, model.classes_
     need(isinstance(classifiers, ClassifierSet), "classifiers_", "must be a ClassifierSet")
     check_classifier_set(classifiers, classes)
+    assert classifiers.splits is not None
     members = classifiers.members
     if hasattr(model, "n_features_in_"):
         need_whole(model.n_features_in_, "n_features_in_", 1)
@@ -81,12 +83,14 @@ def check_model(model: Any) -> None:
     check_distribution("prior_", model.prior_, number)
     need(type(model._uniform) is bool, "_uniform", "must be True or False")
     need(type(model._key) is bytes and len(model._key) == KEY_BYTES, "_key", f"must be {KEY_BYTES} bytes")
+    if model._fitted_rows is not None:
+        need_array(model._fitted_rows, "_fitted_rows", "i", (classifiers.splits.n_rows,))
     check_level(model._level)
+    check_choice("_bound_constant", model._bound_constant, CONSTANTS)
     check_distances(model._distances)
     need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")
     need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
     check_cross_validation(model._cross_validated, classifiers)
-    assert classifiers.splits is not None
     if model._prior_kind == CROSS_VALIDATION:
         need(model._cross_validated is not None, "_prior_kind", "must not be from a cross-validation that is not there")
         expected = resolve_prior(CROSS_VALIDATION, classifiers.params, None, model._cross_validated, classifiers.splits)

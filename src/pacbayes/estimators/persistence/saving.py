@@ -212,8 +212,9 @@ def _model(state: Any, found: int) -> CertifiedClassifier:
         posterior = decode(state["posterior"])
     if found < RULES:
         fitted = with_rules(fitted)
-    # The vote of the tandem bound came with format 5.
-    model.__dict__.update({"_tandem": None} | check_names(kind, fitted))
+    # The vote of the tandem bound came with format 5, and later the hashes of the rows and the constant.
+    absent = {"_tandem": None, "_fitted_rows": None, "_bound_constant": model.constant}
+    model.__dict__.update(absent | check_names(kind, fitted))
     for name in DERIVED:
         model.__dict__.pop(name, None)
     check_model(model)

@@ -79,7 +79,7 @@ class EachVoters:
     def answers(self, X: Any, chosen: Codes) -> Codes:
         """Return the numbers of the labels that the chosen classifiers give the rows, shape (chosen, n)."""
         codes = np.empty((chosen.size, number_of_rows(X)), dtype=np.intp)
-        with progress("predictions", chosen.size) as advance:
+        with one_thread(), progress("predictions", chosen.size) as advance:
             for place, i in enumerate(chosen.tolist()):
                 codes[place] = self._codes(i, X)
                 advance(1)

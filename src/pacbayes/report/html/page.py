@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.report.comparison import bars_of
 from pacbayes.report.guarantee import guarantee
@@ -126,6 +127,7 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
         "guarantee": guarantee(view),
         "what_if": slider,
         "looked_up": slider.looked_up,
+        "posterior_wins": view.certificate.rule == POSTERIOR,
         "levels": slider.table,
         "by_class": part_table(view),
         "weights": weight_table(view, most=_MOST_WEIGHTS),
