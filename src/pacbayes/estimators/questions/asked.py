@@ -57,8 +57,8 @@ def check_questions(class_share: Any, max_error: Any, hedge: float) -> None:
         )
     if target is not None and hedge == 1.0:
         raise ValueError(
-            f"max_error needs a rule that the training rows propose, which hedge=1, cv=None and split='independent' "
-            f"leave out; got max_error={max_error!r}"
+            f"max_error needs a rule that the training rows propose, which hedge=1, cv=None and splits "
+            f"'independent' and 'out-of-bag' leave out; got max_error={max_error!r}"
         )
     if target is not None and share > 0.0:
         raise ValueError("class_share must be 0 where max_error is given: the target is tested at the whole of delta")
