@@ -77,17 +77,6 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     assert in_process([*words, "--below", "0.9"], capsys).code == 0
 
 
-def test_a_model_with_a_target_is_compared_by_its_labels_of_all(data, tmp_path, capsys):
-    _, path, words = data
-    models = []
-    for name, options in (("a", ["--max-error", "0.15"]), ("b", [])):
-        models += [f"--model-{name}", tmp_path / f"{name}.pacbayes"]
-        assert in_process(["certify", path, *words, *options, "--save", models[-1]], capsys).code == 0
-    done = in_process(["compare", path, "--target", "kind", *models], capsys)
-    assert done.code == 0
-    assert done.err.count("has a target: compared is its label of every example") == 1
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
