@@ -1,7 +1,8 @@
-"""Sparse rows in the one format in which rows can be picked."""
+"""Rows in a form in which some of them can be picked; sparse ones in the one format that allows it."""
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 
@@ -10,7 +11,6 @@ def csr_rows(X: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
     >>> csr_rows(sp.dia_array(np.eye(3))).format, csr_rows([[1.0]])
     ('csr', [[1.0]])
     """
@@ -20,3 +20,16 @@ def csr_rows(X: Any) -> Any:
     if rows.ndim != 2:
         raise ValueError(f"X must have rows and columns, got a sparse array of shape {rows.shape}")
     return rows.tocsr()
+
+
+def pickable_rows(X: Any) -> Any:
+    """Return X so that rows can be picked: an array where that is all it can be turned into, sparse rows as CSR.
+
+    Examples
+    --------
+    >>> pickable_rows([["a"], ["b"]])
+    [['a'], ['b']]
+    """
+    rows = csr_rows(X)
+    lone = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
+    return np.asarray(rows) if lone else rows

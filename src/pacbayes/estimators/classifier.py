@@ -6,38 +6,32 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.certificates.rules.vote_choice import cross_validate_votes
-from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.classifiers.forest.bags import check_bagged
 from pacbayes.classifiers.forest.forest_set import forest_set
-from pacbayes.classifiers.grid.fold_errors import grid_answers_in_fold, grid_scores_in_fold
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
 from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows, copy_rows
-from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.data.sparse_rows import pickable_rows
 from pacbayes.data.splits import OUT_OF_BAG, SPLITS
 from pacbayes.data.unusable_columns import ENCODE_FIRST, naming_column
 from pacbayes.estimators.available import whole_or_not_at_all
-from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import check_labels, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
-from pacbayes.estimators.questions.asked import CrossScores, check_copies, check_slices
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.estimators.questions.asked import check_copies, check_slices
+from pacbayes.estimators.training.grid_folds import GridFolds
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
-from pacbayes.runtime.seeds import generator
 
 
 class StochasticClassifier(CertifiedClassifier):
@@ -50,7 +44,7 @@ class StochasticClassifier(CertifiedClassifier):
     .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
 
     and says in `certificate_` what follows for whichever has the smaller bound (see `hedge`).  Preprocessing belongs
-    into the estimator, a `Pipeline`: then it is fitted on training rows alone.
+    in the estimator, a `Pipeline`: then it is fitted on training rows alone.
 
     Parameters
     ----------
@@ -228,7 +222,7 @@ class StochasticClassifier(CertifiedClassifier):
         if groups is not None and self.split == OUT_OF_BAG:
             raise ValueError(f"groups must be None with split={OUT_OF_BAG!r}: bags are drawn row by row")
         self._forget()
-        X, y = _as_rows(X), check_labels(narrow_labels(y))
+        X, y = pickable_rows(X), check_labels(narrow_labels(y))
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
         if labels.size < 2:
@@ -266,11 +260,8 @@ class StochasticClassifier(CertifiedClassifier):
         assert classifiers.splits is not None
         train, validation = classifiers.splits(0) if self.split == "shared" else (None, None)
         if train is not None:
-            units = classifiers.splits.units_of(train)
-            training = _safe_indexing(rows, train)
-            self._cross_validated = self._cross_validate(
-                classifiers, training, labels[train], codes[train], units, seed
-            )
+            folds = GridFolds(classifiers, rows, labels, codes, self.classes_, self.cv, self.n_jobs, seed)
+            self._cross_validated = folds.validated(votes=self.hedge_ < 1.0)
         return self._certify_trained_set(
             classifiers,
             classifiers.params,
@@ -279,7 +270,7 @@ class StochasticClassifier(CertifiedClassifier):
             key,
             codes,
             slices=parts,
-            cross_scores=None if train is None else self._cross_scores(classifiers, rows, labels, codes, train, seed),
+            cross_scores=None if train is None else folds.scores,
         )
 
     @classmethod
@@ -320,7 +311,7 @@ class StochasticClassifier(CertifiedClassifier):
             Their labels.
         proposal : int or array_like of shape (H,), optional
             What you would use without looking at these rows: the number of one classifier, or weights of a vote.  It is
-            tested at most of `delta`, and its certificate is then nearly that of a hold-out.
+            tested with most of `delta`, and its certificate is then nearly that of a hold-out.
         groups, duplicates
             Which of these rows are one draw, as for `fit`.
         most_frequent : label, optional
@@ -371,37 +362,11 @@ class StochasticClassifier(CertifiedClassifier):
             verbose=verbose,
         )
         facts = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
-        certify_fitted(model, estimators, _as_rows(X_val), y_val, **facts)
+        certify_fitted(model, estimators, pickable_rows(X_val), y_val, **facts)
         return model
 
-    def _cross_validate(
-        self, classifiers: ClassifierSet, X: Any, y: NDArray[Any], codes: Rows, units: Rows | None, seed: int
-    ) -> CrossValidation | None:
-        """Return what cross-validation within the training rows counted."""
-        if self.cv is None:
-            return None
-        answers_in_fold = grid_answers_in_fold(classifiers, X, y, self.classes_, self.n_jobs)
-        candidates, rng = candidates_of(len(classifiers)), generator(seed, FOLDS)
-        validate = cross_validate if self.hedge_ == 1.0 else cross_validate_votes
-        return validate(answers_in_fold, candidates, codes, self.cv, rng, units)
-
-    def _cross_scores(
-        self, classifiers: ClassifierSet, rows: Any, labels: NDArray[Any], codes: Rows, train: Rows, seed: int
-    ) -> CrossScores:
-        """Return how the mean probabilities with some weights score the training rows in cross-validation."""
-        assert classifiers.splits is not None
-        units, folds = classifiers.splits.units_of(train), self.cv
-
-        def scores(weights: FloatArray) -> FloatArray:
-            assert folds is not None
-            training = _safe_indexing(rows, train)
-            in_fold = grid_scores_in_fold(classifiers, training, labels[train], self.classes_, weights, self.n_jobs)
-            return cross_score(in_fold, self.classes_.size, codes[train], folds, generator(seed, FOLDS), units)
-
-        return scores
-
     def _validated(self, X: Any) -> Any:
-        rows = _as_rows(X)
+        rows = pickable_rows(X)
         if number_of_rows(rows) == 0:
             raise ValueError("X must hold at least one row, got none")
         if hasattr(self, "n_features_in_") and np.ndim(rows) == 1:
@@ -420,10 +385,3 @@ class StochasticClassifier(CertifiedClassifier):
         if hasattr(self.estimator, "__sklearn_tags__"):
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
-
-
-def _as_rows(X: Any) -> Any:
-    """Return X so that rows can be picked: an array where that is all it can be turned into, sparse rows as CSR."""
-    rows = csr_rows(X)
-    lone = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
-    return np.asarray(rows) if lone else rows

@@ -15,11 +15,11 @@ from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows
-from pacbayes.estimators.beforehand import Beforehand
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import number_of_rows
-from pacbayes.estimators.prior import asks_for_data
 from pacbayes.estimators.questions.asked import check_slices
+from pacbayes.estimators.training.beforehand import Beforehand
+from pacbayes.estimators.training.prior import asks_for_data
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.seeds import seed_of
 

@@ -51,8 +51,8 @@ from pacbayes.estimators.persistence.rule_checks import (
     check_tandem,
 )
 from pacbayes.estimators.prediction.draws import KEY_BYTES
-from pacbayes.estimators.prior import PRIORS, resolve_prior
-from pacbayes.estimators.training_choices import CROSS_VALIDATION
+from pacbayes.estimators.training.prior import PRIORS, resolve_prior
+from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
 from pacbayes.numeric.checks import check_choice, check_distribution, check_level
 
 # Votes take room for every row and class.

@@ -11,8 +11,8 @@ from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.trained import Trained
-from pacbayes.estimators.prior import PRIORS
 from pacbayes.estimators.questions.asked import Asked
+from pacbayes.estimators.training.prior import PRIORS
 
 # The last with certificates and words, which are computed now, and the first with rules beside the posterior.
 LAST, RULES = 2, 4

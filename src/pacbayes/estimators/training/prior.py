@@ -7,7 +7,7 @@ from typing import Any
 
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.data.splits import Splits
-from pacbayes.estimators.training_choices import CROSS_VALIDATION, cross_validation_prior
+from pacbayes.estimators.training.training_choices import CROSS_VALIDATION, cross_validation_prior
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_distribution
 

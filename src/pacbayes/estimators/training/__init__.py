@@ -1,0 +1,1 @@
+"""What is fixed before validation rows are counted: prior, proposals of the user, choices of cross-validation."""
