@@ -7,15 +7,20 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC
@@ -32,7 +37,9 @@ def test_pipeline_search_and_cross_validation(voting):
     assert make_pipeline(StandardScaler(), svc).fit(X, y).score(X, y) > 0.9
     search = GridSearchCV(svc, {"gamma": [0.1, "sigest"], "distance": ["kl", ["kl", "ch"]]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.8
-    assert search.best_estimator_.certificate_.bound < 1.0
+    # Refitted on all rows with what it found: its certificate is that of such a fit.
+    again = StochasticSVC(LAMBDAS, voting=voting, random_state=0, **search.best_params_).fit(X, y)
+    assert search.best_estimator_.certificate_ == again.certificate_
 
 
 def test_proba_scorers_work_with_a_majority():
@@ -216,3 +223,45 @@ def test_the_rows_are_divided_without_looking_at_the_labels(kind):
     other = np.roll(y, 7)
     again = clone(models[0]).fit(X, other).classifiers_.splits(0)
     assert np.array_equal(again[0], models[0].classifiers_.splits(0)[0])
+
+
+@pytest.mark.parametrize("kind", ["svc", "grid"])
+def test_groups_are_routed_through_pipelines_and_cross_validation(kind):
+    X, y = two_classes()
+    groups = np.arange(y.size) // 4
+    model = (
+        StochasticSVC(LAMBDAS, random_state=0)
+        if kind == "svc"
+        else StochasticClassifier(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2]}, random_state=0)
+    )
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(groups=True)
+        pipeline = make_pipeline(StandardScaler(), model).fit(X, y, groups=groups)
+        last = pipeline[-1]
+        assert last.certificate_.unit == "group"
+        assert last.certificate_.m == last.classifiers_.splits.m < y.size // 4
+        found = cross_validate(
+            pipeline, X, y, params={"groups": groups}, cv=3, error_score="raise", return_estimator=True
+        )
+        assert [one[-1].certificate_.unit for one in found["estimator"]] == ["group"] * 3
+    assert clone(model).fit(X, y).certificate_.unit == "example"
+
+
+def test_estimators_of_pairs_of_rows_are_refused_at_once():
+    X, y = two_classes()
+    said = "takes distances or kernel values between pairs"
+    for estimator, grid in (
+        (SVC(kernel="precomputed"), {"C": [1.0]}),
+        (SVC(), {"kernel": ["rbf", "precomputed"]}),
+        (None, [SVC(), SVC(kernel="precomputed")]),
+        (KNeighborsClassifier(metric="precomputed"), {"n_neighbors": [1]}),
+        (make_pipeline(SVC(kernel="precomputed")), {"svc__C": [1.0]}),
+    ):
+        with pytest.raises(ValueError, match=said):
+            StochasticClassifier(estimator, grid, random_state=0).fit(X, y)
+
+
+def test_tags_are_those_of_what_prepares():
+    assert not get_tags(StochasticSVC()).input_tags.allow_nan
+    assert get_tags(StochasticSVC(prepare=SimpleImputer())).input_tags.allow_nan
+    assert not get_tags(StochasticSVC(prepare=StandardScaler())).input_tags.string

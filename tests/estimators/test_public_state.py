@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from tests.estimators.models import two_classes
 
 from pacbayes import StochasticSVC
+from pacbayes.estimators.available import forget_fit
 
 
 def test_what_was_fitted_counts_not_what_is_set_later():
@@ -64,3 +65,9 @@ def test_wrong_parameters_are_refused_before_anything_is_forgotten():
     with pytest.raises(ValueError, match="unknown split"):
         clf.set_params(split="none").fit(X, y)
     assert clf.certificates_ is before
+
+
+def test_all_that_a_fit_leaves_can_be_forgotten():
+    clf = StochasticSVC([0.1, 1.0], max_error=0.2, random_state=0).fit(*two_classes())
+    forget_fit(clf)
+    assert set(vars(clf)) == set(clf.get_params())

@@ -6,6 +6,9 @@ from pacbayes.certificates.certify import VOTINGS, certify
 from pacbayes.certificates.constant import constant_baseline, most_frequent
 from pacbayes.certificates.limits import chernoff_upper
 from pacbayes.certificates.posterior_choice import choose_posterior
+from pacbayes.certificates.questions.answered import Answered
+from pacbayes.certificates.questions.below import CertifiedMember
+from pacbayes.certificates.questions.by_class import PartLimit
 from pacbayes.certificates.questions.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.rules.claim import Claim
 from pacbayes.certificates.rules.occam import best_single
@@ -14,10 +17,13 @@ from pacbayes.certificates.rules.rule import Rule
 
 __all__ = [
     "VOTINGS",
+    "Answered",
     "Baseline",
     "Certificate",
+    "CertifiedMember",
     "Claim",
     "Difference",
+    "PartLimit",
     "Rule",
     "best_single",
     "binomial_upper",

@@ -92,7 +92,7 @@ def warn_of_copies(X: Any, codes: Rows, same: Rows, copies: int, groups: Rows | 
             f"{copies} validation rows equal a training row in features and class, and the equal rows look like copies "
             f"made after sampling: {sign}. The certificate counts on independent rows and does not hold for copies. "
             "If they are copies, fit the rows from before the copying, or give duplicates='together'; rows of one "
-            "person or thing belong into groups=.",
+            "person or thing belong in groups=.",
             stacklevel=5,
         )
 

@@ -6,6 +6,11 @@ from types import MethodType
 from typing import Any, TypeVar, cast
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+# What a fit keeps beside its public attributes; scikit-learn has private ones of its own on every estimator.
+_STATE = (
+    *("_asked", "_bound_constant", "_constant", "_cross_validated", "_distances", "_fitted_rows", "_key", "_level"),
+    *("_prior_kind", "_rules", "_tandem", "_uniform", "_vote_errors"),
+)
 
 
 class available:  # noqa: N801  (used as a decorator)
@@ -48,9 +53,8 @@ class available:  # noqa: N801  (used as a decorator)
 
 
 def forget_fit(estimator: Any) -> None:
-    """Drop all that a fit left on an estimator: what is no parameter, and not set by scikit-learn itself."""
-    kept = {*estimator.get_params(deep=False), "_metadata_request", "_sklearn_output_config"}
-    for name in [name for name in vars(estimator) if name not in kept]:
+    """Drop all that a fit left on an estimator: names that end as fitted ones do, and what certificates rest on."""
+    for name in [name for name in vars(estimator) if name.endswith("_") or name in _STATE]:
         del estimator.__dict__[name]
 
 

@@ -50,7 +50,7 @@ class StochasticClassifier(CertifiedClassifier):
     .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
 
     and says in `certificate_` what follows for whichever has the smaller bound (see `hedge`).  Preprocessing belongs
-    into the estimator, a `Pipeline`: then it is fitted on training rows alone.
+    in the estimator, a `Pipeline`: then it is fitted on training rows alone.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ class StochasticClassifier(CertifiedClassifier):
             Their labels.
         proposal : int or array_like of shape (H,), optional
             What you would use without looking at these rows: the number of one classifier, or weights of a vote.  It is
-            tested at most of `delta`, and its certificate is then nearly that of a hold-out.
+            tested with most of `delta`, and its certificate is then nearly that of a hold-out.
         groups, duplicates
             Which of these rows are one draw, as for `fit`.
         most_frequent : label, optional

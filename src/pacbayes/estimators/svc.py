@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.svm import SVC
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -388,3 +388,10 @@ class StochasticSVC(CertifiedClassifier):
         if isinstance(members, SharedMembers):
             return SharedVoters(members, self.classes_.size)
         return EachVoters(self.classifiers_, self.classes_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # What is prepared may be anything that the transformer takes: missing values, text, sparse rows.
+        if hasattr(self.prepare, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.prepare).input_tags
+        return tags

@@ -174,7 +174,7 @@ class ReportView:
 
     @property
     def proposed(self) -> str:
-        """Say who proposed what was tested at most of delta, as the end of a clause."""
+        """Say who proposed what was tested with most of delta, as the end of a clause."""
         return "was proposed beforehand" if self.classifiers.trained_elsewhere else "the training rows proposed"
 
     @property

@@ -34,7 +34,9 @@ def test_errors_are_what_a_user_recomputes(name, split):
         # The same classifier by hand, from the parameters the fitted one shows.
         again = clone(classifiers[i]).fit(_safe_indexing(rows, train), labels[train])
         np.testing.assert_array_equal(again.predict(rows), everything[i])
-    assert optimal_posterior(classifiers.risks, classifiers.m).bound < 1.0
+    # Each of these beats always answering its most frequent class, with enough rows to show it.
+    constant = 1.0 - np.unique(labels, return_counts=True)[1].max() / labels.size
+    assert optimal_posterior(classifiers.risks, classifiers.m).empirical_risk < constant
 
 
 @pytest.mark.parametrize("name", GRIDS)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from tests.classifiers.data import one_hot
 
-from pacbayes import svm_set
+from pacbayes import StochasticSVC, svm_set
 from pacbayes.runtime.memory import BLOCK_BYTES
 
 GRID = np.array([0.1, 20.0, 0.02, 1.0, 5.0, 0.3])
@@ -268,3 +268,14 @@ def test_wrong_features_when_predicting():
         for predict in (classifiers.predict, classifiers[0].predict):
             with pytest.raises(ValueError, match=r"13 features|expecting 13"):
                 predict(X[:, :5])
+
+
+def test_a_limit_that_nobody_gave_is_not_advised(monkeypatch):
+    """Estimators have no max_bytes: the advice must be something that can be done."""
+    X, y = np.zeros((4000, 2)), np.arange(4000) % 2
+    monkeypatch.setattr("pacbayes.runtime.memory.free_bytes", lambda: 1_000_000)
+    with pytest.raises(MemoryError, match="half of the free memory") as caught:
+        StochasticSVC([1.0], random_state=0).fit(X, y)
+    assert "max_bytes" not in str(caught.value)
+    with pytest.raises(MemoryError, match="or a larger max_bytes"):
+        svm_set(X, y, [1.0], max_bytes=1_000_000, random_state=0)

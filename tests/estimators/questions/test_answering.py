@@ -1,6 +1,7 @@
 """Errors by class, a target with abstention, and members below a target: in both estimators, saved and loaded."""
 
 import json
+from html import escape
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from tests.estimators.models import LAMBDAS, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.percentages import percent_up
 
 VOTINGS = ("stochastic", "majority", "best")
 
@@ -51,7 +53,10 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
     assert certificate.level <= 0.05 * 0.9 * 0.8
     assert "In class 0 (false positives)" in certificate.explain()
     assert json.loads(json.dumps(certificate.to_dict()))["by_class"][0]["rows"] == parts[0].sum()
-    assert "false" in certificate._repr_html_() or "class 0" in certificate._repr_html_()
+    card = certificate._repr_html_()
+    for one in certificate.by_class:
+        assert escape(one.label) in card
+        assert f"{percent_up(one.bound)} of it; {one.errors} error" in card
 
 
 def test_the_share_costs_the_bound_a_little(by_class):
@@ -96,7 +101,8 @@ def test_the_target_is_tested_on_what_is_answered(voting, with_target):
     assert clf.certificate_.level == clf.delta_ == 0.05
     assert "of the examples that it answers; it answered" in str(clf.certificate_)
     assert "Not at once with it" in clf.certificate_.explain()
-    assert json.dumps(clf.certificate_.to_dict())
+    stored = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["answered"]
+    assert (stored["rows"], stored["errors"], stored["target"]) == (answered.rows, answered.errors, 0.05)
 
 
 class HalfBlind(ClassifierMixin, BaseEstimator):

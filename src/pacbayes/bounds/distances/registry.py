@@ -46,7 +46,7 @@ def register_distance(distance: Distance) -> None:
 
 
 def get_distance(distance: str | Distance) -> Distance:
-    """Return the distance of a name; one that is none already.
+    """Return the distance with this name; a `Distance` is returned as it is.
 
     ``"catoni(0.4)"`` is `Catoni` with the parameter 0.4, as its name says.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid, ParameterSampler
+from sklearn.utils import get_tags
 
 from pacbayes.runtime.fingerprint import fingerprint
 from pacbayes.runtime.seeds import generator
@@ -88,6 +89,8 @@ def plan_candidates(estimator: Any, param_grid: Any, n_iter: int | None, seed: i
                 candidates[i]
             except (TypeError, ValueError) as error:
                 raise type(error)(f"param_grid: {params} does not fit the estimator: {error}") from error
+        if any(isinstance(value, str) and value == "precomputed" for value in params.values()):
+            check_takes_rows("param_grid", candidates[i])
     return candidates
 
 
@@ -121,6 +124,25 @@ def _check_classifier(name: str, estimator: Any) -> None:
         estimator
     ):
         raise ValueError(f"{name} must be a classifier, got {estimator!r}")
+    check_takes_rows(name, estimator)
+
+
+def check_takes_rows(name: str, estimator: Any) -> None:
+    """Raise for an estimator of distances or kernel values between rows: these cannot be divided row by row alone.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> check_takes_rows("estimator", SVC(kernel="precomputed"))
+    Traceback (most recent call last):
+    ValueError: estimator must take rows, but SVC(kernel='precomputed') takes distances or kernel values between pairs
+    of them; give it the rows themselves, with a kernel or metric that is computed from rows
+    """
+    if hasattr(estimator, "__sklearn_tags__") and get_tags(estimator).input_tags.pairwise:
+        raise ValueError(
+            f"{name} must take rows, but {estimator!r} takes distances or kernel values between pairs of them; give it "
+            "the rows themselves, with a kernel or metric that is computed from rows"
+        )
 
 
 def _settings(param_grid: Any, n_iter: int | None, seed: int) -> list[dict[str, Any]]:

@@ -51,7 +51,13 @@ _WRONG = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError,
 
 
 class UntrustedTypesError(ValueError):
-    """A file holds types, `names`, that may run code when they are made, or do not check what they hold."""
+    """A file holds types, `names`, that may run code when they are made, or do not check what they hold.
+
+    Examples
+    --------
+    >>> UntrustedTypesError("the model holds types that are not trusted", ["sklearn.svm._classes.SVC"]).names
+    ('sklearn.svm._classes.SVC',)
+    """
 
     def __init__(self, message: str, names: Iterable[str] = ()) -> None:
         super().__init__(message)
