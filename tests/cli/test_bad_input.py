@@ -157,7 +157,7 @@ def test_test_files_are_refused(text, data, tmp_path, capsys):
 
 OTHERS = {
     "fly": "[Nn]o such command",
-    "predict {folder}/none {data}": "No such file",
+    "predict {folder}/none {data}": "no such model: .*none'; pacbayes certify --save MODEL writes one",
     "predict {data} {data}": "is not a model saved by pacbayes",
     "predict {data}": "[Mm]issing argument",
     "posterior {data}": "[Mm]issing option '--m'",

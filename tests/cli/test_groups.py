@@ -19,7 +19,7 @@ def files(tmp_path):
     X, y, groups = sample(60)
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(patient=groups, ill=np.where(y, "yes", "no"))
     frame.to_csv(tmp_path / "data.csv", index=False)
-    frame[:50].to_csv(tmp_path / "new.csv", index=False)
+    frame[:50].assign(a=frame["a"] + 0.01).to_csv(tmp_path / "new.csv", index=False)
     frame.drop(columns="patient").to_csv(tmp_path / "rows.csv", index=False)
     pd.concat([frame.drop(columns="patient")] * 5).to_csv(tmp_path / "copies.csv", index=False)
     return tmp_path

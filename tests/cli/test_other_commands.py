@@ -170,7 +170,7 @@ def example_files(tmp_path, monkeypatch, model):
     monkeypatch.chdir(tmp_path)
     frame = good(120).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
-    frame[:20].to_csv("new.csv", index=False)
+    frame[:20].assign(a=frame["a"] + 0.01).to_csv("new.csv", index=False)
     frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)
     (tmp_path / "depths.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
     table = "first,second,class\n" + "a,b,b\nb,b,b\na,a,a\n" * 20

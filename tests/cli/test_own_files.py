@@ -180,7 +180,7 @@ def test_examples_without_a_class_are_skipped_and_counted(kind, tmp_path, capsys
     frame["kind"] = {"text": frame["kind"], "whole numbers": yes.astype(int), "truth values": yes}[kind].astype(object)
     whole = written(tmp_path, frame[20:], "whole.csv")
     gaps = frame.assign(kind=[None] * 20 + frame["kind"].tolist()[20:])
-    path, test = written(tmp_path, gaps), written(tmp_path, gaps[15:40], "test.csv")
+    path, test = written(tmp_path, gaps), written(tmp_path, gaps[15:40].assign(a=gaps["a"] + 0.01), "test.csv")
     error = refused(["certify", path, *QUICK], capsys)
     assert "leave such examples out with --skip-unlabelled" in error
     found = as_json(["certify", path, "--skip-unlabelled", "--test", test], capsys)
