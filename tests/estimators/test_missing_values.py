@@ -78,7 +78,7 @@ def test_classifier_in_fit_and_what_it_advises_works():
     )
     with pytest.raises(ValueError, match=advised):
         StochasticClassifier(LogisticRegression(), GRID).fit(X, y)
-    pipeline = make_pipeline(SimpleImputer(), LogisticRegression())
+    pipeline = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=10_000))
     grid = {f"logisticregression__{name}": values for name, values in GRID.items()}
     clf = StochasticClassifier(pipeline, grid, random_state=0).fit(X, y)
     assert clf.predict(X).shape == y.shape
@@ -117,7 +117,9 @@ def test_other_errors_stay_what_they_are():
 def test_a_column_that_new_rows_lack_is_not_called_a_missing_value():
     X, y = holed(frame=True)
     clf = StochasticClassifier(
-        make_pipeline(SimpleImputer(), LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}, random_state=0
+        make_pipeline(SimpleImputer(), LogisticRegression(max_iter=10_000)),
+        {"logisticregression__C": [0.1, 1.0]},
+        random_state=0,
     ).fit(X, y)
     with pytest.raises(ValueError, match=r"(?s)yet now missing:\n- size") as caught:
         clf.predict(X.drop(columns="size"))

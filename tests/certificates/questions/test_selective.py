@@ -75,7 +75,7 @@ def test_nothing_passes_and_a_larger_target_is_named():
 def test_the_target_named_is_the_smallest_of_all():
     # Another target puts another threshold first, so that a larger one need not pass where a smaller one does.
     rng = np.random.default_rng(4)
-    for _ in range(6):
+    for _ in range(2):
         scores, wrong = rng.random(60), rng.random(60) < rng.random() * 0.5
         thresholds = Thresholds.from_scores(scores, wrong)
         counted = ThresholdCounts(*counted_at(thresholds.values, rng.random(60), rng.random(60) < rng.random() * 0.5))

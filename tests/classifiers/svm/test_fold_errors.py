@@ -88,13 +88,13 @@ def test_folds_side_by_side_share_the_cores(monkeypatch):
     monkeypatch.setattr(cores_module, "_cores_of_process", lambda: 6)
     codes, seen = np.tile([0, 1], 50), []
 
-    def errors(candidates, train, test):
+    def answers(candidates, train, test):
         seen.append(cores_module.cores())
-        return np.zeros(candidates.size, dtype=np.int64)
+        return np.zeros((candidates.size, test.size), dtype=np.uint8)
 
     for at_once, expected in ((1, [6] * 5), (2, [3, 3, 3, 3, 6]), (3, [2, 2, 2, 3, 3]), (5, [1] * 5)):
         seen.clear()
-        cross_validate(errors, np.arange(2), codes, 5, np.random.default_rng(0), None, at_once)
+        cross_validate(answers, np.arange(2), codes, 5, np.random.default_rng(0), None, at_once)
         assert seen == expected
 
 
