@@ -19,6 +19,15 @@ def commands(page):
             yield command, [line for line in lines if line != "..."]
 
 
+def test_the_table_is_what_the_command_wrote():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"<!-- against: begin -->\n(.*?)<!-- against: end -->", text, flags=re.DOTALL)[1]
+    written = (ROOT / "results" / "against.md").read_text(encoding="utf-8")
+    rows = [line for line in written.splitlines() if line.startswith("|")]
+    assert len(rows) == 12  # head, rule, nine data sets, mean
+    assert [line for line in shown.splitlines() if line.startswith("|")] == rows
+
+
 PAGES = ["README.md", "docs/command-line.md"]
 # What takes longer than all other commands together.
 LONG = "--estimator forest"
