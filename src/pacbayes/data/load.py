@@ -46,7 +46,7 @@ def load_dataset(
         For a file: columns to take as measurements although they look like row numbers or identifiers, which are
         refused otherwise: whole numbers, no two of them equal, that rise or fall from row to row or are too many for
         their range to be measurements (`pacbayes.data.files.identifiers`), or that a name such as ``id`` gives away;
-        numbers of subjects with several rows (`pacbayes.data.files.runs`); and columns without a name.
+        numbers of subjects with several rows (`pacbayes.data.files.subjects`); and columns without a name.
     sep : str, optional
         For a CSV or TSV file: the character between two fields, by default a comma or a tab.
     skip_unlabelled : bool

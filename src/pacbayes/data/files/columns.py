@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pacbayes.data.files.identifiers import own_texts, refused_name, refused_numbers
 from pacbayes.data.files.reading import is_number, listed
 from pacbayes.data.files.refusals import Refused, in_shell, refuse
-from pacbayes.data.files.runs import refused_runs
+from pacbayes.data.files.subjects import refused_runs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pacbayes.data.files.identifiers import is_unnamed, refused_name, refused_numbers
 from pacbayes.data.files.refusals import Hint, Refused, in_python, refuse
-from pacbayes.data.files.runs import refused_runs
+from pacbayes.data.files.subjects import refused_runs
 from pacbayes.data.table import Table
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import did_you_mean, narrow_labels
