@@ -1,7 +1,6 @@
 """What all estimators share: from a trained set to posterior and certificates, and from these to predictions."""
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -37,7 +36,6 @@ from pacbayes.estimators.available import available, forget_fit
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.draws import KEY
 from pacbayes.estimators.prediction.testing import tested
-from pacbayes.estimators.prediction.voters import Voters
 from pacbayes.estimators.questions.answering import Questions
 from pacbayes.estimators.questions.asked import Asked, CrossScores, Slices, check_questions
 from pacbayes.estimators.roles import roles
@@ -54,22 +52,8 @@ from pacbayes.runtime.seeds import seed_of
 FOLDS = KEY + 1
 
 
-class CertifiedClassifier(Questions, ClassifierMixin, Shown, ABC):  # type: ignore[misc]  # untyped
+class CertifiedClassifier(Questions, ClassifierMixin, Shown):  # type: ignore[misc]  # untyped
     """A set of classifiers as one, with a certificate for each way; subclasses train the set and validate rows."""
-
-    # -- what subclasses provide -------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _validated(self, X: Any) -> Any:
-        """Return new rows in the form the classifiers are asked with, or raise."""
-
-    @abstractmethod
-    def _voters(self) -> Voters:
-        """Return the classifiers as what is asked for votes."""
-
-    @abstractmethod
-    def _remedy(self) -> str:
-        """Say where missing values are to be filled in."""
 
     #: How rows may be divided.
     _splits: tuple[str, ...] = SPLITS

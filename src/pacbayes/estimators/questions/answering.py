@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -50,13 +51,27 @@ _TARGET = (
 )
 
 
-class Questions(FittedAttributes):
+class Questions(FittedAttributes, ABC):
     """The parts of an estimator that answer further questions."""
 
     prior_: FloatArray
     hedge_: float
     _asked: Asked
     _key: bytes
+
+    # -- what subclasses provide -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _validated(self, X: Any) -> Any:
+        """Return new rows in the form the classifiers are asked with, or raise."""
+
+    @abstractmethod
+    def _voters(self) -> Voters:
+        """Return the classifiers as what is asked for votes."""
+
+    @abstractmethod
+    def _remedy(self) -> str:
+        """Say where missing values are to be filled in."""
 
     @property
     def _main_level(self) -> float:
@@ -195,8 +210,8 @@ class Questions(FittedAttributes):
         """
         check_is_fitted(self)
         voting = check_choice("voting", self.voting, VOTINGS)
-        with naming_remedy(X, self._remedy()):  # type: ignore[attr-defined]  # the estimator's
-            rows, voters = self._validated(X), self._voters()  # type: ignore[attr-defined]
+        with naming_remedy(X, self._remedy()):
+            rows, voters = self._validated(X), self._voters()
             answered = self.certificates_[voting].answered
             if answered is None or answered.threshold is None:
                 return np.full(number_of_rows(rows), answered is None)
