@@ -126,7 +126,7 @@ def test_ties_between_other_labels_do_not_depend_on_the_rows_around():
     parts = integer_weights(np.array([0.5, 0.5]))
     for asked in ([0], [1], [0, 1], [1, 0]):
         voters = EachVoters(classifiers, np.array([0, 1]))
-        codes = majority(voters, np.array(asked)[:, None], parts, 2)
+        codes = majority(voters, np.array(asked)[:, None], parts)
         assert voters.labels[codes].tolist() == [7] * len(asked)
 
 
@@ -134,7 +134,7 @@ def test_a_tie_goes_to_the_first_label_whether_or_not_it_is_a_class():
     classifiers = [Always(label) for label in (4, 3)]
     for classes in ([0, 3], [0, 4], [0, 1], [3, 4]):
         voters = EachVoters(classifiers, np.array(classes))
-        codes = majority(voters, np.zeros((2, 1)), integer_weights(np.array([0.5, 0.5])), 2)
+        codes = majority(voters, np.zeros((2, 1)), integer_weights(np.array([0.5, 0.5])))
         assert voters.labels[codes].tolist() == [3, 3]
 
 

@@ -69,16 +69,30 @@ def least_sample_size(m: Any, number: int) -> int:
     return check_sample_size(m) if np.ndim(m) == 0 else int(check_sample_sizes(m, number).min())
 
 
+def check_number(name: str, value: Any, allowed: str) -> float:
+    """Return a real number as a float, or raise if it is none; `allowed` says what it may be.
+
+    Examples
+    --------
+    >>> check_number("share", 1, "a number from 0 to 1")
+    1.0
+    >>> check_number("share", True, "a number from 0 to 1")
+    Traceback (most recent call last):
+    TypeError: share must be a number from 0 to 1, got True
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:  # an integer too large for a float
+        return math.inf if value > 0 else -math.inf
+
+
 def check_level(delta: Any) -> float:
     """Return `delta` as a float, or raise if it is not strictly between 0 and 1."""
     if isinstance(delta, np.ndarray) and delta.ndim == 0:
         delta = delta[()]
-    if isinstance(delta, bool | np.bool_) or not isinstance(delta, Real):
-        raise TypeError(f"delta must be a number between 0 and 1, got {delta!r}")
-    try:
-        level = float(delta)
-    except OverflowError:  # an integer too large for a float
-        level = math.inf
+    level = check_number("delta", delta, "a number between 0 and 1")
     if not 0.0 < level < 1.0:
         raise ValueError(f"delta must be strictly between 0 and 1, got {delta!r}")
     return level

@@ -54,22 +54,22 @@ def test_they_are_tested_up_to_the_first_failure():
     counted = ThresholdCounts(np.array([80, 100, 170, 200]), np.array([0, 2, 3, 40]))
     assert thresholds.order(200, 0.05, 0.05)[0] == 0
     passed = loosest_passed(thresholds, counted, 200, 0.05, 0.05)
-    assert (passed.index, passed.answered, passed.wrong, passed.tested) == (0, 80, 0, 2)
+    assert (passed.threshold, passed.rows, passed.errors, passed.tested) == (thresholds.values[0], 80, 0, 2)
     assert float(binomial_upper(3, 170, 0.05)) < 0.05 < float(binomial_upper(2, 100, 0.05))
 
 
 def test_every_row_is_answered_where_the_target_is_loose():
     thresholds, counted = counts_like([50, 100], [0, 5])
     passed = loosest_passed(thresholds, counted, 100, 0.2, 0.05)
-    assert (passed.threshold, passed.answered) == (-np.inf, 100)
+    assert (passed.threshold, passed.rows) == (-np.inf, 100)
 
 
 def test_nothing_passes_and_a_larger_target_is_named():
     thresholds, counted = counts_like([50, 100], [10, 30])
     passed = loosest_passed(thresholds, counted, 100, 0.05, 0.05)
-    assert (passed.index, passed.threshold, passed.answered) == (None, None, 0)
-    assert loosest_passed(thresholds, counted, 100, passed.smallest_target, 0.05).answered > 0
-    assert loosest_passed(thresholds, counted, 100, passed.smallest_target - 0.005, 0.05).answered == 0
+    assert (passed.passed, passed.threshold, passed.rows) == (False, None, 0)
+    assert loosest_passed(thresholds, counted, 100, passed.smallest_target, 0.05).passed
+    assert loosest_passed(thresholds, counted, 100, passed.smallest_target - 0.005, 0.05).rows == 0
 
 
 def test_the_target_named_is_the_smallest_of_all():
@@ -81,7 +81,7 @@ def test_the_target_named_is_the_smallest_of_all():
         counted = ThresholdCounts(*counted_at(thresholds.values, rng.random(60), rng.random(60) < rng.random() * 0.5))
         named = loosest_passed(thresholds, counted, 60, 0.01, 0.05).smallest_target
         every = (one for one in np.arange(1, 200) / 200 if one > 0.01)
-        passing = [one for one in every if loosest_passed(thresholds, counted, 60, one, 0.05).answered > 0]
+        passing = [one for one in every if loosest_passed(thresholds, counted, 60, one, 0.05).passed]
         assert named == (min(passing) if passing else None)
 
 

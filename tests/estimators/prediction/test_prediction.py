@@ -181,7 +181,7 @@ def test_a_classifier_is_left_out_only_where_it_cannot_change_the_vote(alpha, n_
         voters = Counted(rng.integers(0, n_classes, (size, 300)), n_classes)
         rows = np.arange(300)[:, None]
         full = Counted(voters.codes, n_classes).votes(rows, np.arange(size), parts)
-        assert np.array_equal(majority(voters, rows, parts, n_classes), full.argmax(axis=1))
+        assert np.array_equal(majority(voters, rows, parts), full.argmax(axis=1))
         assert voters.asked.max() == 1
         for row in range(300):
             votes = voters.votes(rows[[row]], np.flatnonzero(voters.asked[:, row]), parts[voters.asked[:, row] > 0])[0]
@@ -194,5 +194,5 @@ def test_a_classifier_is_left_out_only_where_it_cannot_change_the_vote(alpha, n_
 def test_agreement_is_decided_by_half_of_the_weight():
     parts = integer_weights(np.full(64, 1 / 64))
     voters = Counted(np.ones((64, 10), dtype=int), 2)
-    majority(voters, np.arange(10)[:, None], parts, 2)
+    majority(voters, np.arange(10)[:, None], parts)
     assert voters.asked.sum(axis=0).max() == 33

@@ -21,7 +21,7 @@ def test_each_rule_errs_where_its_predictions_do(kind, data, monkeypatch):
     parts = [integer_weights(rng.dirichlet(np.ones(number))) for _ in range(4)]
     rules = [Rule("majority", str(i), one) for i, one in enumerate(parts)]
     rules += [Rule("stochastic", "draws", parts[0]), Rule("best", "one", parts_of_one(number - 1, number))]
-    said = [majority(voters, X, one, clf.classes_.size) for one in parts]
+    said = [majority(voters, X, one) for one in parts]
     said += [voters.predict_assigned(X, draw_classifiers(X, parts[0], clf._key))]
     said += [np.searchsorted(clf.classes_, clf.classifiers_[number - 1].predict(X))]
     expected = [int(np.count_nonzero(one != codes)) for one in said]

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.kl import KL
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_between, check_level, check_sample_size
+from pacbayes.numeric.checks import check_between, check_level, check_number, check_sample_size
 from pacbayes.numeric.rounding import SMALLEST, SMALLEST_NORMAL, round_up, usual_float_errors
 
 # Significant digits of a parameter that is chosen: at the minimum the bound is flat, and the name stays short.
@@ -70,12 +69,7 @@ class Catoni(Distance):
 
     def __post_init__(self) -> None:
         given: Any = self.C
-        if isinstance(given, bool | np.bool_) or not isinstance(given, Real):
-            raise TypeError(f"C must be a number, got {given!r}")
-        try:
-            C = float(given)
-        except OverflowError:  # an integer too large for a float
-            C = math.inf
+        C = check_number("C", given, "a number")
         if not 1.0 / _LARGEST <= C <= _LARGEST:
             raise ValueError(f"C must be positive, from 1e-100 to 1e100, got {given!r}")
         object.__setattr__(self, "C", C)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from pacbayes.certificates.rules.occam import occam_limits
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.params import format_params
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_numbers
+from pacbayes.numeric.checks import check_number, check_numbers
 
 
 @dataclass(frozen=True)
@@ -61,14 +60,13 @@ def members_below(
     >>> [(one.index, round(one.bound, 4), one.cost) for one in found]
     [(1, 0.059, 1.0), (0, 0.0401, 3.0)]
     """
-    if isinstance(target, bool | np.bool_) or not isinstance(target, Real):
-        raise TypeError(f"target must be a number between 0 and 1, got {target!r}")
-    if not 0.0 <= float(target) <= 1.0:
+    most = check_number("target", target, "a number between 0 and 1")
+    if not 0.0 <= most <= 1.0:
         raise ValueError(f"target must lie in [0, 1] (a share, such as 0.05), got {target!r}")
     if classifiers.stratified:
         raise ValueError("nothing is certified of a set whose rows were divided by their labels (stratify=True)")
     limits = occam_limits(classifiers.counted, sizes_of(classifiers, classifiers.m), delta, prior)
-    below = np.flatnonzero(limits <= float(target))
+    below = np.flatnonzero(limits <= most)
     costs = _costs(classifiers, cost, below)
     order = np.lexsort((limits[below], np.zeros(below.size) if costs is None else costs))
     return [

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.percentages import percent_up
 from pacbayes.numeric.arrays import Codes
+from pacbayes.numeric.checks import check_number
 from pacbayes.numeric.rounding import round_down
 
 #: What `--by-class` sets: the main bound is then at four fifths of delta.
@@ -101,11 +101,10 @@ def check_class_share(share: Any) -> float:
     Traceback (most recent call last):
     ValueError: class_share must lie in [0, 1), got 1
     """
-    if isinstance(share, bool | np.bool_) or not isinstance(share, Real):
-        raise TypeError(f"class_share must be a number from 0 to 1, got {share!r}")
-    if not 0.0 <= float(share) < 1.0:
+    found = check_number("class_share", share, "a number from 0 to 1")
+    if not 0.0 <= found < 1.0:
         raise ValueError(f"class_share must lie in [0, 1), got {share!r}")
-    return float(share)
+    return found
 
 
 def main_level(level: float, share: float) -> float:

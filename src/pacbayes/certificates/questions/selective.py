@@ -9,7 +9,6 @@ first that does not pass: with probability :math:`1 - \delta` every threshold th
 """
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
 from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.certificates.questions.answered import Answered
 from pacbayes.numeric.arrays import Codes, FloatArray
+from pacbayes.numeric.checks import check_number
 from pacbayes.numeric.rounding import usual_float_errors
 
 #: Scores are rounded to multiples of this: where sums of the same numbers differ in their last bits, scores do not.
@@ -54,11 +55,10 @@ def check_max_error(target: Any) -> float:
     Traceback (most recent call last):
     ValueError: max_error must lie strictly between 0 and 1 (a share, such as 0.02), got 2
     """
-    if isinstance(target, bool | np.bool_) or not isinstance(target, Real):
-        raise TypeError(f"max_error must be a number between 0 and 1, or None, got {target!r}")
-    if not 0.0 < float(target) < 1.0:
+    found = check_number("max_error", target, "a number between 0 and 1, or None")
+    if not 0.0 < found < 1.0:
         raise ValueError(f"max_error must lie strictly between 0 and 1 (a share, such as 0.02), got {target!r}")
-    return float(target)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,31 +129,6 @@ class ThresholdCounts:
     wrong: Codes
 
 
-@dataclass(frozen=True)
-class Passed:
-    """The outcome of the tests.
-
-    Examples
-    --------
-    >>> thresholds = Thresholds(np.array([0.9, 0.5, -np.inf]), np.array([40, 80, 100]), np.array([0, 1, 20]))
-    >>> loosest_passed(thresholds, ThresholdCounts(np.array([80, 160, 200]), np.array([0, 2, 40])), 200, 0.05, 0.05)
-    Passed(index=1, threshold=0.5, answered=160, wrong=2, tested=2, smallest_target=None)
-    """
-
-    #: The loosest threshold that passed, None where none did.
-    index: int | None
-    #: Its value, None where none passed: nothing is answered.
-    threshold: float | None
-    #: Validation rows answered there, 0 where none passed.
-    answered: int
-    #: Those of them that were wrong.
-    wrong: int
-    #: How many thresholds were tested.
-    tested: int
-    #: Where none passed, the smallest target, in steps of half a percent, with which one would have; information only.
-    smallest_target: float | None = None
-
-
 def counted_at(thresholds: FloatArray, scores: FloatArray, wrong: NDArray[np.bool_]) -> tuple[Codes, Codes]:
     """Return how many rows have at least each score, and how many of these are wrong.
 
@@ -170,19 +145,25 @@ def counted_at(thresholds: FloatArray, scores: FloatArray, wrong: NDArray[np.boo
     )
 
 
-def loosest_passed(thresholds: Thresholds, counted: ThresholdCounts, m: int, target: float, delta: float) -> Passed:
+def loosest_passed(thresholds: Thresholds, counted: ThresholdCounts, m: int, target: float, delta: float) -> Answered:
     """Test thresholds in the order that the training rows fixed, each at the whole of delta, up to the first failure.
 
-    A threshold passes if the exact limit of its errors, rounded up, is at most the target.
+    A threshold passes if the exact limit of its errors, rounded up, is at most the target; of those the loosest is used.
+
+    Examples
+    --------
+    >>> thresholds = Thresholds(np.array([0.9, 0.5, -np.inf]), np.array([40, 80, 100]), np.array([0, 1, 20]))
+    >>> loosest_passed(thresholds, ThresholdCounts(np.array([80, 160, 200]), np.array([0, 2, 40])), 200, 0.05, 0.05)
+    Answered(target=0.05, threshold=0.5, m=200, rows=160, errors=2, tested=2, smallest_target=None)
     """
     some = counted.answered > 0
     limits = np.ones(counted.answered.size)
     limits[some] = binomial_upper(counted.wrong[some], counted.answered[some], delta)
     index, number = _loosest(thresholds.order(m, target, delta), limits, target)
-    if index is not None:
-        value = float(thresholds.values[index])
-        return Passed(index, value, int(counted.answered[index]), int(counted.wrong[index]), number)
-    return Passed(None, None, 0, 0, number, _smallest_target(thresholds, limits, m, target, delta))
+    if index is None:
+        return Answered(target, None, m, 0, 0, number, _smallest_target(thresholds, limits, m, target, delta))
+    rows, errors = int(counted.answered[index]), int(counted.wrong[index])
+    return Answered(target, float(thresholds.values[index]), m, rows, errors, number)
 
 
 def _smallest_target(thresholds: Thresholds, limits: FloatArray, m: int, target: float, delta: float) -> float | None:

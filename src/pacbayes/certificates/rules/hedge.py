@@ -1,11 +1,9 @@
 """How delta is divided between what the training rows propose and what the validation rows show: equation (hedge)."""
 
-from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from pacbayes.certificates.posterior_choice import divide_delta
+from pacbayes.numeric.checks import check_number
 from pacbayes.numeric.rounding import round_down
 
 AUTO = "auto"
@@ -27,9 +25,7 @@ def check_hedge(hedge: Any) -> None:
     if isinstance(hedge, str):
         if hedge != AUTO:
             raise ValueError(f"hedge must be 'auto' or a number from 0 to 1, got {hedge!r}")
-    elif isinstance(hedge, bool | np.bool_) or not isinstance(hedge, Real):
-        raise TypeError(f"hedge must be 'auto' or a number from 0 to 1, got {hedge!r}")
-    elif not 0.0 <= float(hedge) <= 1.0:
+    elif not 0.0 <= check_number("hedge", hedge, "'auto' or a number from 0 to 1") <= 1.0:
         raise ValueError(f"hedge must lie in [0, 1] or be 'auto', got {hedge!r}")
 
 

@@ -10,10 +10,10 @@ from pacbayes.estimators.prediction.voters import Voters, majority, number_of_ro
 from pacbayes.numeric.arrays import Codes
 
 
-def said_by(voting: str, parts: Counts, voters: Voters, rows: Any, key: bytes, n_classes: int) -> Codes:
+def said_by(voting: str, parts: Counts, voters: Voters, rows: Any, key: bytes) -> Codes:
     """Return the numbers of the labels that weights `parts` give rows in a way of predicting."""
     if voting == "majority":
-        return majority(voters, rows, parts, n_classes)
+        return majority(voters, rows, parts)
     if voting == "stochastic":
         return voters.predict_assigned(rows, draw_classifiers(rows, parts, key))
     return voters.predict_assigned(rows, np.full(number_of_rows(rows), np.argmax(parts), dtype=np.intp))

@@ -121,14 +121,14 @@ class EachVoters:
         return self._labels.size - 1
 
 
-def majority(voters: Voters, X: Any, parts: Counts, n_classes: int) -> Codes:
+def majority(voters: Voters, X: Any, parts: Counts) -> Codes:
     """Return the number of the label with the largest weight behind it, of several the first: see `winners_of`.
 
     The heaviest classifiers are asked first.  Those left are asked about a row only while their weight together could
     still change its vote.
     """
     order = np.argsort(-parts, kind="stable")[: np.count_nonzero(parts)]
-    votes = np.zeros((number_of_rows(X), n_classes))
+    votes = np.zeros((number_of_rows(X), voters.labels.size))
     undecided = np.arange(len(votes))
     left = 2**BITS
     for chosen in np.split(order, _cuts(parts[order])):

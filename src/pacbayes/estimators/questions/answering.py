@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import AVERAGED, KEYED, OCCAM, POSTERIOR, VOTINGS, shares_of_delta, sizes_of
 from pacbayes.certificates.posterior_choice import weights_of
-from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.below import CertifiedMember, members_below
 from pacbayes.certificates.questions.by_class import PartErrors, count_parts, main_level, part_limits
 from pacbayes.certificates.questions.selective import (
@@ -128,7 +127,7 @@ class Questions(FittedAttributes, ABC):
     def _say(self, voting: str, voters: Voters, rows: Any, rule: str | None = None) -> Codes:
         """Return the numbers of the labels that the rule of a certificate, or another, gives rows."""
         parts = self._parts(voting) if rule is None else self._rule(voting, rule).parts
-        return said_by(voting, parts, voters, rows, self._key, self.classes_.size)
+        return said_by(voting, parts, voters, rows, self._key)
 
     # -- certificates ------------------------------------------------------------------------------------------------
 
@@ -164,10 +163,7 @@ class Questions(FittedAttributes, ABC):
         asked, m = self._asked, self.classifiers_.m
         assert asked.max_error is not None
         assert asked.thresholds is not None
-        passed = loosest_passed(asked.thresholds, asked.tested[voting], m, asked.max_error, self._level)
-        answered = Answered(
-            asked.max_error, passed.threshold, m, passed.answered, passed.wrong, passed.tested, passed.smallest_target
-        )
+        answered = loosest_passed(asked.thresholds, asked.tested[voting], m, asked.max_error, self._level)
         own = Claim(
             found.rule, found.source, found.level or self._level, found.bound, found.empirical_risk, found.kl,
             found.distance, found.theorem, found.lower,
@@ -181,7 +177,7 @@ class Questions(FittedAttributes, ABC):
             bound=asked.max_error if answered.passed else 1.0,
             lower=None,
             distance="binomial",
-            empirical_risk=passed.wrong / passed.answered if passed.answered else 0.0,
+            empirical_risk=answered.errors / answered.rows if answered.passed else 0.0,
             kl=0.0,
             holds_for=held,
             theorem="Exact binomial tests of a target, in a fixed order, of a rule fixed on the training rows.",
