@@ -82,10 +82,11 @@ def check_number(name: str, value: Any, allowed: str) -> float:
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    number: Any = value
     try:
-        return float(value)
+        return float(number)
     except OverflowError:  # an integer too large for a float
-        return math.inf if value > 0 else -math.inf
+        return math.inf if number > 0 else -math.inf
 
 
 def check_level(delta: Any) -> float:

@@ -148,7 +148,7 @@ def counted_at(thresholds: FloatArray, scores: FloatArray, wrong: NDArray[np.boo
 def loosest_passed(thresholds: Thresholds, counted: ThresholdCounts, m: int, target: float, delta: float) -> Answered:
     """Test thresholds in the order that the training rows fixed, each at the whole of delta, up to the first failure.
 
-    A threshold passes if the exact limit of its errors, rounded up, is at most the target; of those the loosest is used.
+    A threshold passes if the exact limit of its errors, rounded up, is at most the target; the loosest counts.
 
     Examples
     --------
