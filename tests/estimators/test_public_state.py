@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from tests.estimators.models import two_classes
 
 from pacbayes import StochasticSVC
-from pacbayes.estimators.available import forget_fit
+from pacbayes.estimators.whole_fits import forget_fit
 
 
 def test_what_was_fitted_counts_not_what_is_set_later():

@@ -32,7 +32,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.data.splits import GROUP, SPLITS
-from pacbayes.estimators.available import available, forget_fit
+from pacbayes.estimators.available import available
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.draws import KEY
 from pacbayes.estimators.prediction.testing import tested
@@ -43,6 +43,7 @@ from pacbayes.estimators.shown import Shown
 from pacbayes.estimators.training.beforehand import Beforehand
 from pacbayes.estimators.training.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
 from pacbayes.estimators.training.training_choices import check_training_choices, resolve_distances
+from pacbayes.estimators.whole_fits import forget_fit
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.runtime.checkpoint import begun_seed

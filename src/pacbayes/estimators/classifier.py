@@ -22,7 +22,6 @@ from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import pickable_rows
 from pacbayes.data.splits import OUT_OF_BAG, SPLITS
 from pacbayes.data.unusable_columns import ENCODE_FIRST, naming_column
-from pacbayes.estimators.available import whole_or_not_at_all
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import check_labels, in_pipeline, naming_remedy
@@ -30,6 +29,7 @@ from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
 from pacbayes.estimators.questions.asked import check_copies, check_slices
 from pacbayes.estimators.training.grid_folds import GridFolds
+from pacbayes.estimators.whole_fits import whole_or_not_at_all
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.progress import progress
 

@@ -27,7 +27,6 @@ from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.unusable_columns import ENCODE, ENCODE_FIRST, naming_column
-from pacbayes.estimators.available import whole_or_not_at_all
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, check_labels, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
@@ -35,6 +34,7 @@ from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
 from pacbayes.estimators.questions.asked import CrossScores, check_copies, check_slices
 from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
+from pacbayes.estimators.whole_fits import whole_or_not_at_all
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.cores import at_most_cores

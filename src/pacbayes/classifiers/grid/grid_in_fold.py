@@ -61,16 +61,12 @@ def _warn_once(said: list[str], failures: list[str | None]) -> None:
 
 
 def _answers_in_fold(fold: _Fold, i: int) -> tuple[Codes, str | None]:
-    """Train the i-th classifier on a fold as the grid's own, in one thread; return what it says, or why it cannot."""
-    # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
-    one, number = clone(fold.estimators[i]), fold.classes.size
+    """Return what the i-th classifier, trained on a fold as the grid's own, says of its rows; or why it cannot."""
+    number = fold.classes.size
     with one_thread():
-        try:
-            one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
-        except MemoryError:
-            raise
-        except Exception as error:  # a setting that needs more rows than a fold has is no candidate
-            return np.full(fold.test.size, number, dtype=kept_as(number)), f"{type(error).__name__}: {error}"
+        one, why = _fitted(fold, i)
+        if one is None:
+            return np.full(fold.test.size, number, dtype=kept_as(number)), why
         predicted = predictions_of(one, _safe_indexing(fold.X, fold.test), fold.y[fold.test], "predict")
     codes = np.minimum(np.searchsorted(fold.classes, predicted), number - 1)
     codes[fold.classes[codes] != predicted] = number
@@ -98,12 +94,21 @@ def grid_scores_in_fold(
 
 def _score_in_fold(fold: _Fold, i: int) -> FloatArray:
     """Train the i-th classifier on a fold and return its probabilities of all classes, or its votes."""
-    one = clone(fold.estimators[i])
     with one_thread():
-        try:
-            one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
-        except MemoryError:
-            raise
-        except Exception:  # a setting that needs more rows than a fold has says nothing
+        one, _ = _fitted(fold, i)
+        if one is None:
             return np.zeros((fold.test.size, fold.classes.size))
         return probabilities(one, _safe_indexing(fold.X, fold.test), fold.classes)
+
+
+def _fitted(fold: _Fold, i: int) -> tuple[Any | None, str | None]:
+    """Return the i-th classifier trained on a fold; or None, and why it cannot be."""
+    # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
+    one = clone(fold.estimators[i])
+    try:
+        one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
+    except MemoryError:
+        raise
+    except Exception as error:  # a setting that needs more rows than a fold has is no candidate, and says nothing
+        return None, f"{type(error).__name__}: {error}"
+    return one, None
