@@ -28,9 +28,8 @@ BoolArray = NDArray[np.bool_]
 _BLOCK = 1 << 20
 # NumPy sums a contiguous array pairwise with a relative error of at most 20 EPS; see pacbayes/bounds/bound.py.
 SUM_ERROR = 20.0
-# A search multiplies by the factor about this many times, each time at several times the cost per entry of a product of
-# matrices: what a smaller factor may cost.
-_PRODUCTS = 1_000
+# A search multiplies by the factor about this many times at most: what a smaller factor may cost.
+_PRODUCTS = 200
 
 
 def check_error_rows(error_rows: ArrayLike, m: int) -> BoolArray:

@@ -31,10 +31,12 @@ from pacbayes.posteriors.votes.vote_bounds import tandem_bound
 
 # The share of the tolerance that the search uses, and that of an inner problem; the rest is for rounding.
 _SHARE, _INNER = 0.9, 0.02
-# A new line next to the best point is drawn where its vertex should be off by this part of the tolerance.
-_GOAL = 0.45
-# How far towards an end that is zero or infinity the next line is at most.
-_FAR = 16.0
+# An inner problem need not be solved much better than what is still missing: far from the optimum that saves most.
+_OF_MISSING = 0.0003
+# A new line next to the best point is drawn where its vertex should be off by this part of the tolerance,
+_GOAL = 0.2
+# ... at least this part of the way to the next line; towards an end that is zero or infinity by at most this factor.
+_NEAR, _FAR = 1 / 16, 0.4
 # Steps of kappa to where the bound says it should be, before the first vertex is looked at.
 _FIXED_POINT_STEPS = 8
 # Lines closer than this part of kappa prove nothing that rounding does not spoil.
@@ -64,8 +66,6 @@ class Candidate(NamedTuple):
     weights: FloatArray
     #: Where kappa would be if this was the optimum.
     next_kappa: float
-    #: The slope of the bound in T.
-    slope: float
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ class TandemSearch:
         self._starts: dict[float, FloatArray] = {}
         self._vertices: dict[tuple[Line, Line], Vertex] = {}
         self._best = self._first_candidate()
+        # The slope of the bound in T at the best point.
+        self._slope = 4.0
 
     def run(self, tol: float, max_problems: int) -> TandemMinimum:
         """Search until bound and lower bound differ by `tol`, or for `max_problems` inner problems."""
@@ -103,7 +105,7 @@ class TandemSearch:
             kappa = self._between(a, b, self._best.bound - lower, tol)
             if kappa is None:
                 break
-            self._draw(kappa, tol)
+            self._draw(kappa, tol, self._best.bound - lower)
         best = self._best
         return TandemMinimum(best.weights, best.kappa, lower, self.problems, self.dual.products)
 
@@ -122,9 +124,8 @@ class TandemSearch:
     def _candidate(self, kappa: float, weights: FloatArray, tandem: float, kl: float) -> Candidate:
         tandem = min(tandem, 1.0)
         value, ratio = self.function.value_and_ratio(tandem, 2.0 * kl)
-        slope = 4.0 * self.function.partials(tandem, 2.0 * kl)[0]
         # The ratio is that of the slopes in T and in 2 K.
-        return Candidate(kappa, 4.0 * value, weights, 2.0 / ratio if ratio > 0.0 else math.inf, slope)
+        return Candidate(kappa, 4.0 * value, weights, 2.0 / ratio if ratio > 0.0 else math.inf)
 
     def _follow(self, tol: float) -> None:
         """Move kappa to the ratio of the bound's slopes, which is the condition for a minimum, a few times."""
@@ -133,16 +134,19 @@ class TandemSearch:
             kappa = candidate.next_kappa
             if not self._is_new(kappa):
                 return
-            candidate = self._draw(kappa, tol)
+            candidate = self._draw(kappa, tol, self._best.bound - self._lowest()[0])
             if abs(candidate.next_kappa - kappa) < 0.01 * kappa:
                 return
 
-    def _draw(self, kappa: float, tol: float) -> Candidate:
-        """Solve the inner problem at kappa: a line, and weights that may be the best so far."""
+    def _draw(self, kappa: float, tol: float, missing: float) -> Candidate:
+        """Solve the inner problem at kappa: a line, and weights that may be the best so far.
+
+        `missing` is by how much the lower bound is below the best one found.
+        """
         known = sorted(self._starts, key=lambda other: abs(math.log(other / kappa)))
         start = self._starts[known[0]] if known else None
-        slope = self._best.slope if 0.0 < self._best.slope < math.inf else 4.0
-        point = self.dual.solve(kappa, start=start, tol=max(_INNER * tol / slope, 1e-15))
+        goal = max(_INNER * tol, _OF_MISSING * missing)
+        point = self.dual.solve(kappa, start=start, tol=max(goal / self._slope, 1e-15))
         self.problems += 1
         self._starts[kappa] = point.u
         self._lines.append(Line(kappa, point.line))
@@ -151,6 +155,8 @@ class TandemSearch:
         candidate = self._candidate(kappa, point.weights, point.tandem, point.kl)
         if candidate.bound < self._best.bound:
             self._best = candidate
+            slope = 4.0 * self.function.partials(min(point.tandem, 1.0), 2.0 * point.kl)[0]
+            self._slope = slope if 0.0 < slope < math.inf else 4.0
         return candidate
 
     def _lowest(self) -> tuple[float, Line, Line]:
@@ -194,13 +200,13 @@ class TandemSearch:
     def _between(self, a: Line, b: Line, missing: float, tol: float) -> float | None:
         """Return where to draw the next line, between two whose vertex is lower than the best bound by `missing`."""
         high, low, best = a.kappa, b.kappa, self._best.kappa
-        part = min(max(math.sqrt(_GOAL * tol / missing), 1.0 / _FAR), 0.5)
+        part = min(max(math.sqrt(_GOAL * tol / missing), _NEAR), 0.5)
         if low == 0.0 and high == math.inf:
             kappa = 1.0
         elif high == math.inf:
-            kappa = low / part
+            kappa = low / max(part, _FAR)
         elif low == 0.0:
-            kappa = high * part
+            kappa = high * max(part, _FAR)
         elif best in (low, high):
             kappa = best + ((low if best == high else high) - best) * part
         else:
