@@ -197,3 +197,17 @@ def test_examples_of_the_help_texts(module, example, example_files, capsys):
     assert done.code == 0, done.err
     help_of = [] if module is app else [words[0]]
     assert example in in_process([*help_of, "--help"], capsys).out
+
+
+def test_a_confidence_given_as_delta_is_asked_about_by_every_command(tmp_path, capsys):
+    table = tmp_path / "table.csv"
+    table.write_text("risk,truth,one,other\n0.1,a,a,b\n0.2,b,b,b\n")
+    for command in (
+        ["bound", "--risk", "0.1", "--kl", "2", "--m", "100"],
+        ["posterior", table, "--column", "risk", "--m", "100"],
+        ["compare", table, "--target", "truth", "--a", "one", "--b", "other"],
+    ):
+        done = in_process([*command, "--delta", "0.95"], capsys)
+        assert done.code == 0
+        assert done.err.count("warning: delta=0.95 means a confidence of 5 %; did you mean 0.05?") == 1
+        assert "did you mean" not in in_process([*command, "--delta", "0.05"], capsys).err

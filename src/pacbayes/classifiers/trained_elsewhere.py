@@ -55,7 +55,7 @@ def count_fitted(
     except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
         some = None
     if some is not None:
-        warn_of_batches(fitted, lambda i: some, stacklevel=4)
+        warn_of_batches(fitted, lambda i: some)
     return CountedElsewhere(fitted, counts, splits, kept_errors(splits, range(len(fitted)), kept))
 
 

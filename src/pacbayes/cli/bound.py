@@ -46,8 +46,8 @@ def bound(
     from pacbayes.bounds.distances.registry import DISTANCES, get_distance
     from pacbayes.certificates.percentages import confidence
     from pacbayes.cli.posterior import number_said
-    from pacbayes.cli.show import Note, print_json, print_tables
-    from pacbayes.numeric.checks import check_level
+    from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
+    from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.numeric.rounding import format_up
     from pacbayes.report.tables import TextTable
 
@@ -57,8 +57,10 @@ def bound(
     names = tuple(distance or DISTANCES)
     for name in names:
         get_distance(name)
-    size, found = _bounds(weights, sep, risk, kl, m if said is None else said, level, names, constant)
     note = Note(quiet)
+    with warnings_as_notes(note):
+        warn_of_level(level)
+        size, found = _bounds(weights, sep, risk, kl, m if said is None else said, level, names, constant)
     if json:
         print_json({"m": size, "delta": level, "constant": constant, "bounds": found})
         return

@@ -47,10 +47,10 @@ def compare(
     """
     from pacbayes.certificates.questions.difference import certify_difference
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
-    from pacbayes.numeric.checks import check_level
+    from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.report.tables import TextTable
 
-    check_level(delta)
+    level = check_level(delta)
     for option, column, model in (("a", a, model_a), ("b", b, model_b)):
         if (column is None) is (model is None):
             raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
@@ -58,6 +58,7 @@ def compare(
     texts = tuple(missing or ())
     truth, labels = _labels(data, target, a, b, texts, sep)
     with warnings_as_notes(note):
+        warn_of_level(level)
         said = [
             labels[column] if column is not None else _predicted(model, data, texts, sep, trust, note)
             for column, model in ((a, model_a), (b, model_b))
@@ -65,7 +66,7 @@ def compare(
     for option, one in zip(("a", "b"), said, strict=True):
         _check_labels(option, one, truth)
     names = _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
-    found = certify_difference(said[0] != truth, said[1] != truth, delta, names=names)
+    found = certify_difference(said[0] != truth, said[1] != truth, level, names=names)
     if json:
         print_json(found.to_dict() | {"text": str(found)})
         return

@@ -51,21 +51,24 @@ def posterior(
     quiet: Quiet = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
-    from pacbayes.cli.show import Note, print_json, print_tables
+    from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.data.files.reading import read_frame
+    from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.posteriors.optimal import optimal_posterior
     from pacbayes.report.tables import TextTable
 
-    said = number_said(m)
+    level, said = check_level(delta), number_said(m)
     frame = read_frame(risks, sep=sep)
     called = _names(frame, risks, names)
     size = sample_sizes(frame, risks, m) if said is None else said
     values = _risks(frame, risks, column, counts, size)
     weights = None if prior is None else read_column(frame, prior, risks, "--prior")
-    found = optimal_posterior(
-        values, size, distance=distance, delta=delta, prior=weights, constant=constant, method=method
-    )
     note = Note(quiet)
+    with warnings_as_notes(note):
+        warn_of_level(level)
+        found = optimal_posterior(
+            values, size, distance=distance, delta=level, prior=weights, constant=constant, method=method
+        )
     if json:
         print_json({"names": called} | {name: value for name, value in found.to_dict().items() if name != "details"})
         return

@@ -20,7 +20,6 @@ different rows that agree with another in the finer half of the columns are less
 than once.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from sklearn.utils import _safe_indexing
 from pacbayes.data.row_values import equal_rows
 from pacbayes.data.splits import Splits
 from pacbayes.numeric.arrays import Rows
+from pacbayes.numeric.caller import warn_caller
 
 # Each of the three limits is wrong with this probability; with a handful of inequalities a false alarm is rare.
 _LEVEL = 1e-5
@@ -88,12 +88,11 @@ def warn_of_copies(X: Any, codes: Rows, same: Rows, copies: int, groups: Rows | 
         rows = np.unique(same * (int(groups.max()) + 1) + groups, return_index=True)[1]
     sign = systematic(_safe_indexing(X, rows), codes[rows], same[rows])
     if sign is not None:
-        warnings.warn(
+        warn_caller(
             f"{copies} validation rows equal a training row in features and class, and the equal rows look like copies "
             f"made after sampling: {sign}. The certificate counts on independent rows and does not hold for copies. "
             "If they are copies, fit the rows from before the copying, or give duplicates='together'; rows of one "
-            "person or thing belong in groups=.",
-            stacklevel=5,
+            "person or thing belong in groups=."
         )
 
 

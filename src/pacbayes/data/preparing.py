@@ -61,7 +61,7 @@ def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows
                 )
             rows[sample] = made
     few = train[few_rows(y[train])]
-    warn_of_batches([fitted], lambda i: _safe_indexing(X, few), "transform", stacklevel=5)
+    warn_of_batches([fitted], lambda i: _safe_indexing(X, few), "transform")
     return fitted, rows
 
 

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.numeric.arrays import Rows
+from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.threads import one_thread
 
 # Rows to ask about together, two of them also alone.  Asking takes as long as some fits do: it is done for one
@@ -42,7 +43,6 @@ def warn_of_batches(
     rows: Callable[[int], Any],
     method: str = "predict",
     settings: Sequence[Any] | None = None,
-    stacklevel: int = 3,
 ) -> None:
     """Warn of estimators whose answer for a row depends on the rows around it; ``rows(i)`` gives some for the i-th.
 
@@ -59,10 +59,9 @@ def warn_of_batches(
         found = [depends_on_batch(estimators[i], rows(i), method) for i in asked]
     for name in dict.fromkeys(found):
         if name is not None:
-            warnings.warn(
+            warn_caller(
                 f"{name} gives a row another answer, or none, when asked about it alone and not among other rows. "
-                "Certificates hold only for classifiers whose answer for a row depends on that row alone.",
-                stacklevel=stacklevel,
+                "Certificates hold only for classifiers whose answer for a row depends on that row alone."
             )
 
 

@@ -74,7 +74,7 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown):  # type: ignore[mi
         """Raise for wrong parameters of what follows training; say why nothing is proposed, or comes from training."""
         check_choice("voting", self.voting, VOTINGS)
         check_choice("constant", self.constant, CONSTANTS)
-        warn_of_level(check_level(self.delta), 7)
+        warn_of_level(check_level(self.delta))
         check_prior_kind(self.prior, self.split)
         check_questions(self.class_share, self.max_error, resolve_hedge(self.hedge, no_proposal))
         check_training_choices(self.prior, self.distance, no_training)

@@ -1,7 +1,6 @@
 """Checks of arguments: each names the argument, its value and what is allowed."""
 
 import math
-import warnings
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.caller import warn_caller
 
 # How far a distribution's sum may be from one before it is an error rather than rounding.
 SUM_TOLERANCE = 1e-8
@@ -99,12 +99,11 @@ def check_level(delta: Any) -> float:
     return level
 
 
-def warn_of_level(delta: float, stacklevel: int = 3) -> None:
+def warn_of_level(delta: float) -> None:
     """Warn of a level that is probably meant as a confidence."""
     if delta > LARGEST_USUAL_LEVEL:
-        warnings.warn(
-            f"delta={delta:g} means a confidence of {100.0 * (1.0 - delta):.3g} %; did you mean {1.0 - delta:.3g}?",
-            stacklevel=stacklevel,
+        warn_caller(
+            f"delta={delta:g} means a confidence of {100.0 * (1.0 - delta):.3g} %; did you mean {1.0 - delta:.3g}?"
         )
 
 

@@ -12,13 +12,13 @@ lists it.  So a process that is killed at any time leaves a directory without ha
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.file_lock import hold_lock
 from pacbayes.runtime.file_write import write_file
 from pacbayes.runtime.seeds import seed_of
@@ -82,7 +82,7 @@ class Checkpoint:
         except OSError as error:
             damage = str(error)
         if damage:
-            warnings.warn(f"{path} was damaged ({damage}); its classifiers are trained again", stacklevel=5)
+            warn_caller(f"{path} was damaged ({damage}); its classifiers are trained again")
             return None
         # Only now: decoding may unpickle, and what this run wrote can be trusted more than what somebody altered.
         # A pickle calls code of other libraries, which may raise anything.

@@ -1,11 +1,8 @@
 """What a distance is, and the bound it makes for a given sample size and confidence."""
 
 import math
-import sys
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -186,12 +183,3 @@ class BoundFunction:
         A Gibbs posterior is stationary where this is its inverse temperature, equation (fixed-point).
         """
         return self.factor * self.distance.ratio(risk, self.threshold(kl))
-
-
-def warn_invalid_constant(message: str) -> None:
-    """Warn that a constant asked for would make the bound invalid, naming the first caller outside this package."""
-    package = str(Path(__file__).parents[2])
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.binomial_moments import log_xi
-from pacbayes.bounds.distances.base import Distance, warn_invalid_constant
+from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.supremum import log_supremum
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.rounding import Number, difference_down, round_up
 
 # The largest m for which the supremum over l is enclosed (a tenth of a second); above it ln xi(m) is used.
@@ -92,7 +93,7 @@ class CH(Distance):
     def paper_log_constant(self, m: int) -> float:
         """Return ln(4m (1 - e^{-phi(1/2)})) = ln(0.9334 m); invalid at m = 1: warn and return the exact one."""
         if m == 1:
-            warn_invalid_constant(
+            warn_caller(
                 "the paper's constant of ch at m = 1 (0.9334) is below the true one (1.3044) and gives an invalid "
                 "bound; the true one is used"
             )

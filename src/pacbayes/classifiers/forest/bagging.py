@@ -49,7 +49,7 @@ def fit_bagging(bagging: Any, X: Any, y: Labels, n_jobs: int | None, seed: int) 
     found = run_units(_fit_one, task, len(candidates), "classifiers of the forest", jobs)
     estimators = [one for one, _, _ in found]
     some = _safe_indexing(X, few_rows(y))
-    warn_of_batches(estimators, lambda i: some, stacklevel=4)
+    warn_of_batches(estimators, lambda i: some)
     return Grown(estimators, np.stack([bag for _, bag, _ in found]), np.stack([out for _, _, out in found]), task.draws)
 
 

@@ -1,6 +1,5 @@
 """The classifiers of a grid, trained anew in a fold of cross-validation: their answers, and their probabilities."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, k
 from pacbayes.classifiers.probabilities import mean_margins, probabilities
 from pacbayes.classifiers.wrong_rows import predictions_of
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
+from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units
 
@@ -52,11 +52,10 @@ def _warn_once(said: list[str], failures: list[str | None]) -> None:
     failed = [why for why in failures if why is not None]
     if failed and not said:
         said.append(failed[0])
-        warnings.warn(
+        warn_caller(
             f"{len(failed)} of {len(failures)} classifiers could not be fitted in a fold of the cross-validation "
             f"within the training rows, where all of their answers count as errors; the first because of {failed[0]}",
             FitFailedWarning,
-            stacklevel=2,
         )
 
 

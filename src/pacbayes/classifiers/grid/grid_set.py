@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from os import PathLike
 from typing import Any
 
@@ -19,6 +18,7 @@ from pacbayes.classifiers.packed_errors import check_kept_rows, kept_errors
 from pacbayes.data.division import DivisionChoices, divide_rows
 from pacbayes.data.rows_alone import warn_of_batches
 from pacbayes.data.samples import check_rows, check_test_rows, check_weights, cut_samples
+from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice
 from pacbayes.runtime.checkpoint import open_checkpoint
 from pacbayes.runtime.run_identity import describe_run
@@ -179,17 +179,15 @@ def _as_set(task: Task, trained: list[Fitted | Failed]) -> ClassifierSet:
     if not kept:
         raise ValueError(f"none of {len(trained)} classifiers could be fitted; the first: {dropped[0]}")
     if dropped:
-        warnings.warn(
+        warn_caller(
             f"{len(dropped)} of {len(trained)} classifiers could not be fitted and were left out (see dropped); "
-            f"the first: {dropped[0]}",
-            stacklevel=3,
+            f"the first: {dropped[0]}"
         )
     numbers = [i for i, one in enumerate(trained) if isinstance(one, Fitted)]
     warn_of_batches(
         [one.estimator for one, _ in kept],
         lambda k: task.samples.few(numbers[k]),
         settings=[params for _, params in kept],
-        stacklevel=4,
     )
     tested = [one.test_errors for one, _ in kept if one.test_errors is not None]
     return ClassifierSet.from_counts(

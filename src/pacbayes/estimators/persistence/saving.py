@@ -8,7 +8,6 @@ import io
 import json
 import os
 import sys
-import warnings
 import zipfile
 from collections.abc import Iterable
 from typing import Any
@@ -27,6 +26,7 @@ from pacbayes.estimators.persistence.reviewed import PREDICTOR, TREE, check_tree
 from pacbayes.estimators.persistence.rule_checks import check_posterior
 from pacbayes.estimators.persistence.schema import Schema
 from pacbayes.estimators.svc import StochasticSVC
+from pacbayes.numeric.caller import warn_caller
 
 # What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
 FORMAT = 5
@@ -108,10 +108,9 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     needed = sorted(_untrusted(contents, schema) | set(unreviewed(vars(model))))
     if needed:
         at_prompt = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
-        warnings.warn(
+        warn_caller(
             f"to load this model, load will need trusted={needed!r}{at_prompt}: these types may run code, or do not "
-            "check what a file says",
-            stacklevel=2,
+            "check what a file says"
         )
     manifest = {"format": FORMAT, "version": pacbayes.__version__}
     digest = _digest(manifest, contents)

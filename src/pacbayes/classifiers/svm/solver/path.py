@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pacbayes.classifiers.svm.solver.follow import Follower, Stages
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_numbers
 from pacbayes.runtime.progress import progress
 
@@ -229,15 +229,14 @@ def svm_path(K: ArrayLike, y: ArrayLike, lambdas: ArrayLike, *, tol: float = 1e-
 def warn_unconverged(
     lambdas: FloatArray, kkt_violation: FloatArray, converged: NDArray[np.bool_], max_iter: int = MAX_ITER
 ) -> None:
-    """Issue one `ConvergenceWarning` if any machine stopped early, for the caller's caller."""
+    """Issue one `ConvergenceWarning` if any machine stopped early."""
     if not converged.all():
         worst = int(np.argmax(kkt_violation))
-        warnings.warn(
+        warn_caller(
             f"{np.count_nonzero(~converged)} of {converged.size} support vector machines stopped at max_iter="
             f"{max_iter} iterations; the largest KKT violation is {kkt_violation[worst]:.3g} at "
             f"lambda={lambdas[worst]:g}",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 
