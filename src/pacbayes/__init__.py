@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from pacbayes.report import write_report
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # Public name -> the module that holds it, imported when the name is first used: `import pacbayes` itself loads nothing.
 _HOMES = {
