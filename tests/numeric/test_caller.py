@@ -7,9 +7,12 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from pacbayes import StochasticClassifier, StochasticSVC, grid_set, save
+from pacbayes import StochasticClassifier, StochasticSVC, bound, grid_set, save
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))
@@ -38,6 +41,13 @@ CASES = {
     "a level, a forest": lambda: StochasticClassifier(
         RandomForestClassifier(5), split="out-of-bag", delta=0.9, random_state=0
     ).fit(X, Y),
+    "in a pipeline": lambda: make_pipeline(
+        StandardScaler(), StochasticClassifier(LogisticRegression(), {"C": [1.0]}, delta=0.9)
+    ).fit(X, Y),
+    "in a search": lambda: GridSearchCV(
+        StochasticClassifier(LogisticRegression(), {"C": [1.0]}, delta=0.9), {"split": ["shared"]}, cv=2
+    ).fit(X, Y),
+    "a constant": lambda: bound([1.0], [0.5], 1, distance="ch", constant="paper"),
     "batches": lambda: grid_set(OfBatches(), [{}], X, Y, random_state=0),
     "batches, an estimator": lambda: StochasticClassifier(OfBatches(), [{}], cv=None, random_state=0).fit(X, Y),
     "settings that cannot be fitted": lambda: grid_set(

@@ -2,14 +2,15 @@
 
 import sys
 import warnings
-from pathlib import Path
 from types import FrameType
 
-_PACKAGE = str(Path(__file__).parents[1])
+_US = "pacbayes"
+# Who calls us on behalf of the user: pipelines, searches, and the threads of both.
+_BETWEEN = {"concurrent", "joblib", "sklearn", "threading"}
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning for whoever called this package from outside.
+    """Issue a warning for the line outside this package, and outside scikit-learn, that led here.
 
     Examples
     --------
@@ -19,11 +20,17 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     >>> str(caught[0].message), caught[0].category.__name__
     ('look here', 'UserWarning')
     """
-    frame: FrameType | None = sys._getframe(1)
-    level, outermost = 2, 1
+    names = _callers(sys._getframe(1))
+    # Frames of libraries that call us back, or wrap our functions, may stand between ours.
+    outside = max((place + 1 for place, name in enumerate(names) if name == _US), default=0)
+    users = next((place for place, name in enumerate(names) if place >= outside and name not in _BETWEEN), outside)
+    warnings.warn(message, category, stacklevel=users + 2)
+
+
+def _callers(frame: FrameType | None) -> list[str]:
+    """Return the top-level package of every caller, from the innermost on."""
+    names = []
     while frame is not None:
-        # Frames of libraries that call us back, or wrap our functions, may stand between ours.
-        if frame.f_code.co_filename.startswith(_PACKAGE):
-            outermost = level
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=outermost + 1)
+        names.append(str(frame.f_globals.get("__name__", "")).partition(".")[0])
+        frame = frame.f_back
+    return names

@@ -159,6 +159,41 @@ def test_other_tolerances(tol):
         assert 0 <= vote.gap <= tol
 
 
+def test_a_line_that_everything_leans_on():
+    # Two classifiers that err on nearly the same rows: one line is enough, if it is drawn well.
+    errors = np.zeros((2, 200), dtype=bool)
+    errors[0, :3] = errors[1, 3:5] = errors[:, 5:109] = True
+    vote = optimal_vote(errors, 200)
+    assert vote.converged
+    assert vote.n_iter <= 3
+
+
+@pytest.mark.parametrize("H", [2, 3, 5])
+def test_few_classifiers_that_err_together(H):
+    for seed in range(60):
+        rng = np.random.default_rng([seed, H])
+        m = int(rng.choice([50, 200, 1000]))
+        together = rng.random(m) < rng.choice([0.1, 0.3, 0.5])
+        errors = (rng.random((H, m)) < rng.choice([0.02, 0.1, 0.3])) ^ together
+        for tol in (1e-6, 1e-9):
+            vote = optimal_vote(errors, m, tol=tol)
+            assert vote.converged
+            assert vote.n_iter <= 25
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.999])
+@pytest.mark.parametrize("seed", [98, 196, 217, 276, 315, 365, 415, 464, 523, *range(20)])
+def test_priors_so_extreme_that_the_bound_hardly_depends_on_the_tandem_risk(seed, delta):
+    # At a bound near four its slope in T vanishes: inner problems must not be solved as loosely as that would allow.
+    rng = np.random.default_rng([seed, 4])
+    H, m = int(rng.integers(2, 26)), int(rng.choice([2, 5, 20, 100]))
+    errors = rng.random((H, m)) < rng.random((H, 1))
+    prior = 10.0 ** -rng.uniform(0, 300, H)
+    vote = optimal_vote(errors, m, prior=prior / prior.sum(), delta=delta, tol=1e-6)
+    assert vote.converged
+    assert 0.0 <= vote.gap <= 1e-6
+
+
 def test_a_tolerance_beyond_rounding_is_not_said_to_be_reached():
     errors, m, prior, delta = random_vote(np.random.default_rng(3))
     vote = optimal_vote(errors, m, prior=prior, delta=delta, tol=1e-300, max_problems=60)

@@ -127,10 +127,10 @@ def _markdown(space: Workspace, rows: list[Row], starts: int) -> str:
     used = [row for row in rows if row["paper_low"] is not None]
     moved = max((row["start_mean"] - row["paper_mean"] for row in used), default=0.0)
     above = max((row["one-sided_high"] - row["certified"] for row in used), default=0.0)
-    counts = "as in the paper" if starts == 1000 else "the paper: 1000, `--full`"
+    remark = "as in the paper" if starts == 1000 else "the paper: 1000, `--full`"
     text = (
         f"# kl: the convex-concave procedure\n\nThe first {SIZE} classifiers, {space.primary} splits, seed 0, {starts} "
-        f"random starts ({counts}); a run ends when a round lowers the bound by less than {TOL:g}. "
+        f"random starts ({remark}); a run ends when a round lowers the bound by less than {TOL:g}. "
         "Range, mean ± standard deviation. As printed, the procedure's two inequalities leave it its start only "
         "([notes](../docs/paper-notes.md)): on average it lowers the bound of the starts by at most "
         f"{moved:.1e}. With one inequality every start ends at most {above:.1e} above the certified minimum.\n\n"

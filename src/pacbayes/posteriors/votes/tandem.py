@@ -31,8 +31,6 @@ from pacbayes.posteriors.votes.vote_bounds import tandem_bound
 
 # The share of the tolerance that the search uses, and that of an inner problem; the rest is for rounding.
 _SHARE, _INNER = 0.9, 0.02
-# An inner problem need not be solved much better than what is still missing: far from the optimum that saves most.
-_OF_MISSING = 0.0003
 # A new line next to the best point is drawn where its vertex should be off by this part of the tolerance,
 _GOAL = 0.2
 # ... at least this part of the way to the next line; towards an end that is zero or infinity by at most this factor.
@@ -92,7 +90,7 @@ class TandemSearch:
         self._starts: dict[float, FloatArray] = {}
         self._vertices: dict[tuple[Line, Line], Vertex] = {}
         self._best = self._first_candidate()
-        # The slope of the bound in T at the best point.
+        # The slope of the bound in T at the best point, four where it is less: far from there it may be more again.
         self._slope = 4.0
 
     def run(self, tol: float, max_problems: int) -> TandemMinimum:
@@ -105,7 +103,7 @@ class TandemSearch:
             kappa = self._between(a, b, self._best.bound - lower, tol)
             if kappa is None:
                 break
-            self._draw(kappa, tol, self._best.bound - lower)
+            self._draw(kappa, tol)
         best = self._best
         return TandemMinimum(best.weights, best.kappa, lower, self.problems, self.dual.products)
 
@@ -134,19 +132,18 @@ class TandemSearch:
             kappa = candidate.next_kappa
             if not self._is_new(kappa):
                 return
-            candidate = self._draw(kappa, tol, self._best.bound - self._lowest()[0])
+            candidate = self._draw(kappa, tol)
             if abs(candidate.next_kappa - kappa) < 0.01 * kappa:
                 return
 
-    def _draw(self, kappa: float, tol: float, missing: float) -> Candidate:
+    def _draw(self, kappa: float, tol: float) -> Candidate:
         """Solve the inner problem at kappa: a line, and weights that may be the best so far.
 
-        `missing` is by how much the lower bound is below the best one found.
+        Never loosely: what is drawn once is not drawn again, and the next line may have to lean on it.
         """
         known = sorted(self._starts, key=lambda other: abs(math.log(other / kappa)))
         start = self._starts[known[0]] if known else None
-        goal = max(_INNER * tol, _OF_MISSING * missing)
-        point = self.dual.solve(kappa, start=start, tol=max(goal / self._slope, 1e-15))
+        point = self.dual.solve(kappa, start=start, tol=max(_INNER * tol / self._slope, 1e-15))
         self.problems += 1
         self._starts[kappa] = point.u
         self._lines.append(Line(kappa, point.line))
@@ -156,7 +153,7 @@ class TandemSearch:
         if candidate.bound < self._best.bound:
             self._best = candidate
             slope = 4.0 * self.function.partials(min(point.tandem, 1.0), 2.0 * point.kl)[0]
-            self._slope = slope if 0.0 < slope < math.inf else 4.0
+            self._slope = slope if 4.0 < slope < math.inf else 4.0
         return candidate
 
     def _lowest(self) -> tuple[float, Line, Line]:
