@@ -1,5 +1,7 @@
 """Settings for all tests: the same examples on every run, and lines counted where they are run for the first time."""
 
+import signal
+
 from hypothesis import settings
 
 settings.register_profile("reproducible", derandomize=True, deadline=None, print_blob=True)
@@ -25,6 +27,12 @@ UNCOUNTED = (
     "tests/posteriors/votes/test_vote_bounds.py::test_never_below_arbitrary_precision",
     "tests/validity/",
 )
+
+
+def pytest_configure():
+    # A shell starts what runs in its background with interrupts ignored, and so would everything that tests interrupt.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
