@@ -53,7 +53,7 @@ from pacbayes.runtime.seeds import seed_of
 FOLDS = KEY + 1
 
 
-class CertifiedClassifier(Questions, ClassifierMixin, Shown):  # type: ignore[misc]  # untyped
+class CertifiedClassifier(Questions, ClassifierMixin, Shown):  # type: ignore[misc]  # no types in scikit-learn
     """A set of classifiers as one, with a certificate for each way; subclasses train the set and validate rows."""
 
     #: How rows may be divided.

@@ -89,6 +89,14 @@ def check_number(name: str, value: Any, allowed: str) -> float:
         return math.inf if number > 0 else -math.inf
 
 
+def check_tolerance(tol: Any) -> float:
+    """Return `tol` as a float, or raise if it is not positive."""
+    found = check_number("tol", tol, "a number")
+    if not found > 0.0:
+        raise ValueError(f"tol must be positive, got {tol!r}")
+    return found
+
+
 def check_level(delta: Any) -> float:
     """Return `delta` as a float, or raise if it is not strictly between 0 and 1."""
     if isinstance(delta, np.ndarray) and delta.ndim == 0:

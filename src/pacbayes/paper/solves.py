@@ -25,10 +25,7 @@ def solve(run: Run, distance: str, constant: str = "paper", method: str = "certi
 
 def timed_solve(space: Workspace, run: Run, distance: str, constant: str, method: str) -> tuple[Posterior, float]:
     """Return a posterior, and the processor time that it took when it was computed first: that is kept."""
-    key = {
-        "risks": digest(run.errors), "m": run.m, "distance": distance, "constant": constant, "delta": DELTA,
-        "method": method, "what": "seconds",
-    }  # fmt: skip
+    key = _key(run, distance, constant) | {"method": method, "what": "seconds"}
     start = time.process_time()
     posterior = solve(run, distance, constant, method)
     took = {"seconds": np.array(time.process_time() - start)}
@@ -49,10 +46,7 @@ def kept_ipopt(
     A solve has the workspace's time limit, or `most` seconds if that is less.
     """
     limit = min(space.ipopt_seconds, most)
-    key = {
-        "risks": digest(run.errors), "m": run.m, "distance": distance, "constant": constant, "delta": DELTA,
-        "limit": limit, "what": "ipopt, paper",
-    }  # fmt: skip
+    key = _key(run, distance, constant) | {"limit": limit, "what": "ipopt, paper"}
 
     def compute() -> Arrays:
         space.say(f"{run.dataset}: Ipopt, paper's formulation, {distance}, H = {run.errors.size}")
@@ -71,4 +65,11 @@ def kept_ipopt(
         "bound": float(kept["bound"]), "weights": kept["weights"], "letter": str(kept["letter"]),
         "message": str(kept["message"]), "seconds": float(kept["seconds"]),
         "test_error": float(kept["weights"] @ run.test_risks),
+    }  # fmt: skip
+
+
+def _key(run: Run, distance: str, constant: str) -> dict[str, Any]:
+    """Return what every posterior of a run depends on."""
+    return {
+        "risks": digest(run.errors), "m": run.m, "distance": distance, "constant": constant, "delta": DELTA,
     }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.checks import check_choice, check_tolerance
 from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.certified import CertifiedSearch
 from pacbayes.posteriors.posterior import Posterior
@@ -135,9 +135,6 @@ def optimal_posterior(
         known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
         if option not in known:
             raise TypeError(f"method {name!r} has no option {option!r}; its options are {', '.join(known)}")
-    if isinstance(tol, bool) or not isinstance(tol, float | int):
-        raise TypeError(f"tol must be a number, got {tol!r}")
-    if not tol > 0.0:
-        raise ValueError(f"tol must be positive, got {tol!r}")
+    accuracy = check_tolerance(tol)
     with usual_float_errors():
-        return solve(Problem.checked(risks, m, distance, delta, prior, constant), float(tol), **options)
+        return solve(Problem.checked(risks, m, distance, delta, prior, constant), accuracy, **options)

@@ -108,6 +108,6 @@ def _fitted(fold: _Fold, i: int) -> tuple[Any | None, str | None]:
         one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
     except MemoryError:
         raise
-    except Exception as error:  # a setting that needs more rows than a fold has is no candidate, and says nothing
+    except Exception as error:  # somebody else's fit may raise anything, on fewer rows too; a warning says what
         return None, f"{type(error).__name__}: {error}"
     return one, None

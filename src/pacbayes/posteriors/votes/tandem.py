@@ -64,6 +64,8 @@ class Candidate(NamedTuple):
     weights: FloatArray
     #: Where kappa would be if this was the optimum.
     next_kappa: float
+    #: The slope of the bound in T, four where it is less: far from here it may be more again.
+    slope: float
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,6 @@ class TandemSearch:
         self._starts: dict[float, FloatArray] = {}
         self._vertices: dict[tuple[Line, Line], Vertex] = {}
         self._best = self._first_candidate()
-        # The slope of the bound in T at the best point, four where it is less: far from there it may be more again.
-        self._slope = 4.0
 
     def run(self, tol: float, max_problems: int) -> TandemMinimum:
         """Search until bound and lower bound differ by `tol`, or for `max_problems` inner problems."""
@@ -122,8 +122,10 @@ class TandemSearch:
     def _candidate(self, kappa: float, weights: FloatArray, tandem: float, kl: float) -> Candidate:
         tandem = min(tandem, 1.0)
         value, ratio = self.function.value_and_ratio(tandem, 2.0 * kl)
+        slope = 4.0 * self.function.partials(tandem, 2.0 * kl)[0]
+        slope = slope if 4.0 < slope < math.inf else 4.0
         # The ratio is that of the slopes in T and in 2 K.
-        return Candidate(kappa, 4.0 * value, weights, 2.0 / ratio if ratio > 0.0 else math.inf)
+        return Candidate(kappa, 4.0 * value, weights, 2.0 / ratio if ratio > 0.0 else math.inf, slope)
 
     def _follow(self, tol: float) -> None:
         """Move kappa to the ratio of the bound's slopes, which is the condition for a minimum, a few times."""
@@ -143,7 +145,7 @@ class TandemSearch:
         """
         known = sorted(self._starts, key=lambda other: abs(math.log(other / kappa)))
         start = self._starts[known[0]] if known else None
-        point = self.dual.solve(kappa, start=start, tol=max(_INNER * tol / self._slope, 1e-15))
+        point = self.dual.solve(kappa, start=start, tol=max(_INNER * tol / self._best.slope, 1e-15))
         self.problems += 1
         self._starts[kappa] = point.u
         self._lines.append(Line(kappa, point.line))
@@ -152,8 +154,6 @@ class TandemSearch:
         candidate = self._candidate(kappa, point.weights, point.tandem, point.kl)
         if candidate.bound < self._best.bound:
             self._best = candidate
-            slope = 4.0 * self.function.partials(min(point.tandem, 1.0), 2.0 * point.kl)[0]
-            self._slope = slope if 4.0 < slope < math.inf else 4.0
         return candidate
 
     def _lowest(self) -> tuple[float, Line, Line]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.checks import check_choice, check_tolerance
 from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.optimal import optimal_posterior
 from pacbayes.posteriors.posterior import Posterior
@@ -214,10 +214,7 @@ def optimal_vote(
     for option in options:
         if option not in known:
             raise TypeError(f"bound {bound!r} has no option {option!r}; its options are {', '.join(known)}")
-    if isinstance(tol, bool) or not isinstance(tol, float | int):
-        raise TypeError(f"tol must be a number, got {tol!r}")
-    if not tol > 0.0:
-        raise ValueError(f"tol must be positive, got {tol!r}")
+    accuracy = check_tolerance(tol)
     with usual_float_errors():
         problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant, validated)
-        return solve(problem, float(tol), **options)
+        return solve(problem, accuracy, **options)

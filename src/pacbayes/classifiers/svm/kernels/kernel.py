@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pacbayes.classifiers.svm.kernels.sigest import sigest
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.checks import check_choice, check_number
 from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.cores import on_cores, one_core
 from pacbayes.runtime.progress import progress
@@ -102,11 +102,10 @@ def check_gamma(gamma: Any) -> float | str:
     """Return `gamma`, or raise if it is neither "sigest" nor a positive number."""
     if isinstance(gamma, str):
         return check_choice("gamma", gamma, ("sigest",))
-    if isinstance(gamma, bool) or not isinstance(gamma, int | float | np.integer | np.floating):
-        raise TypeError(f"gamma must be 'sigest' or a positive number, got {gamma!r}")
-    if not 0.0 < gamma < np.inf:
+    width = check_number("gamma", gamma, "'sigest' or a positive number")
+    if not 0.0 < width < np.inf:
         raise ValueError(f"gamma must be 'sigest' or a positive number, got {gamma!r}")
-    return float(gamma)
+    return width
 
 
 @dataclass(frozen=True)
