@@ -1,9 +1,10 @@
 """Votes: the tandem search with proof against SLSQP, and what the bounds say about forests on eight data sets.
 
-Run with `python benchmarks/bench_votes.py [--quick] [--search | --forests]`.  Times are processor time, medians of five
-(SLSQP: one run, stopped after 60 seconds, the cap counted), all in one run; only ratios mean something on another
-machine.  SLSQP has exact gradients and proves nothing; it is timed until its bound is within 1e-6 of the lower bound
-that we prove, which is what we stop at, and until it stops by itself.
+Run with `python benchmarks/bench_votes.py [--quick] [--search | --forests]`.  Times are processor time, all in one run:
+medians of at least five, before and after SLSQP's, whose own are medians of five, or of one where that takes more than
+a second; it is stopped after 60 seconds, the cap counted.  Only ratios mean something on another machine.  SLSQP has
+exact gradients and proves nothing; it is timed until its bound is within 1e-6 of the lower bound that we prove, which
+is what we stop at and it cannot know, and until it stops by itself.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +32,7 @@ from pacbayes.certificates.rules.rule import claims_of
 from pacbayes.posteriors.votes.vote import optimal_vote
 from pacbayes.posteriors.votes.vote_bounds import vote_bound
 
-DELTA, CAP, CLOSE = 0.05, 60, 1e-6
+DELTA, CAP, CLOSE, REPEATS = 0.05, 60, 1e-6, 5
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "digits", "waveform", "spambase")
 
 Rows = NDArray[np.bool_]
@@ -72,13 +74,14 @@ def shared_difficulty(H: int, m: int) -> Rows:
     return rng.random((H, m)) < np.clip(rng.beta(0.3, 1.2, m) * rng.uniform(0.7, 1.3, (H, 1)), 0, 1)
 
 
-def seconds(function: Callable[[], object], repeats: int = 5) -> float:
-    times = []
-    for _ in range(repeats):
+def seconds(function: Callable[[], object]) -> list[float]:
+    """Return the processor times of a function, run five times and for a fifth of a second at least."""
+    times: list[float] = []
+    while len(times) < REPEATS or sum(times) < 0.2:
         start = time.process_time()
         function()
         times.append(time.process_time() - start)
-    return statistics.median(times)
+    return times
 
 
 def minimise(errors: Rows, gradient: bool, goal: float, best: Any, when: Any) -> None:
@@ -127,6 +130,14 @@ class Tried(NamedTuple):
 
 
 def slsqp(errors: Rows, lower: float, gradient: bool = True) -> Tried:
+    """Let SLSQP try, several times where that is quick, and return the median."""
+    runs = [slsqp_once(errors, lower, gradient)]
+    while len(runs) < REPEATS and runs[0].seconds < 1.0:
+        runs.append(slsqp_once(errors, lower, gradient))
+    return sorted(runs, key=lambda tried: tried.close or tried.seconds)[len(runs) // 2]
+
+
+def slsqp_once(errors: Rows, lower: float, gradient: bool) -> Tried:
     """Let SLSQP try, in a process that the system ends when its time is up."""
     H, m = errors.shape
     context = multiprocessing.get_context("fork")
@@ -161,9 +172,11 @@ def compare(problems: dict[str, Rows]) -> None:
     for name, errors in problems.items():
         H, m = errors.shape
         best = optimal_vote(errors, m, delta=DELTA)
-        ours = seconds(lambda errors=errors, m=m: optimal_vote(errors, m, delta=DELTA))
-        row = f"| {name} | {H} | {m} | {best.bound:.7f} | {best.gap:.0e} | {best.n_iter} | {ours * 1e3:.1f} |"
+        search = partial(optimal_vote, errors, m, delta=DELTA)
+        times = seconds(search)
         tried = slsqp(errors, best.lower_bound)
+        ours = statistics.median(times + seconds(search))
+        row = f"| {name} | {H} | {m} | {best.bound:.7f} | {best.gap:.0e} | {best.n_iter} | {ours * 1e3:.2f} |"
         assert tried.bound >= best.lower_bound, "SLSQP went below the certificate"
         row += f" {tried.bound - best.lower_bound:.1e} | {tried.times(ours)} |"
         row += f" {'>= ' if tried.capped else ''}{tried.seconds / ours:.0f} |"

@@ -13,7 +13,7 @@ from tests.posteriors.votes.vote_problems import forest_rows, random_rows, rando
 
 from pacbayes.bounds import get_distance
 from pacbayes.posteriors.votes.error_rows import TandemFactor
-from pacbayes.posteriors.votes.tandem import Line, TandemSearch
+from pacbayes.posteriors.votes.tandem import Line, TandemSearch, meet
 from pacbayes.posteriors.votes.tandem_dual import TandemDual
 from pacbayes.posteriors.votes.vote import optimal_vote
 from pacbayes.posteriors.votes.vote_bounds import vote_bound
@@ -242,16 +242,19 @@ def test_rounding_of_a_line_in_arbitrary_precision():
         errors, m, prior, _ = random_vote(rng, 10)
         errors, m = errors[:, :50], min(m, 50)
         factor = TandemFactor.of(errors, prior, 1.0 if prior is None else float(prior.sum()))
-        point = TandemDual(factor).solve(float(10.0 ** rng.uniform(-4, 0)), tol=1e-10)
+        dual = TandemDual(factor)
+        point = dual.solve(float(10.0 ** rng.uniform(-4, 0)), tol=1e-10)
+        kappas = point.kappa * np.array([0.2, 0.9, 0.999, 1.0, 1.001, 1.1, 5.0])
         with mp.workdps(40):
             u = [mp.mpf(float(v)) for v in point.u]
-            kappa = mp.mpf(point.kappa)
             images = [mp.fsum(mp.mpf(float(a)) * b for a, b in zip(row, u, strict=True)) for row in factor.factor]
             mass = [mp.mpf(float(v)) / mp.mpf(factor.groups.total) for v in factor.groups.mass]
-            terms = [p * mp.exp(-2 * w / kappa) for p, w in zip(mass, images, strict=True)]
-            dual = -mp.fsum(v * v for v in u) - kappa * mp.log(mp.fsum(terms))
-            assert mp.mpf(point.line) <= dual - mp.mpf(factor.slack) / 2
-            assert dual - mp.mpf(point.line) < mp.mpf("1e-11")
+            # The line of the solution, and the lines of the same u for other kappas.
+            for kappa, line in [(point.kappa, point.line), *zip(kappas, dual.lines(point.u, kappas), strict=True)]:
+                terms = [p * mp.exp(-2 * w / mp.mpf(float(kappa))) for p, w in zip(mass, images, strict=True)]
+                exact = -mp.fsum(v * v for v in u) - mp.mpf(float(kappa)) * mp.log(mp.fsum(terms))
+                assert mp.mpf(float(line)) <= exact - mp.mpf(factor.slack) / 2
+                assert exact - mp.mpf(float(line)) < mp.mpf("1e-11")
 
 
 @pytest.mark.parametrize(("H", "m"), [(8, 600), (60, 40)])
@@ -274,8 +277,9 @@ def test_lines_that_prove_nothing_are_dropped():
     search = TandemSearch(TandemFactor.of(errors, None, 1.0), get_distance("kl").bound_function(100))
     search.run(TOL, 100)
     lower = search._lowest()[0]
-    weak = [Line(line.kappa * 1.001, line.height * 0.9) for line in search._lines if 0 < line.kappa < math.inf]
-    search._lines = sorted(search._lines + weak, reverse=True)
+    for kappa, height in list(search._heights.items()):
+        search._add(kappa * 1.001, height * 0.9)
+        search._add(kappa, height * 0.9)
     assert search._lowest()[0] == lower
 
 
@@ -286,7 +290,34 @@ def test_a_crossing_that_rounding_puts_below_zero_counts_at_zero():
     flat = Line(1e-4, 0.01)
     least = search._value_below(flat.height, 0.0)
     for height in (0.01, math.nextafter(0.01, 1.0), math.nextafter(0.01, 0.0)):
-        assert search._meet(Line(1.0, height), flat).value <= least
+        lines = Line(1.0, height), flat
+        assert search._value(meet(*lines), *lines) <= least
+
+
+def test_a_crossing_counts_at_its_lower_end():
+    # Lines so close that rounding leaves a long piece on which they may meet: f at both ends is not below the value.
+    search = TandemSearch(TandemFactor.of(np.eye(3, dtype=bool), None, 1.0), get_distance("kl").bound_function(3))
+    for apart in (1e-12, 1e-9, 1e-5, 1e-2):
+        for kl in (1e-6, 0.3, 5.0):
+            second = Line(0.01, 0.2 + 0.01 * kl)
+            first = Line(0.01 * (1 + apart), 0.2 + 0.01 * (1 + apart) * kl)
+            vertex = meet(first, second)
+            (high, near), (low, far) = vertex.ends
+            assert vertex.tandem_low == low <= 0.2 <= vertex.tandem_high
+            assert high <= vertex.tandem_high
+            assert near <= kl <= far
+            value = search._value(vertex, first, second)
+            assert value <= min(search._value_below(high, near), search._value_below(low, far))
+            exact = 4 * search.function(0.2, 2 * kl)
+            assert value <= exact
+            assert apart < 1e-5 or value == pytest.approx(exact, rel=1e-9)
+
+
+def test_one_point_of_the_dual_problem_proves_the_optimum_of_a_forest():
+    # What makes the search fast: kappa is found in a few steps, and no problem is solved for the proof.
+    for name in ("wdbc", "haberman"):
+        errors = forest_rows(name)
+        assert optimal_vote(errors, errors.shape[1]).n_iter <= 4
 
 
 def test_whatever_numpy_is_told_about_floating_point_errors():

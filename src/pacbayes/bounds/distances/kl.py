@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.binary_kl import kl_divergence, lower_root, upper_root
+from pacbayes.bounds.binary_kl import UpperRoot, kl_divergence, lower_root, upper_root
 from pacbayes.bounds.binomial_moments import log_xi
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.numeric.arrays import FloatArray
@@ -48,7 +48,7 @@ class KL(Distance):
         if x == 0.0:
             return (1.0, math.inf) if empirical > 0.0 else (math.inf, 1.0)
         in_x = root.r * root.one_minus_r / ((empirical - 1.0) * math.expm1(-root.w))
-        return self.ratio(empirical, x) * in_x, in_x
+        return _change_of_logit(empirical, root) * in_x, in_x
 
     def ratio(self, empirical: float, x: float) -> float:
         """Return logit r - logit L, infinite at L = 0."""
@@ -57,12 +57,7 @@ class KL(Distance):
     def upper_and_ratio(self, empirical: float, x: float) -> tuple[float, float]:
         """Return the upper root and logit r - logit L."""
         root = upper_root(empirical, x)
-        if empirical == 0.0:
-            return root.rounded, math.inf
-        # ln((1-L)/(1-r)) + ln(r/L), the second from r - L without cancellation.
-        change = (empirical - 1.0) * math.expm1(-root.w) / empirical
-        log_ratio = math.log1p(change) if change < math.inf else math.log(root.r) - math.log(empirical)
-        return root.rounded, root.w + log_ratio
+        return root.rounded, _change_of_logit(empirical, root)
 
     def ratio_is_monotone(self, empirical: float, x: float) -> bool:
         r"""Return whether :math:`L + r \le 1`.
@@ -85,3 +80,12 @@ class KL(Distance):
         least = math.log(low.r / low.one_minus_r) - math.log(high_risk / (1.0 - high_risk))
         most = math.log(high.r / high.one_minus_r) - math.log(low_risk / (1.0 - low_risk))
         return max(least, 0.0), most
+
+
+def _change_of_logit(empirical: float, root: UpperRoot) -> float:
+    """Return logit r - logit L: ln((1-L)/(1-r)) + ln(r/L), the second from r - L without cancellation."""
+    if empirical == 0.0:
+        return math.inf
+    change = (empirical - 1.0) * math.expm1(-root.w) / empirical
+    log_ratio = math.log1p(change) if change < math.inf else math.log(root.r) - math.log(empirical)
+    return root.w + log_ratio

@@ -11,20 +11,23 @@ although it is not a convex function of the weights:
   :math:`(T, x, r)` with :math:`kl(T, r) \le x` is convex, and the largest r over each (T, x) is a concave function.
 
 A concave function that is non-decreasing in both arguments takes its minimum over P at a vertex, equation (polygon) of
-docs/mathematics.md: the least f at the vertices is a lower bound of the bound of every vote.  The next line is drawn
-where the lowest vertex is.  The error is quadratic in the distance of the lines next to the optimum.
+docs/mathematics.md: the least f at the vertices is a lower bound of the bound of every vote.
+
+The search moves kappa to where the bound wants it, three times as a rule, and then draws a fan of lines around it, all
+from the one point of the dual problem that it found: each costs the logarithm of a sum, and their error is quadratic in
+the distance from kappa.  In most problems nothing is left to prove; else the next problem is solved where the lowest
+vertex is.
 """
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from pacbayes.bounds.distances.base import BoundFunction
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.rounding import EPS, round_down
+from pacbayes.numeric.rounding import EPS, SMALLEST, round_down
 from pacbayes.posteriors.votes.error_rows import TandemFactor
 from pacbayes.posteriors.votes.tandem_dual import TandemDual
 from pacbayes.posteriors.votes.vote_bounds import tandem_bound
@@ -35,8 +38,15 @@ _SHARE, _INNER = 0.9, 0.02
 _GOAL = 0.2
 # ... at least this part of the way to the next line; towards an end that is zero or infinity by at most this factor.
 _NEAR, _FAR = 1 / 16, 0.4
-# Steps of kappa to where the bound says it should be, before the first vertex is looked at.
-_FIXED_POINT_STEPS = 8
+# Steps of kappa to where the bound says it should be, before the first vertex is looked at, and how close it should be;
+_STEPS, _ARRIVED = 8, 2e-3
+# ... in the first of them nothing but kappa is wanted, for which an inner problem need not be solved more closely.
+_ROUGH_STEPS, _ROUGH = 2, 1e-6
+# The fan's first vertices should be off by this part of the tolerance; each distance from kappa is this many times the
+# one before, up to this many times kappa.
+_FIRST, _GROWTH, _WIDEST = 0.4, 4.0, 4.0
+# Points on a line whose K differ by at most this part are both above (the lesser T, the lesser K), and not by much.
+_TOGETHER = 1e-11
 # Lines closer than this part of kappa prove nothing that rounding does not spoil.
 _CLOSE = 1e-10
 
@@ -49,11 +59,12 @@ class Line(NamedTuple):
 
 
 class Vertex(NamedTuple):
-    """Where two lines meet: limits of T there, and f, rounded down."""
+    """Where two lines meet: on the second, between two points, (T, K) of each, that rounding cannot tell apart."""
 
+    ends: tuple[tuple[float, float], ...]
+    #: Limits of T.
     tandem_low: float
     tandem_high: float
-    value: float
 
 
 class Candidate(NamedTuple):
@@ -88,14 +99,18 @@ class TandemSearch:
         self.dual = TandemDual(factor)
         self.problems = 0
         self._least_tandem = 0.0
-        self._lines = [Line(math.inf, 0.0)]
-        self._starts: dict[float, FloatArray] = {}
-        self._vertices: dict[tuple[Line, Line], Vertex] = {}
+        #: Heights of lines by kappa.
+        self._heights = {math.inf: 0.0}
+        #: Points of the dual problem by kappa, and where they are solutions as exact as a proof needs them.
+        self._points: dict[float, FloatArray] = {}
+        self._solved: set[float] = set()
+        self._values: dict[tuple[Line, Line], float] = {}
         self._best = self._first_candidate()
 
     def run(self, tol: float, max_problems: int) -> TandemMinimum:
         """Search until bound and lower bound differ by `tol`, or for `max_problems` inner problems."""
         self._follow(tol)
+        self._fan(tol)
         while True:
             lower, a, b = self._lowest()
             if lower >= self._best.bound - _SHARE * tol or self.problems >= max_problems:
@@ -129,66 +144,101 @@ class TandemSearch:
 
     def _follow(self, tol: float) -> None:
         """Move kappa to the ratio of the bound's slopes, which is the condition for a minimum, a few times."""
-        candidate = self._best
-        for _ in range(_FIXED_POINT_STEPS):
-            kappa = candidate.next_kappa
+        before, last = None, self._best
+        for step in range(_STEPS):
+            kappa = last.next_kappa
+            if before is not None and before.kappa != last.kappa:
+                # Aitken's step: the ratio is nearly a linear function of kappa.
+                rate = (kappa - before.next_kappa) / (last.kappa - before.kappa)
+                if rate < 0.5:
+                    kappa = last.kappa + (kappa - last.kappa) / (1.0 - rate)
             if not self._is_new(kappa):
                 return
-            candidate = self._draw(kappa, tol)
-            if abs(candidate.next_kappa - kappa) < 0.01 * kappa:
+            before = last if last.kappa in self._points else None
+            last = self._draw(kappa, tol, rough=step < _ROUGH_STEPS and kappa not in self._points)
+            if kappa in self._solved and abs(last.next_kappa - kappa) < _ARRIVED * kappa:
                 return
 
-    def _draw(self, kappa: float, tol: float) -> Candidate:
+    def _fan(self, tol: float) -> None:
+        """Draw lines on both sides of the best weights, all from the point of the dual problem that they belong to.
+
+        Two lines of one u whose kappas differ by d meet below the curve that all of them touch by V d^2 / (2 kappa^3),
+        V the variance of A u under the weights: that sets the first distance.  The bound along the curve rises with the
+        square of the distance, so the distances between lines may grow with it.
+        """
+        best = self._best
+        u = self._points.get(best.kappa)
+        if u is None:
+            return
+        w = self.factor.factor @ u
+        variance = float(best.weights @ np.square(w - float(best.weights @ w)))
+        square = 2.0 * _FIRST * tol * best.kappa / max(best.slope * variance, SMALLEST)
+        first = min(max(math.sqrt(square), 1e-7), _WIDEST)
+        distances = first * _GROWTH ** np.arange(1 + math.floor(math.log(_WIDEST / first, _GROWTH)))
+        kappas = best.kappa * np.concatenate([1.0 + distances, 1.0 / (1.0 + distances)])
+        for kappa, height in zip(kappas.tolist(), self.dual.lines(u, kappas).tolist(), strict=True):
+            self._add(kappa, height)
+
+    def _draw(self, kappa: float, tol: float, rough: bool = False) -> Candidate:
         """Solve the inner problem at kappa: a line, and weights that may be the best so far.
 
-        Never loosely: what is drawn once is not drawn again, and the next line may have to lean on it.
+        What is not rough is not drawn again, and the next line may have to lean on it: so never loosely.
         """
-        known = sorted(self._starts, key=lambda other: abs(math.log(other / kappa)))
-        start = self._starts[known[0]] if known else None
-        point = self.dual.solve(kappa, start=start, tol=max(_INNER * tol / self._best.slope, 1e-15))
+        inner = max(_INNER * tol / self._best.slope, _ROUGH if rough else 1e-15)
+        point = self.dual.solve(kappa, start=self._start(kappa), tol=inner)
         self.problems += 1
-        self._starts[kappa] = point.u
-        self._lines.append(Line(kappa, point.line))
-        self._lines.sort(reverse=True)
+        self._points[kappa] = point.u
+        if not rough:
+            self._solved.add(kappa)
+        self._add(kappa, point.line)
         self._least_tandem = max(self._least_tandem, point.least_tandem)
         candidate = self._candidate(kappa, point.weights, point.tandem, point.kl)
         if candidate.bound < self._best.bound:
             self._best = candidate
         return candidate
 
+    def _add(self, kappa: float, height: float) -> None:
+        """Add a line, unless a number was too large or too small on the way to it, or there is a higher one."""
+        if 0.0 < kappa < math.inf and self._heights.get(kappa, -math.inf) < height < math.inf:
+            self._heights[kappa] = height
+
+    def _start(self, kappa: float) -> FloatArray | None:
+        """Return where the dual solution should be: on the line, in 1 / kappa, through the two nearest points."""
+        nearest = sorted(self._points, key=lambda known: abs(kappa - known) / known)[:2]
+        if len(nearest) < 2:
+            return self._points[nearest[0]] if nearest else None
+        near, far = nearest
+        part = (far / kappa) * ((near - kappa) / (near - far))
+        return self._points[near] + min(max(part, -1.0), 1.0) * (self._points[far] - self._points[near])
+
     def _lowest(self) -> tuple[float, Line, Line]:
-        """Return the least f at a vertex of the polygon, and the lines that meet there."""
+        """Return the least f at a vertex of the polygon, rounded down, and the lines that meet there."""
         corners: list[Line] = []
-        for line in (*self._lines, Line(0.0, self._least_tandem)):
-            # A line is dropped, which makes the polygon larger, unless its two vertices are certain to be in order.
-            while len(corners) > 1 and not (
-                self._vertex(corners[-2], corners[-1]).tandem_low > self._vertex(corners[-1], line).tandem_high
-            ):
+        vertices: list[Vertex] = []
+        for line in map(Line._make, (*sorted(self._heights.items(), reverse=True), (0.0, self._least_tandem))):
+            while corners:
+                vertex = meet(corners[-1], line)
+                # A line is dropped, which makes the polygon larger, unless its two vertices are certain to be in order.
+                if not vertices or vertices[-1].tandem_low > vertex.tandem_high:
+                    vertices.append(vertex)
+                    break
                 corners.pop()
+                vertices.pop()
             corners.append(line)
-        return min(((self._vertex(a, b).value, a, b) for a, b in pairwise(corners)), key=lambda found: found[0])
+        found = zip(vertices, corners, corners[1:], strict=False)
+        return min(((self._value(vertex, a, b), a, b) for vertex, a, b in found), key=lambda lowest: lowest[0])
 
-    def _vertex(self, a: Line, b: Line) -> Vertex:
-        """Return where two lines meet, ``a.kappa > b.kappa``."""
-        known = self._vertices.get((a, b))
+    def _value(self, vertex: Vertex, a: Line, b: Line) -> float:
+        """Return f at the vertex of two lines, rounded down."""
+        known = self._values.get((a, b))
         if known is None:
-            known = self._vertices[(a, b)] = self._meet(a, b)
+            (tandem, near), (least_tandem, far) = vertex.ends[0], vertex.ends[-1]
+            known = self._value_below(least_tandem, near)
+            if far - near > _TOGETHER * far:
+                # f is concave on the piece between the ends, too: it is not below the lower of the two.
+                known = min(self._value_below(tandem, near), self._value_below(least_tandem, far))
+            self._values[(a, b)] = known
         return known
-
-    def _meet(self, a: Line, b: Line) -> Vertex:
-        """Return where two lines meet: on the second, between two points that rounding cannot tell apart."""
-        if a.kappa == math.inf:
-            ends: tuple[float, ...] = (0.0,)
-        else:
-            error = 2 * EPS * (abs(a.height) + abs(b.height))
-            low, high = ((a.height - b.height + e) / (a.kappa - b.kappa) for e in (-error, error))
-            # Lines that meet in the polygon meet at K >= 0: no point beyond that end stands for the crossing.
-            ends = (max(low - 4 * EPS * abs(low), 0.0), max(high + 4 * EPS * abs(high), 0.0))
-        margin = 4 * EPS * (abs(b.height) + b.kappa * max(map(abs, ends)))
-        tandem = [b.height - b.kappa * kl for kl in ends]
-        # f is concave on the piece between the ends, too: it is not below the lower of the two.
-        value = min(self._value_below(T - margin, kl) for T, kl in zip(tandem, ends, strict=True))
-        return Vertex(min(tandem) - margin, max(tandem) + margin, value)
 
     def _value_below(self, tandem: float, kl: float) -> float:
         """f, rounded down instead of up."""
@@ -212,4 +262,18 @@ class TandemSearch:
 
     def _is_new(self, kappa: float) -> bool:
         """Return whether a line at kappa can be drawn, and is not one that is there but for rounding."""
-        return 0.0 < kappa < math.inf and all(abs(known - kappa) > _CLOSE * kappa for known in self._starts)
+        return 0.0 < kappa < math.inf and all(abs(known - kappa) > _CLOSE * kappa for known in self._solved)
+
+
+def meet(a: Line, b: Line) -> Vertex:
+    """Return where two lines meet, ``a.kappa > b.kappa``."""
+    if a.kappa == math.inf:
+        ends: tuple[float, ...] = (0.0,)
+    else:
+        error = 2 * EPS * (abs(a.height) + abs(b.height))
+        low, high = ((a.height - b.height + e) / (a.kappa - b.kappa) for e in (-error, error))
+        # Lines that meet in the polygon meet at K >= 0: no point beyond that end stands for the crossing.
+        ends = (max(low - 4 * EPS * abs(low), 0.0), max(high + 4 * EPS * abs(high), 0.0))
+    margin = 4 * EPS * (abs(b.height) + b.kappa * max(map(abs, ends)))
+    points = tuple((b.height - b.kappa * kl - margin, kl) for kl in ends)
+    return Vertex(points, points[-1][0], points[0][0] + 2.0 * margin)

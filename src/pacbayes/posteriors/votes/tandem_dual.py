@@ -85,6 +85,19 @@ class TandemDual:
             u, w, value, weights = moved
         return self._point(u, base, kappa, before)
 
+    def lines(self, u: FloatArray, kappas: FloatArray) -> FloatArray:
+        """Return what T + kappa K is at least for all weights, for many kappa by one `u`; rounded down.
+
+        Equation (tandem-line) holds for every `u`: the solution for one kappa is close to that for its neighbours, and
+        their lines cost no more than the logarithm of a sum.
+        """
+        w = self._times(u, self._At)
+        exponents = self._log_mass - (2.0 / kappas)[:, None] * w
+        top = exponents.max(axis=1)
+        totals = np.exp(exponents - top[:, None]).sum(axis=1)
+        values = -float(u @ u) - kappas * (top + np.log(totals))
+        return np.asarray(values - self._error(u, w, self._log_mass, kappas))
+
     def _times(self, vector: FloatArray, matrix: FloatArray) -> FloatArray:
         self.products += 1
         return np.asarray(vector @ matrix)
@@ -140,12 +153,12 @@ class TandemDual:
         tandem = float(v @ v)
         positive = np.maximum(weights, np.finfo(np.float64).tiny)
         kl = max(float(weights @ (np.log(positive) - self._log_mass)), 0.0)
-        error = self._error(u, w, base, kappa)
+        error = float(self._error(u, w, base, np.float64(kappa)))
         square = float(u @ u)
         least = 2.0 * float(w.min()) - square - error
         return DualPoint(kappa, u, weights, tandem, kl, value - error, least, self.products - before)
 
-    def _error(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: float) -> float:
+    def _error(self, u: FloatArray, w: FloatArray, base: FloatArray, kappa: FloatArray | np.float64) -> FloatArray:
         """Return a bound of the rounding errors of D(u), for the u at hand, and of how far the factor is from T.
 
         A row of A has a length of at most one (its square is a risk), so a product with it, a sum in any order, is off
@@ -159,4 +172,4 @@ class TandemDual:
         size = float(np.abs(base).max()) + (2.0 / kappa) * float(np.abs(w).max())
         exponent = (2.0 / kappa) * product + self._mass_error + 4 * EPS * size
         total = exponent + (G + 8.0) * EPS
-        return self.factor.slack + 2.0 * kappa * total + (r + 8.0) * EPS * length * length
+        return np.asarray(self.factor.slack + 2.0 * kappa * total + (r + 8.0) * EPS * length * length)
