@@ -27,7 +27,7 @@ def test_errors_are_kept_by_candidate_and_fold():
 
     found = cross_validate(answers, np.arange(3), codes, 2, np.random.default_rng(0), heard=hear)
     assert heard == [[3, 1, 1], [0, 1, 1]]
-    assert found.strength is None
+    assert found.errors_of_votes is None
     assert found.first == 1
     assert found.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
     assert found.sizes.tolist() == [10, 10]

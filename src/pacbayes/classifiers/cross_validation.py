@@ -42,9 +42,8 @@ class CrossValidation:
     errors: Rows
     #: The rows of each fold, 0 where nothing could be trained for it.
     sizes: Rows
-    #: How strongly votes should prefer classifiers with few errors, infinity for the best alone; None where no vote was
-    #: tried.
-    strength: float | None = None
+    #: The errors in all folds of the votes that were tried on the same answers; None where none was.
+    errors_of_votes: tuple[int, ...] | None = None
 
     @property
     def totals(self) -> Rows:

@@ -207,7 +207,7 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown):  # type: ignore[mi
         if self.hedge_ == 1.0:
             return ()
         number = len(self.classifiers_)
-        rules = given if found is None else propose(found.candidates, found.totals, number, found.strength)
+        rules = given if found is None else propose(found.candidates, found.totals, number, found.errors_of_votes)
         return rules if self.hedge_ > 0.0 else tuple(rule for rule in rules if rule.name == PROPOSAL)
 
     def _keeps_error_rows(self, groups: Any) -> bool:

@@ -1,13 +1,14 @@
-"""The strength of the proposed vote: chosen by errors that votes make in cross-validation, never by other rows."""
+"""The proposed vote: an average of votes by the errors that they make in cross-validation, never by other rows."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from pacbayes import StochasticClassifier, StochasticSVC
 from pacbayes.certificates.rules import vote_choice
-from pacbayes.certificates.rules.proposals import STRENGTHS, vote_parts
+from pacbayes.certificates.rules.proposals import STRENGTHS, averaged_parts, propose, vote_parts
 from pacbayes.certificates.rules.vote_choice import VoteTrials, cross_validate_votes
 from pacbayes.classifiers.cross_validation import cross_validate, folds_of
 
@@ -22,11 +23,11 @@ def drawn(seed, classes=2, n=120, candidates=15):
 
 
 def by_hand(codes, answers, fold, classes, nested=True):
-    """Return errors and tandem risk of the votes of all strengths, row by row."""
+    """Return the errors of the votes of all strengths, row by row."""
     wrong = answers != codes
     results = []
     for strength in STRENGTHS:
-        errors, tandem = 0, 0.0
+        errors = 0
         counted = [wrong[:, fold != k].sum(axis=1) if nested else wrong.sum(axis=1) for k in range(fold.max() + 1)]
         weights = [[int(part) for part in vote_parts(k, strength)] for k in counted]
         for row in range(codes.size):
@@ -35,12 +36,11 @@ def by_hand(codes, answers, fold, classes, nested=True):
                 sum(p for p, said in zip(parts, answers[:, row], strict=True) if said == c) for c in range(classes)
             ]
             errors += behind.index(max(behind)) != codes[row]
-            tandem += (1 - behind[codes[row]] / 2**52) ** 2
-        results.append((errors, tandem))
-    return results
+        results.append(errors)
+    return tuple(results)
 
 
-def chosen(codes, answers, folds=4, seed=0, **more):
+def tried(codes, answers, folds=4, seed=0, **more):
     rng = np.random.default_rng(seed)
     found = cross_validate_votes(
         lambda candidates, train, test: answers[np.ix_(candidates, test)], np.arange(len(answers)), codes, folds, rng,
@@ -50,33 +50,26 @@ def chosen(codes, answers, folds=4, seed=0, **more):
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
-def test_fewest_errors_then_the_smallest_tandem_risk(classes):
-    strengths, ties, matters = set(), 0, 0
+def test_errors_of_votes_with_weights_from_the_other_folds(classes):
+    different, matters = 0, 0
     for seed in range(25):
         codes, answers = drawn(seed, classes)
-        found, fold = chosen(codes, answers)
-        expected = by_hand(codes, answers, fold, classes)
-        best = min(expected)
-        # Tandem risks that are equal but for rounding may be decided either way.
-        assert expected[STRENGTHS.index(found.strength)][0] == best[0]
-        assert expected[STRENGTHS.index(found.strength)][1] == pytest.approx(best[1], rel=1e-12)
-        ties += sum(errors == best[0] for errors, _ in expected) > 1
-        inside = by_hand(codes, answers, fold, classes, nested=False)
-        matters += inside.index(min(inside)) != expected.index(best)
-        strengths.add(found.strength)
-    # The cases are such that ties are broken, and that weights from all folds would choose otherwise.
-    assert len(strengths) > 2
-    assert ties > 2
-    assert matters > 2
+        found, fold = tried(codes, answers)
+        assert found.errors_of_votes == by_hand(codes, answers, fold, classes)
+        different += len(set(found.errors_of_votes)) > 2
+        matters += found.errors_of_votes != by_hand(codes, answers, fold, classes, nested=False)
+    # The cases are such that strengths differ, and that weights from all folds would count otherwise.
+    assert different > 10
+    assert matters > 10
 
 
-def test_the_same_choice_in_threads_and_in_small_blocks(monkeypatch):
+def test_the_same_errors_in_threads_and_in_small_blocks(monkeypatch):
     for seed in range(5):
         codes, answers = drawn(seed, n=600)
-        expected = chosen(codes, answers)[0]
-        assert chosen(codes, answers, at_once=3)[0].strength == expected.strength
+        expected = tried(codes, answers)[0]
+        assert tried(codes, answers, at_once=3)[0].errors_of_votes == expected.errors_of_votes
         monkeypatch.setattr(vote_choice, "_BLOCK", 70)
-        assert chosen(codes, answers)[0].strength == expected.strength
+        assert tried(codes, answers)[0].errors_of_votes == expected.errors_of_votes
         monkeypatch.undo()
 
 
@@ -85,31 +78,59 @@ def test_errors_are_those_of_cross_validation():
     plain = cross_validate(
         lambda candidates, train, test: answers[:, test], np.arange(15), codes, 4, np.random.default_rng(0)
     )
-    np.testing.assert_array_equal(chosen(codes, answers)[0].errors, plain.errors)
+    np.testing.assert_array_equal(tried(codes, answers)[0].errors, plain.errors)
 
 
-def test_one_that_never_errs_votes_alone_only_if_others_err():
+def test_one_that_never_errs_has_nearly_all_of_the_vote_only_if_others_err():
     codes = np.tile([0, 1], 40)
     flawless = np.tile(codes, (5, 1))
     bad = np.tile(1 - codes, (6, 1))
-    assert chosen(codes, np.concatenate([flawless[:1], bad]))[0].strength > 0.0
-    # All are right everywhere: nothing tells the strengths apart, and the first, all alike, is as good as any.
-    assert chosen(codes, flawless)[0].strength == 0.0
+    found = tried(codes, np.concatenate([flawless[:1], bad]))[0]
+    assert found.errors_of_votes[0] == codes.size
+    assert min(found.errors_of_votes) == 0
+    assert propose(found.candidates, found.totals, 7, found.errors_of_votes)[1].parts[0] > 2**52 * 0.99
+    # All are right everywhere: nothing tells the strengths apart, and the average of them all is proposed.
+    found = tried(codes, flawless)[0]
+    assert set(found.errors_of_votes) == {0}
+    parts = np.ldexp(propose(found.candidates, found.totals, 5, found.errors_of_votes)[1].parts.astype(float), -52)
+    np.testing.assert_allclose(parts, [6 / 35, 6 / 35, 6 / 35 + 1 / 7, 6 / 35, 6 / 35], rtol=1e-12)
 
 
 def test_too_many_answers_are_not_kept(monkeypatch):
     codes, answers = drawn(0)
     monkeypatch.setattr(vote_choice, "MOST_ANSWERS", answers.size - 1)
-    assert chosen(codes, answers)[0].strength is None
+    assert tried(codes, answers)[0].errors_of_votes is None
     monkeypatch.setattr(vote_choice, "MOST_ANSWERS", answers.size)
-    assert chosen(codes, answers)[0].strength is not None
+    assert tried(codes, answers)[0].errors_of_votes is not None
 
 
 def test_no_fold_that_can_be_trained_is_no_choice():
-    assert VoteTrials(np.array([0, 1]), 3).strength(None) is None
+    assert VoteTrials(np.array([0, 1]), 3).errors(None) is None
 
 
-def test_estimators_propose_the_vote_that_was_chosen():
+def averaged_by_hand(k, errors_of_votes):
+    """Return the average of votes with these errors, in exact fractions but for the exponentials."""
+    least = min(errors_of_votes)
+    shares = [math.exp(-(errors - least) / math.sqrt(least + 1)) for errors in errors_of_votes]
+    votes = [[Fraction(int(part), 2**52) for part in vote_parts(k, strength)] for strength in STRENGTHS]
+    mean = [
+        sum(Fraction(share) * vote[i] for share, vote in zip(shares, votes, strict=True)) / sum(map(Fraction, shares))
+        for i in range(len(k))
+    ]
+    assert sum(mean) == 1
+    return [float(weight) for weight in mean]
+
+
+def test_the_average_in_exact_fractions():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        k, errors = rng.integers(0, 30, 12), tuple(rng.integers(0, 12, len(STRENGTHS)).tolist())
+        parts = averaged_parts(k, errors)
+        assert parts.sum() == 2**52
+        np.testing.assert_allclose(np.ldexp(parts.astype(float), -52), averaged_by_hand(k, errors), rtol=0, atol=1e-14)
+
+
+def test_estimators_propose_the_average_of_the_votes_that_were_tried():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=300) > 0).astype(int)
@@ -120,10 +141,9 @@ def test_estimators_propose_the_vote_that_was_chosen():
         StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [1, 3, 7, 15, 31]}, random_state=0),
     ):
         found = clf.fit(X, y)._cross_validated
-        assert found.strength in STRENGTHS
-        parts = np.ldexp(vote_parts(found.totals, found.strength).astype(float), -52)
-        np.testing.assert_array_equal(clf.proposal_["majority"][found.candidates], parts)
+        assert len(found.errors_of_votes) == len(STRENGTHS)
+        expected = averaged_by_hand(found.totals, found.errors_of_votes)
+        np.testing.assert_allclose(clf.proposal_["majority"][found.candidates], expected, rtol=0, atol=1e-14)
         names = {claim.rule for claim in clf.certificates_["majority"].alternatives}
-        own = "single" if found.strength == math.inf else f"vote s={found.strength:g}"
-        assert own not in names
-        assert clf.set_params(hedge=1).fit(X, y)._cross_validated.strength is None
+        assert {"vote s=0", "vote s=0.25", "vote s=0.5", "vote s=1", "vote s=2", "vote s=4", "single"} <= names
+        assert clf.set_params(hedge=1).fit(X, y)._cross_validated.errors_of_votes is None

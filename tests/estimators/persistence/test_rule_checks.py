@@ -12,7 +12,6 @@ from tests.estimators.persistence.model_files import state_of, write_state
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.certificates.binomial import binomial_upper
-from pacbayes.certificates.rules.proposals import STRENGTHS
 
 VOTINGS = ("stochastic", "majority", "best")
 FORMAT_3 = Path(__file__).parent / "format_3"
@@ -172,8 +171,11 @@ def changes():
     yield "a hedge that is none", lambda fitted: fitted.update(hedge_=float("nan"))
     yield "a negative hedge", lambda fitted: fitted.update(hedge_=-0.1)
     yield "no cross-validation", lambda fitted: fitted.update(_cross_validated=None)
-    yield "a strength of no vote", lambda fitted: fitted["_cross_validated"].update(strength=3.0)
-    yield "a strength that is no number", lambda fitted: fitted["_cross_validated"].update(strength=float("nan"))
+    for wrong in ((), (1,) * 6, [1] * 7, (1.0,) * 7, (-1,) * 7, (10**6,) * 7, (True,) * 7, 7):
+        yield (
+            f"errors of votes {wrong}",
+            lambda fitted, wrong=wrong: fitted["_cross_validated"].update(errors_of_votes=wrong),
+        )
 
 
 @pytest.mark.parametrize(("name", "change"), [pytest.param(*pair, id=pair[0]) for pair in changes()])
@@ -185,12 +187,24 @@ def test_what_cannot_be_is_refused(name, change, tmp_path):
         load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("strength", [*STRENGTHS, None])
-def test_the_strength_of_the_vote_is_kept(strength, tmp_path):
+@pytest.mark.parametrize("errors", [(0, 1, 2, 3, 4, 5, 6), None])
+def test_the_errors_of_votes_are_kept(errors, tmp_path):
     clf = copy(fitted("svc", two_classes))
-    clf._cross_validated = replace(clf._cross_validated, strength=strength)
+    clf._cross_validated = replace(clf._cross_validated, errors_of_votes=errors)
     save(clf, tmp_path / "model")
-    assert load(tmp_path / "model")._cross_validated.strength == strength
+    assert load(tmp_path / "model")._cross_validated.errors_of_votes == errors
+
+
+def test_the_strength_that_files_had_before_is_in_the_vote(tmp_path):
+    clf = fitted("svc", two_classes)
+    state = state_of(clf)
+    state["fitted"]["_cross_validated"].pop("errors_of_votes")
+    state["fitted"]["_cross_validated"]["strength"] = 2.0
+    write_state(tmp_path / "model", state)
+    loaded = load(tmp_path / "model")
+    assert loaded._cross_validated.errors_of_votes is None
+    np.testing.assert_array_equal(loaded.proposal_["majority"], clf.proposal_["majority"])
+    assert loaded.certificates_["majority"].bound == clf.certificates_["majority"].bound
 
 
 def test_more_rules_in_a_file_make_no_level_larger(tmp_path):

@@ -5,11 +5,12 @@ fewest being :math:`k_{\min}`: equation (vote-weights) and equation (draw-weight
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.certificates.posterior_choice import Counts, integer_weights
+from pacbayes.certificates.posterior_choice import BITS, Counts, integer_weights
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule, parts_of_one
 from pacbayes.classifiers.cross_validation import middle_of_fewest
 from pacbayes.numeric.arrays import FloatArray, Rows
@@ -17,8 +18,10 @@ from pacbayes.numeric.rounding import usual_float_errors
 
 #: How strongly votes may prefer classifiers with few errors: from all alike to one alone.
 STRENGTHS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, math.inf)
-#: The strength of the proposed vote where none was tried, and that of the proposed draws.
-VOTE_STRENGTH, DRAW_STRENGTH = 0.25, 2.0
+#: The strength of the proposed vote where none was tried, and how strongly its average prefers votes with few errors.
+VOTE_STRENGTH, AVERAGE_STRENGTH = 0.25, 1.0
+#: The strength of the proposed draws.
+DRAW_STRENGTH = 2.0
 #: The name, beside the proposal, of the vote of one.
 SINGLE = "single"
 
@@ -72,11 +75,26 @@ def vote_parts(errors: ArrayLike, strength: float) -> Counts:
     return integer_weights(vote_weights(k, strength))
 
 
-def propose(candidates: Rows, errors: ArrayLike, number: int, strength: float | None = None) -> tuple[Rule, ...]:
+def averaged_parts(errors: ArrayLike, errors_of_votes: Sequence[int]) -> Counts:
+    """Return the average of the votes of all strengths, each weighted by its errors as a vote weights classifiers.
+
+    Examples
+    --------
+    >>> np.ldexp(averaged_parts([8, 11, 20], [9, 9, 9, 8, 8, 8, 8]).astype(float), -52).round(3)
+    array([0.743, 0.187, 0.07 ])
+    """
+    votes = [np.ldexp(vote_parts(errors, strength).astype(np.float64), -BITS) for strength in STRENGTHS]
+    return integer_weights(vote_weights(errors_of_votes, AVERAGE_STRENGTH) @ np.array(votes))
+
+
+def propose(
+    candidates: Rows, errors: ArrayLike, number: int, errors_of_votes: Sequence[int] | None = None
+) -> tuple[Rule, ...]:
     """Return the rules that errors of some of so many classifiers recommend: for each way of predicting a proposal.
 
-    `strength` is that of the proposed vote, None for the usual one.  It has a ladder of other votes beside it; one that
-    would be the same as another is left out.
+    `errors_of_votes` are those of votes of all strengths: the average of these votes is proposed; without them it is
+    the vote of the usual strength.  It has a ladder of votes beside it; one that would be the same as another is left
+    out.
 
     Examples
     --------
@@ -99,8 +117,9 @@ def propose(candidates: Rows, errors: ArrayLike, number: int, strength: float | 
         among_all[candidates] = parts
         return among_all
 
-    chosen = VOTE_STRENGTH if strength is None else strength
-    votes = [Rule("majority", PROPOSAL, spread(vote_parts(found, chosen)))]
+    tried = errors_of_votes
+    proposed = vote_parts(found, VOTE_STRENGTH) if tried is None else averaged_parts(found, tried)
+    votes = [Rule("majority", PROPOSAL, spread(proposed))]
     for s in STRENGTHS:
         weights = spread(vote_parts(found, s))
         if not any(np.array_equal(weights, known.parts) for known in votes):

@@ -62,6 +62,8 @@ _DISTANCE = "Distance"
 # Classes and fields that had another name in formats 1 to 3.
 _FORMER_CLASSES = {"Problem": "SvmTrainingTask", "Choice": "CrossValidation"}
 _FORMER_FIELDS = {"SharedMembers": {"problem": "task"}, "IndependentMembers": {"problem": "task"}}
+# Fields that are no more: the strength of the vote, which formats 4 and 5 had, is in the vote itself.
+_DROPPED = {"CrossValidation": {"strength"}}
 # Fields without a default that came after format 1, and what they were before.
 _LATER: dict[str, dict[str, Any]] = {"Splits": {"stratified": False}}
 
@@ -152,8 +154,9 @@ def _made(name: Any, inner: dict[str, Any]) -> Any:
         raise ValueError(f"the file names {name!r}, which is no part of a saved model")
     kind = KNOWN[name]
     if is_dataclass(kind):
-        former = _FORMER_FIELDS.get(name, {})
-        inner = _absent(kind) | {former.get(field, field): value for field, value in inner.items()}
+        former, dropped = _FORMER_FIELDS.get(name, {}), _DROPPED.get(name, set())
+        kept = {former.get(field, field): value for field, value in inner.items() if field not in dropped}
+        inner = _absent(kind) | kept
         if set(inner) != {field.name for field in fields(kind)}:
             found = ", ".join(sorted(map(str, inner)))
             raise ValueError(f"the file's {name} has the fields {found}, which this version does not know")

@@ -120,8 +120,12 @@ def check_cross_validation(choice: Any, classifiers: ClassifierSet) -> None:
     need(choice.errors.size > 0, "CrossValidation.errors", "must not be empty")
     counted = (choice.errors >= 0).all() and (choice.errors <= choice.sizes).all()
     need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
-    known = choice.strength is None or (type(choice.strength) is float and choice.strength in STRENGTHS)
-    need(known, "CrossValidation.strength", f"must be None or one of {STRENGTHS}")
+    votes = choice.errors_of_votes
+    if votes is not None:
+        all_tried = type(votes) is tuple and len(votes) == len(STRENGTHS)
+        need(all_tried, "CrossValidation.errors_of_votes", "must be a number for each strength")
+        for errors in votes:
+            need_whole(errors, "CrossValidation.errors_of_votes", 0, int(choice.sizes.sum()))
 
 
 def check_counted(errors: Any, name: str, splits: Splits) -> None:
