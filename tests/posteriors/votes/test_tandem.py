@@ -150,6 +150,40 @@ def test_against_a_scan_in_arbitrary_precision(seed):
         assert abs(best - mp.mpf(vote.bound)) < mp.mpf("1e-8")
 
 
+@pytest.mark.parametrize("delta", [0.05, 0.999])
+def test_the_constant_too_is_rounded_down_in_a_lower_bound(delta):
+    # Without errors and at the prior the bound is 4 (1 - (delta / xi)^(1/m)), and no other weights have a smaller one.
+    for m in range(1, 60):
+        vote = optimal_vote(np.zeros((2, m), dtype=bool), m, delta=delta, tol=1e-12)
+        assert vote.converged
+        with mp.workdps(40):
+            xi = mp.fsum(
+                mp.binomial(m, k) * (mp.mpf(k) / m) ** k * (1 - mp.mpf(k) / m) ** (m - k) for k in range(m + 1)
+            )
+            exact = 4 * (1 - mp.exp(mp.log(mp.mpf(delta) / xi) / m))
+            assert mp.mpf(vote.lower_bound) <= exact <= mp.mpf(vote.bound)
+
+
+@pytest.mark.parametrize("H", [4, 5])
+def test_a_prior_on_what_always_errs(H):
+    # The bound at the prior asks for a tiny kappa, where problems are hard; the search must not be lost there.
+    for digits in range(6, 30):
+        for width in (2, 3, 5):
+            errors = np.zeros((H, 50), dtype=bool)
+            errors[-1] = True
+            for i in range(H - 1):
+                errors[i, i * width : (i + 1) * width + i] = True
+            prior = np.full(H, 10.0**-digits)
+            prior[-1] = 1.0 - prior[:-1].sum()
+            assert optimal_vote(errors, 50, prior=prior).converged
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9])
+def test_kappa_at_once_where_nothing_has_to_be_searched(tol):
+    # All classifiers are alike: the prior is the best, and one problem proves it.
+    assert optimal_vote(np.eye(200, dtype=bool), 200, tol=tol).n_iter == 1
+
+
 @pytest.mark.parametrize("tol", [1e-3, 1e-8, 1e-11])
 def test_other_tolerances(tol):
     for seed in range(20):

@@ -36,14 +36,15 @@ from pacbayes.posteriors.votes.vote_bounds import tandem_bound
 _SHARE, _INNER = 0.9, 0.02
 # A new line next to the best point is drawn where its vertex should be off by this part of the tolerance,
 _GOAL = 0.2
-# ... at least this part of the way to the next line; towards an end that is zero or infinity by at most this factor.
-_NEAR, _FAR = 1 / 16, 0.4
+# ... at least this part of the way to the next line; towards an end that is zero or infinity by at most this factor,
+# and never farther down than this: problems with a tiny kappa are hard, and hardest from a solution for a large one.
+_NEAR, _FAR, _FARTHEST = 1 / 16, 0.4, 1 / 16
 # Steps of kappa to where the bound says it should be, before the first vertex is looked at, and how close it should be;
 _STEPS, _ARRIVED = 8, 2e-3
 # ... in the first of them nothing but kappa is wanted, for which an inner problem need not be solved more closely.
 _ROUGH_STEPS, _ROUGH = 2, 1e-6
-# The fan's first vertices should be off by this part of the tolerance; each distance from kappa is this many times the
-# one before, up to this many times kappa.
+# The fan's first vertices should be off by this part of the tolerance; each distance of a line's kappa from that of the
+# weights is this many times the one before, and the last at most this many times kappa.
 _FIRST, _GROWTH, _WIDEST = 0.4, 4.0, 4.0
 # Points on a line whose K differ by at most this part are both above (the lesser T, the lesser K), and not by much.
 _TOGETHER = 1e-11
@@ -59,8 +60,9 @@ class Line(NamedTuple):
 
 
 class Vertex(NamedTuple):
-    """Where two lines meet: on the second, between two points, (T, K) of each, that rounding cannot tell apart."""
+    """Where two lines meet: on the second, between two ends, (T, K) of each, that rounding cannot tell apart."""
 
+    #: One where the first is K = 0.
     ends: tuple[tuple[float, float], ...]
     #: Limits of T.
     tandem_low: float
@@ -101,7 +103,8 @@ class TandemSearch:
         self._least_tandem = 0.0
         #: Heights of lines by kappa.
         self._heights = {math.inf: 0.0}
-        #: Points of the dual problem by kappa, and where they are solutions as exact as a proof needs them.
+        #: Points of the dual problem by kappa, and where they are as close to its solution as they were asked to be, or
+        #: as rounding lets them.
         self._points: dict[float, FloatArray] = {}
         self._solved: set[float] = set()
         self._values: dict[tuple[Line, Line], float] = {}
@@ -151,7 +154,7 @@ class TandemSearch:
                 # Aitken's step: the ratio is nearly a linear function of kappa.
                 rate = (kappa - before.next_kappa) / (last.kappa - before.kappa)
                 if rate < 0.5:
-                    kappa = last.kappa + (kappa - last.kappa) / (1.0 - rate)
+                    kappa = max(last.kappa + (kappa - last.kappa) / (1.0 - rate), 0.5 * kappa)
             if not self._is_new(kappa):
                 return
             before = last if last.kappa in self._points else None
@@ -184,11 +187,11 @@ class TandemSearch:
 
         What is not rough is not drawn again, and the next line may have to lean on it: so never loosely.
         """
-        inner = max(_INNER * tol / self._best.slope, _ROUGH if rough else 1e-15)
-        point = self.dual.solve(kappa, start=self._start(kappa), tol=inner)
+        inner = max(_INNER * tol / self._best.slope, 1e-15)
+        point = self.dual.solve(kappa, start=self._start(kappa), tol=max(inner, _ROUGH) if rough else inner)
         self.problems += 1
         self._points[kappa] = point.u
-        if not rough:
+        if not rough or point.tandem + kappa * point.kl - point.line <= inner:
             self._solved.add(kappa)
         self._add(kappa, point.line)
         self._least_tandem = max(self._least_tandem, point.least_tandem)
@@ -203,11 +206,12 @@ class TandemSearch:
             self._heights[kappa] = height
 
     def _start(self, kappa: float) -> FloatArray | None:
-        """Return where the dual solution should be: on the line, in 1 / kappa, through the two nearest points."""
-        nearest = sorted(self._points, key=lambda known: abs(kappa - known) / known)[:2]
-        if len(nearest) < 2:
+        """Return where the dual solution should be: on the line through two points nearby, or at the nearest."""
+        nearest = sorted(self._points, key=lambda known: abs(math.log(known / kappa)))[:2]
+        if len(nearest) < 2 or not 0.5 < nearest[1] / kappa < 2.0:
             return self._points[nearest[0]] if nearest else None
         near, far = nearest
+        # The solution is nearly a linear function of 1 / kappa.
         part = (far / kappa) * ((near - kappa) / (near - far))
         return self._points[near] + min(max(part, -1.0), 1.0) * (self._points[far] - self._points[near])
 
@@ -241,8 +245,8 @@ class TandemSearch:
         return known
 
     def _value_below(self, tandem: float, kl: float) -> float:
-        """f, rounded down instead of up."""
-        return round_down(tandem_bound(self.function, min(max(tandem, 0.0), 1.0), kl), 64)
+        """f, rounded down instead of up, together with the constant that it contains."""
+        return round_down(tandem_bound(self.function, min(max(tandem, 0.0), 1.0), kl), 160)
 
     def _between(self, a: Line, b: Line, missing: float, tol: float) -> float | None:
         """Return where to draw the next line, between two whose vertex is lower than the best bound by `missing`."""
@@ -257,7 +261,7 @@ class TandemSearch:
         elif best in (low, high):
             kappa = best + ((low if best == high else high) - best) * part
         else:
-            kappa = math.sqrt(low * high)
+            kappa = max(math.sqrt(low * high), _FARTHEST * high)
         return kappa if self._is_new(kappa) else None
 
     def _is_new(self, kappa: float) -> bool:
