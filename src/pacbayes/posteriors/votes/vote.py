@@ -210,10 +210,11 @@ def optimal_vote(
     """
     methods = METHODS if validated is None else METHODS_OF_OWN_ROWS
     solve = methods[check_choice("bound", bound, VOTE_BOUNDS)]
-    known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for option in options:
-        if option not in known:
-            raise TypeError(f"bound {bound!r} has no option {option!r}; its options are {', '.join(known)}")
+    if options:
+        known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        for option in options:
+            if option not in known:
+                raise TypeError(f"bound {bound!r} has no option {option!r}; its options are {', '.join(known)}")
     accuracy = check_tolerance(tol)
     with usual_float_errors():
         problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant, validated)

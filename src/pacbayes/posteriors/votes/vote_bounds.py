@@ -153,24 +153,21 @@ class VoteProblem:
     ) -> VoteProblem:
         """Check everything, naming what is wrong."""
         name, kl = check_choice("bound", bound, VOTE_BOUNDS), get_distance("kl")
-        level = kl.bound_function(m, delta, constant).delta
+        whole = kl.bound_function(m, delta, constant)
+        level = whole.delta
         errors = check_error_rows(error_rows, m)
         own = None if validated is None else OwnRows.of(errors, check_validated(validated, errors))
         if own is not None and own.least_pair == 0 and name != "first-order":
             raise ValueError(
                 f"validated must leave every two classifiers a common row for bound={name!r}; 'first-order' needs none"
             )
-        least, least_pair = (m, m) if own is None else (own.least, max(own.least_pair, 1))
-        part = half_level(level) if name == "cantelli" else level
-        return cls(
-            errors,
-            *check_prior(prior, errors.shape[0]),
-            name,
-            level,
-            kl.bound_function(least_pair, part, constant),
-            kl.bound_function(least, part, constant),
-            own,
-        )
+        if own is None and name != "cantelli":
+            pairs = singles = whole
+        else:
+            least, least_pair = (m, m) if own is None else (own.least, max(own.least_pair, 1))
+            part = half_level(level) if name == "cantelli" else level
+            pairs, singles = (kl.bound_function(rows, part, constant) for rows in (least_pair, least))
+        return cls(errors, *check_prior(prior, errors.shape[0]), name, level, pairs, singles, own)
 
     @cached_property
     def risks(self) -> FloatArray:
