@@ -162,10 +162,8 @@ def _children() -> float:
 
 
 def compare(problems: dict[str, Rows]) -> None:
-    print(
-        f"delta = {DELTA}; the tandem bound, and the time of SLSQP as a multiple of ours: until it stops, and until it is"
-    )
-    print(f"within {CLOSE:g} of our lower bound; what it is above the lower bound when it stops.")
+    print(f"delta = {DELTA}; the tandem bound, and the time of SLSQP as a multiple of ours: until it stops, and until")
+    print(f"it is within {CLOSE:g} of our lower bound; what it is above the lower bound when it stops.")
     columns = ["errors", "H", "m", "bound", "gap", "inner problems", "ms"]
     for way in ("SLSQP", "with gradients"):
         columns += [f"{way}: above", "until it stops", f"within {CLOSE:g}"]
