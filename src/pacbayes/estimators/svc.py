@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.certificates.rules.vote_choice import cross_validate_votes
+from pacbayes.certificates.rules.vote_trials import cross_validate_votes
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.certificates.posterior_choice import BITS, Counts, integer_weights
+from pacbayes.certificates.posterior_choice import Counts, integer_weights, weights_of
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule, parts_of_one
 from pacbayes.classifiers.cross_validation import middle_of_fewest
 from pacbayes.numeric.arrays import FloatArray, Rows
@@ -83,8 +83,8 @@ def averaged_parts(errors: ArrayLike, errors_of_votes: Sequence[int]) -> Counts:
     >>> np.ldexp(averaged_parts([8, 11, 20], [9, 9, 9, 8, 8, 8, 8]).astype(float), -52).round(3)
     array([0.743, 0.187, 0.07 ])
     """
-    votes = [np.ldexp(vote_parts(errors, strength).astype(np.float64), -BITS) for strength in STRENGTHS]
-    return integer_weights(vote_weights(errors_of_votes, AVERAGE_STRENGTH) @ np.array(votes))
+    votes = np.array([weights_of(vote_parts(errors, strength)) for strength in STRENGTHS])
+    return integer_weights(vote_weights(errors_of_votes, AVERAGE_STRENGTH) @ votes)
 
 
 def propose(

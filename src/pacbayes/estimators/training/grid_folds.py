@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from pacbayes.certificates.rules.vote_choice import cross_validate_votes
+from pacbayes.certificates.rules.vote_trials import cross_validate_votes
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.classifiers.grid.grid_in_fold import grid_answers_in_fold, grid_scores_in_fold
