@@ -69,6 +69,13 @@ def test_equations_named_in_the_code_are_labelled_in_the_mathematics():
     assert named == set(labels)
 
 
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_no_equation_with_a_label_is_broken_into_lines(page):
+    # Sphinx makes a split environment of what contains two backslashes, and a label is an error message there.
+    for equation in re.findall(r"\$\$(.*?)\$\$", page.read_text(encoding="utf-8"), re.DOTALL):
+        assert "\\tag" not in equation or r"\\" not in equation, equation
+
+
 def equations(text: str) -> list[str]:
     """Return the labels in phrases such as "equation (gibbs)", also where a line of a comment ends inside."""
     return re.findall(r"[Ee]quation\s+(?:#\s+)?\(([a-z-]+)\)", text)
