@@ -124,6 +124,18 @@ def test_posterior(tmp_path, capsys):
     assert counted["lower_bound"] <= counted["bound"]
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("--distance", "known are kl, pinsker"), ("--constant", "exact, paper"), ("--method", "certified, fixed-point")],
+)
+def test_options_of_posterior_are_checked_before_the_file_is_read(option, said, tmp_path, capsys):
+    done = in_process(["posterior", tmp_path / "absent.csv", "--m", 100, option, "foo"], capsys)
+    assert done.code == 2
+    assert "foo" in done.error
+    assert said in done.error.replace("'", "")
+    assert "absent.csv" not in done.error
+
+
 def test_sample_sizes_in_a_column(tmp_path, capsys):
     path = tmp_path / "forest.csv"
     path.write_text("errors,rows,weight,risk\n3,30,0.5,0.1\n9,45,0.5,0.2\n", encoding="utf-8")

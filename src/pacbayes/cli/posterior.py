@@ -51,13 +51,18 @@ def posterior(
     quiet: Quiet = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
+    from pacbayes.bounds.distances.base import CONSTANTS
+    from pacbayes.bounds.distances.registry import get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.data.files.reading import read_frame
-    from pacbayes.numeric.checks import check_level, warn_of_level
-    from pacbayes.posteriors.optimal import optimal_posterior
+    from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
+    from pacbayes.posteriors.optimal import METHODS, optimal_posterior
     from pacbayes.report.tables import TextTable
 
     level, said = check_level(delta), number_said(m)
+    get_distance(distance)
+    check_choice("--constant", constant, CONSTANTS)
+    check_choice("--method", method, METHODS)
     frame = read_frame(risks, sep=sep)
     called = _names(frame, risks, names)
     size = sample_sizes(frame, risks, m) if said is None else said
