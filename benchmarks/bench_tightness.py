@@ -218,9 +218,7 @@ def show_forests(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> No
 
 
 def show_assorted(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> None:
-    # Nearest neighbours and 180 fits on thousands of rows would take longer than all the rest.
-    small = tuple(name for name in names if name not in ("mushroom", "spambase"))
-    found = run(kinds, small, seeds, jobs)
+    found = run(kinds, names, seeds, jobs)
     columns = ["hold-out", "majority", "hold-out test", "majority test"]
     print_table("30 assorted classifiers", found, columns, ["majority / hold-out", "best / hold-out"])
 
