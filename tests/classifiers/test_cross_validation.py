@@ -22,12 +22,16 @@ def test_errors_are_kept_by_candidate_and_fold():
         assert sorted([*train, *test]) == list(range(20))
         return np.array([np.where(np.arange(10) < errors, 1 - codes[test], codes[test]) for errors in next(calls)])
 
-    def hear(test, said):
-        heard.append(np.count_nonzero(said != codes[test], axis=1).tolist())
+    class Votes:
+        def hear(self, test, said):
+            heard.append(np.count_nonzero(said != codes[test], axis=1).tolist())
 
-    found = cross_validate(answers, np.arange(3), codes, 2, np.random.default_rng(0), heard=hear)
+        def errors(self, totals):
+            return (7, *totals.tolist())
+
+    found = cross_validate(answers, np.arange(3), codes, 2, np.random.default_rng(0), trials=Votes())
     assert heard == [[3, 1, 1], [0, 1, 1]]
-    assert found.errors_of_votes is None
+    assert found.errors_of_votes == (7, 3, 2, 2)
     assert found.first == 1
     assert found.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
     assert found.sizes.tolist() == [10, 10]

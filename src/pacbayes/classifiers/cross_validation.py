@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -19,10 +19,18 @@ CANDIDATES = 50
 #: ``answers_in_fold(candidates, train, test)`` trains candidates on some training rows and asks them about others:
 #: their class numbers, shape (candidates, test), or the number of classes for what is none.
 AnswersInFold = Callable[[Rows, Rows, Rows], Codes]
-#: ``heard(test, answers)`` is told what was answered in a fold.
-Heard = Callable[[Rows, Codes], None]
 #: ``scores_in_fold(train, test)`` trains a weighted set on some training rows and scores every class of others.
 ScoresInFold = Callable[[Rows, Rows], FloatArray]
+
+
+class Trials(Protocol):
+    """Votes that are tried on the answers of candidates."""
+
+    def hear(self, test: Rows, answers: Codes) -> None:
+        """Hear what was answered in a fold."""
+
+    def errors(self, totals: Rows) -> tuple[int, ...] | None:
+        """Return the errors of the votes, given those of each candidate in all folds; None where none was tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +137,12 @@ def cross_validate(
     rng: np.random.Generator,
     units: Rows | None = None,
     at_once: int = 1,
-    heard: Heard | None = None,
+    trials: Trials | None = None,
 ) -> CrossValidation:
     """Count the errors of some classifiers of a set in cross-validation over its training rows.
 
     `codes` are the class numbers of the training rows, `units` the numbers of what they belong to; up to `at_once`
-    folds are counted side by side, in threads.  `heard` is told all answers.
+    folds are counted side by side, in threads.  `trials` hear all answers.
     """
     fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
     sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
@@ -146,8 +154,8 @@ def cross_validate(
         if np.unique(codes[train]).size > 1:
             answers = answers_in_fold(candidates, train, test)
             errors[:, k], sizes[k] = np.count_nonzero(answers != codes[test], axis=1), test.size
-            if heard is not None:
-                heard(test, answers)
+            if trials is not None:
+                trials.hear(test, answers)
 
     for some in rounds_of(sizes.size, at_once):
         if len(some) > 1:
@@ -155,7 +163,7 @@ def cross_validate(
             continue
         with progress(f"cross-validation, fold {some[0] + 1} of {sizes.size}", candidates.size):
             count(some[0])
-    return CrossValidation(candidates, errors, sizes)
+    return CrossValidation(candidates, errors, sizes, None if trials is None else trials.errors(errors.sum(axis=1)))
 
 
 def rounds_of(folds: int, at_once: int) -> list[range]:

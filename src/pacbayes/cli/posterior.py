@@ -60,7 +60,7 @@ def posterior(
     from pacbayes.report.tables import TextTable
 
     level, said = check_level(delta), number_said(m)
-    get_distance(distance)
+    chosen = get_distance(distance)
     check_choice("--constant", constant, CONSTANTS)
     check_choice("--method", method, METHODS)
     frame = read_frame(risks, sep=sep)
@@ -72,7 +72,7 @@ def posterior(
     with warnings_as_notes(note):
         warn_of_level(level)
         found = optimal_posterior(
-            values, size, distance=distance, delta=level, prior=weights, constant=constant, method=method
+            values, size, distance=chosen, delta=level, prior=weights, constant=constant, method=method
         )
     if json:
         print_json({"names": called} | {name: value for name, value in found.to_dict().items() if name != "details"})

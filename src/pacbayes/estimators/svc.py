@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
-from pacbayes.certificates.rules.vote_trials import cross_validate_votes
+from pacbayes.certificates.rules.vote_trials import VoteTrials
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM
@@ -321,8 +321,8 @@ class StochasticSVC(CertifiedClassifier):
             every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
             candidates = np.arange(number) if every else candidates_of(number)
             units, together = splits.units_of(train), 1 if on_landmarks else folds_at_once(train.size, self.cv)
-            validate = cross_validate if self.hedge_ == 1.0 else cross_validate_votes
-            return validate(answers_in_fold, candidates, codes[train], self.cv, rng, units, together)
+            trials = None if self.hedge_ == 1.0 else VoteTrials(codes[train], candidates.size)
+            return cross_validate(answers_in_fold, candidates, codes[train], self.cv, rng, units, together, trials)
 
     def _cross_scores(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> CrossScores:
         """Return how the mean decisions of machines with some weights score the training rows in cross-validation."""

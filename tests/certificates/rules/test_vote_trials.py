@@ -9,7 +9,7 @@ import pytest
 from pacbayes import StochasticClassifier, StochasticSVC
 from pacbayes.certificates.rules import vote_trials
 from pacbayes.certificates.rules.proposals import STRENGTHS, averaged_parts, propose, vote_parts
-from pacbayes.certificates.rules.vote_trials import VoteTrials, cross_validate_votes
+from pacbayes.certificates.rules.vote_trials import VoteTrials
 from pacbayes.classifiers.cross_validation import cross_validate, folds_of
 
 
@@ -42,9 +42,9 @@ def by_hand(codes, answers, fold, classes, nested=True):
 
 def tried(codes, answers, folds=4, seed=0, **more):
     rng = np.random.default_rng(seed)
-    found = cross_validate_votes(
+    found = cross_validate(
         lambda candidates, train, test: answers[np.ix_(candidates, test)], np.arange(len(answers)), codes, folds, rng,
-        **more,
+        trials=VoteTrials(codes, len(answers)), **more,
     )  # fmt: skip
     return found, folds_of(codes, folds, np.random.default_rng(seed))
 

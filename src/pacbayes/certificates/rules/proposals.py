@@ -117,8 +117,7 @@ def propose(
         among_all[candidates] = parts
         return among_all
 
-    tried = errors_of_votes
-    proposed = vote_parts(found, VOTE_STRENGTH) if tried is None else averaged_parts(found, tried)
+    proposed = averaged_parts(found, errors_of_votes) if errors_of_votes else vote_parts(found, VOTE_STRENGTH)
     votes = [Rule("majority", PROPOSAL, spread(proposed))]
     for s in STRENGTHS:
         weights = spread(vote_parts(found, s))

@@ -5,35 +5,18 @@ fold is decided by weights from the errors in the *other* folds: one that leans 
 the rows that made them the best.  No validation row is looked at, so any choice keeps the limits of what is proposed.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.certificates.posterior_choice import Counts
 from pacbayes.certificates.rules.proposals import STRENGTHS, vote_parts
-from pacbayes.classifiers.cross_validation import AnswersInFold, CrossValidation, cross_validate, kept_as
+from pacbayes.classifiers.cross_validation import kept_as
 from pacbayes.numeric.arrays import Codes, Rows
 
 #: Answers are kept up to this number, a byte each where there are at most 255 classes; with more nothing is tried.
 MOST_ANSWERS = 2**28
 # Weights and answers that are multiplied at once.
 _BLOCK = 4_000_000
-
-
-def cross_validate_votes(
-    answers_in_fold: AnswersInFold,
-    candidates: Rows,
-    codes: Rows,
-    folds: int,
-    rng: np.random.Generator,
-    units: Rows | None = None,
-    at_once: int = 1,
-) -> CrossValidation:
-    """Do what `cross_validate` does, and count the errors of votes of all strengths."""
-    trials = VoteTrials(codes, candidates.size)
-    found = cross_validate(answers_in_fold, candidates, codes, folds, rng, units, at_once, trials.hear)
-    return replace(found, errors_of_votes=trials.errors(found))
 
 
 class VoteTrials:
@@ -46,7 +29,7 @@ class VoteTrials:
     >>> trials.hear(np.array([0, 3]), np.array([[0, 1], [1, 1], [0, 0]]))
     >>> trials.hear(np.array([1, 4]), np.array([[1, 1], [0, 1], [0, 1]]))
     >>> trials.hear(np.array([2, 5]), np.array([[0, 0], [0, 0], [0, 1]]))
-    >>> trials.errors(CrossValidation(np.arange(3), np.array([[0, 1, 1], [1, 0, 1], [1, 0, 0]]), np.array([2, 2, 2])))
+    >>> trials.errors(np.array([2, 2, 1]))
     (1, 1, 2, 2, 2, 2, 3)
     """
 
@@ -65,13 +48,13 @@ class VoteTrials:
             self._kept[:, test] = np.minimum(answers, self._n_classes)
             self._folds.append(test)
 
-    def errors(self, found: CrossValidation) -> tuple[int, ...] | None:
-        """Return the errors of the votes of all strengths; None where nothing could be tried."""
+    def errors(self, totals: Rows) -> tuple[int, ...] | None:
+        """Return the errors of the votes of all strengths, given each candidate's; None where none could be tried."""
         if self._kept is None or not self._folds:
             return None
         errors = np.zeros(len(STRENGTHS), dtype=np.int64)
         for test in self._folds:
-            elsewhere = found.totals - self._errors_in(test)
+            elsewhere = totals - self._errors_in(test)
             parts = np.array([vote_parts(elsewhere, strength) for strength in STRENGTHS])
             step = max(1, _BLOCK // len(elsewhere))
             for start in range(0, test.size, step):

@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from pacbayes.certificates.rules.vote_trials import cross_validate_votes
+from pacbayes.certificates.rules.vote_trials import VoteTrials
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.classifiers.grid.grid_in_fold import grid_answers_in_fold, grid_scores_in_fold
@@ -31,16 +31,16 @@ class GridFolds:
     seed: int
 
     def validated(self, votes: bool) -> CrossValidation | None:
-        """Return what cross-validation counted, with `votes` also how strongly a vote should prefer the best."""
+        """Return what cross-validation counted, with `votes` also the errors of votes."""
         if self.folds is None:
             return None
         train, units = self._training()
         answers_in_fold = grid_answers_in_fold(
             self.classifiers, _safe_indexing(self.rows, train), self.labels[train], self.classes, self.n_jobs
         )
-        candidates, rng = candidates_of(len(self.classifiers)), generator(self.seed, FOLDS)
-        validate = cross_validate_votes if votes else cross_validate
-        return validate(answers_in_fold, candidates, self.codes[train], self.folds, rng, units)
+        candidates, rng, codes = candidates_of(len(self.classifiers)), generator(self.seed, FOLDS), self.codes[train]
+        trials = VoteTrials(codes, candidates.size) if votes else None
+        return cross_validate(answers_in_fold, candidates, codes, self.folds, rng, units, trials=trials)
 
     def scores(self, weights: FloatArray) -> FloatArray:
         """Return how the mean probabilities with some weights score the training rows in cross-validation."""

@@ -44,8 +44,8 @@ _STEPS, _ARRIVED = 8, 2e-3
 # ... in the first of them nothing but kappa is wanted, for which an inner problem need not be solved more closely.
 _ROUGH_STEPS, _ROUGH = 2, 1e-6
 # The fan's first vertices should be off by this part of the tolerance; each distance of a line's kappa from that of the
-# weights is this many times the one before, and the last at most this many times kappa.
-_FIRST, _GROWTH, _WIDEST = 0.4, 4.0, 4.0
+# weights is this many times the one before.  As parts of kappa they are at least and at most this.
+_FIRST, _GROWTH, _NARROWEST, _WIDEST = 0.4, 4.0, 1e-7, 4.0
 # Points on a line whose K differ by at most this part are both above (the lesser T, the lesser K), and not by much.
 _TOGETHER = 1e-11
 # Lines closer than this part of kappa prove nothing that rounding does not spoil.
@@ -64,9 +64,13 @@ class Vertex(NamedTuple):
 
     #: One where the first is K = 0.
     ends: tuple[tuple[float, float], ...]
-    #: Limits of T.
-    tandem_low: float
+    #: An upper limit of T.
     tandem_high: float
+
+    @property
+    def tandem_low(self) -> float:
+        """A lower limit of T, which falls along the line."""
+        return self.ends[-1][0]
 
 
 class Candidate(NamedTuple):
@@ -176,7 +180,7 @@ class TandemSearch:
         w = self.factor.factor @ u
         variance = float(best.weights @ np.square(w - float(best.weights @ w)))
         square = 2.0 * _FIRST * tol * best.kappa / max(best.slope * variance, SMALLEST)
-        first = min(max(math.sqrt(square), 1e-7), _WIDEST)
+        first = min(max(math.sqrt(square), _NARROWEST), _WIDEST)
         distances = first * _GROWTH ** np.arange(1 + math.floor(math.log(_WIDEST / first, _GROWTH)))
         kappas = best.kappa * np.concatenate([1.0 + distances, 1.0 / (1.0 + distances)])
         for kappa, height in zip(kappas.tolist(), self.dual.lines(u, kappas).tolist(), strict=True):
@@ -280,4 +284,4 @@ def meet(a: Line, b: Line) -> Vertex:
         ends = (max(low - 4 * EPS * abs(low), 0.0), max(high + 4 * EPS * abs(high), 0.0))
     margin = 4 * EPS * (abs(b.height) + b.kappa * max(map(abs, ends)))
     points = tuple((b.height - b.kappa * kl - margin, kl) for kl in ends)
-    return Vertex(points, points[-1][0], points[0][0] + 2.0 * margin)
+    return Vertex(points, points[0][0] + 2.0 * margin)
