@@ -5,19 +5,21 @@ one classifier, with the fewest errors in 5-fold cross-validation within the tra
 one), and its exact binomial limit on the validation rows at the whole delta: what a careful user does by hand.
 All numbers are means over seeds; a ratio is that of two bounds from the same rows, averaged over seeds, then over data
 sets; +- is the standard error over seeds of that mean, and below it is the ratio of the means of the bounds.
-20 seeds for data sets of up to 1500 rows, 3 for the others.
+20 seeds; for machines on data sets of more than 1500 rows 3.  Votes of forests and of assorted classifiers are shown
+for even against odd digits too, and averaged over the nine data sets of the others and over the eight of bench_votes.
 
 Run: python benchmarks/bench_tightness.py [--quick] [--only machines|forests|assorted] [--jobs N]
 It takes about a quarter of an hour on two cores, with --quick (four small data sets, 5 seeds) one minute.
 """
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -41,6 +43,11 @@ from pacbayes.estimators.prediction.voters import EachVoters
 
 DELTA, FOLDS = 0.05, 5
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "bupa", "banknote", "waveform", "spambase", "mushroom")
+DIGITS = "digits"
+AVERAGED = {
+    "mean of the nine": DATA,
+    "mean of the eight": tuple(name for name in (*DATA, DIGITS) if name not in ("bupa", "mushroom")),
+}
 QUICK = ("wdbc", "ionosphere", "haberman", "bupa")
 LARGE, SEEDS, FEW = 1500, 20, 3
 ABSENT = Baseline(None, None, "shown beside")
@@ -49,11 +56,16 @@ VOTINGS = ("best", "majority", "stochastic")
 
 def divided(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
     """Return rows to fit with, rows for test errors, and their labels."""
-    data = load_dataset(name)
-    parts: tuple[Any, Any, Any, Any] = tuple(
-        train_test_split(np.asarray(data.data, dtype=np.float64), data.target, test_size=0.2, random_state=seed)
-    )
+    parts: tuple[Any, Any, Any, Any] = tuple(train_test_split(*loaded(name), test_size=0.2, random_state=seed))
     return parts
+
+
+def loaded(name: str) -> tuple[Any, Any]:
+    if name == DIGITS:
+        X, y = load_digits(return_X_y=True)
+        return X, y % 2
+    data = load_dataset(name)
+    return np.asarray(data.data, dtype=np.float64), data.target
 
 
 def of_estimator(clf: Any, X_test: Any, y_test: Any) -> dict[str, float]:
@@ -167,12 +179,15 @@ def kinds(name: str, seed: int) -> dict[str, float]:
     return of_estimator(clf, X_test, y_test)
 
 
-def run(task: Callable[[str, int], dict[str, float]], names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> Any:
+Task = Callable[[str, int], dict[str, float]]
+
+
+def run(task: Task, seeds: dict[str, int], jobs: int) -> Any:
     """Return the means over seeds by data set: of everything found, and of ratios of bounds to hold-out's."""
-    pairs = [(name, seed) for name in names for seed in range(seeds[name])]
+    pairs = [(name, seed) for name, number in seeds.items() for seed in range(number)]
     results = Parallel(n_jobs=jobs)(delayed(task)(*pair) for pair in pairs)
     means: dict[str, dict[str, float]] = {}
-    for name in names:
+    for name in seeds:
         mine = [found for (of, _), found in zip(pairs, results, strict=True) if of == name]
         columns = {key: float(np.nanmean([found[key] for found in mine])) for key in mine[0]}
         for key in mine[0]:
@@ -185,25 +200,47 @@ def run(task: Callable[[str, int], dict[str, float]], names: tuple[str, ...], se
     return means
 
 
-def print_table(title: str, means: dict[str, dict[str, float]], percents: list[str], ratios: list[str]) -> None:
+def print_table(
+    title: str,
+    means: dict[str, dict[str, float]],
+    percents: list[str],
+    ratios: list[str],
+    averaged: Mapping[str, tuple[str, ...]] | None = None,
+) -> None:
+    """Print the data sets, and of all of them, or of each group in `averaged`, the means."""
     print(f"\n### {title}\n")
     print("| data | " + " | ".join([*(f"{name} %" for name in percents), *ratios]) + " |")
     print("|---" * (1 + len(percents) + len(ratios)) + "|")
-    mean = {key: float(np.mean([one[key] for one in means.values()])) for key in (*percents, *ratios)}
-    for name, one in (means | {"**mean**": mean}).items():
-        cells = [*(f"{100 * one[key]:.2f}" for key in percents), *(f"{one[key]:.3f}" for key in ratios)]
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
-    if ratios:
-        errors = [np.sqrt(sum(one[f"{key} error"] ** 2 for one in means.values())) / len(means) for key in ratios]
-        blank = [""] * len(percents)
-        print("| +- | " + " | ".join([*blank, *(f"{error:.3f}" for error in errors)]) + " |")
-        totals = [sum(one[part] for one in means.values()) for key in ratios for part in key.split(" / ")]
-        of_means = [above / below for above, below in zip(totals[::2], totals[1::2], strict=True)]
-        print("| ratio of means | " + " | ".join([*blank, *(f"{ratio:.3f}" for ratio in of_means)]) + " |", flush=True)
+    keys = (*percents, *ratios)
+    for name, one in means.items():
+        print_row(name, one, percents, ratios)
+    for label, names in (averaged or {"mean": tuple(means)}).items():
+        group = [means[name] for name in names]
+        print_row(f"**{label}**", {key: float(np.mean([one[key] for one in group])) for key in keys}, percents, ratios)
+        if ratios:
+            print_row("+-", {key: standard_error(group, key) for key in ratios}, [""] * len(percents), ratios)
+            of_means = {key: ratio_of_means(group, *key.split(" / ")) for key in ratios}
+            print_row("ratio of means", of_means, [""] * len(percents), ratios)
 
 
-def show_machines(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> None:
-    found = run(machines, names, seeds, jobs)
+def print_row(name: str, one: dict[str, float], percents: list[str], ratios: list[str]) -> None:
+    cells = [*(f"{100 * one[key]:.2f}" if key else "" for key in percents), *(f"{one[key]:.3f}" for key in ratios)]
+    print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def standard_error(group: list[dict[str, float]], key: str) -> float:
+    return float(np.sqrt(sum(one[f"{key} error"] ** 2 for one in group))) / len(group)
+
+
+def ratio_of_means(group: list[dict[str, float]], above: str, below: str) -> float:
+    return sum(one[above] for one in group) / sum(one[below] for one in group)
+
+
+def show_machines(quick: bool, jobs: int) -> None:
+    names = QUICK if quick else DATA
+    seeds = {name: 5 if quick else SEEDS if len(loaded(name)[1]) <= LARGE else FEW for name in names}
+    print(f"\nmachines: seeds {', '.join(f'{name} {number}' for name, number in seeds.items())}")
+    found = run(machines, seeds, jobs)
     ways = ["hold-out", *VOTINGS]
     print_table("201 support vector machines: bounds", found, ways, [f"{way} / hold-out" for way in VOTINGS])
     print_table("the same: test errors", found, [f"{way} test" for way in ways], [])
@@ -211,16 +248,19 @@ def show_machines(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> N
     print_table("without a proposal (hedge=1)", found, alone, [f"{way} / hold-out" for way in alone])
 
 
-def show_forests(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> None:
-    found = run(forest, names, seeds, jobs)
+def show_forests(quick: bool, jobs: int) -> None:
     columns = ["uniform", "hold-out", "majority", "uniform test", "hold-out test", "majority test"]
-    print_table("forests of 100 trees", found, columns, ["majority / uniform", "majority / hold-out"])
+    show_votes("forests of 100 trees", forest, columns, ["majority / uniform", "majority / hold-out"], quick, jobs)
 
 
-def show_assorted(names: tuple[str, ...], seeds: dict[str, int], jobs: int) -> None:
-    found = run(kinds, names, seeds, jobs)
+def show_assorted(quick: bool, jobs: int) -> None:
     columns = ["hold-out", "majority", "hold-out test", "majority test"]
-    print_table("30 assorted classifiers", found, columns, ["majority / hold-out", "best / hold-out"])
+    show_votes("30 assorted classifiers", kinds, columns, ["majority / hold-out", "best / hold-out"], quick, jobs)
+
+
+def show_votes(title: str, task: Task, columns: list[str], ratios: list[str], quick: bool, jobs: int) -> None:
+    seeds = dict.fromkeys(QUICK, 5) if quick else dict.fromkeys((*DATA, DIGITS), SEEDS)
+    print_table(title, run(task, seeds, jobs), columns, ratios, None if quick else AVERAGED)
 
 
 PARTS = {"machines": show_machines, "forests": show_forests, "assorted": show_assorted}
@@ -232,11 +272,9 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, action="append", help="a part of it; may be repeated")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     options = parser.parse_args()
-    names = QUICK if options.quick else DATA
-    seeds = {name: 5 if options.quick else SEEDS if len(load_dataset(name).target) <= LARGE else FEW for name in names}
-    print(f"delta = {DELTA}; seeds: {', '.join(f'{name} {number}' for name, number in seeds.items())}")
+    print(f"delta = {DELTA}")
     for part in options.only or PARTS:
-        PARTS[part](names, seeds, options.jobs)
+        PARTS[part](options.quick, options.jobs)
 
 
 if __name__ == "__main__":
