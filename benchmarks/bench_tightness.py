@@ -5,11 +5,11 @@ one classifier, with the fewest errors in 5-fold cross-validation within the tra
 one), and its exact binomial limit on the validation rows at the whole delta: what a careful user does by hand.
 All numbers are means over seeds; a ratio is that of two bounds from the same rows, averaged over seeds, then over data
 sets; +- is the standard error over seeds of that mean, and below it is the ratio of the means of the bounds.
-20 seeds; for machines on data sets of more than 1500 rows 3.  Votes of forests and of assorted classifiers are shown
-for even against odd digits too, and averaged over the nine data sets of the others and over the eight of bench_votes.
+20 seeds.  Votes of forests and of assorted classifiers are shown for even against odd digits too, and averaged over the
+nine data sets of machines and over the eight of bench_votes.
 
 Run: python benchmarks/bench_tightness.py [--quick] [--only machines|forests|assorted] [--jobs N]
-It takes about a quarter of an hour on two cores, with --quick (four small data sets, 5 seeds) one minute.
+It takes about ten minutes on two cores, with --quick (four small data sets, 5 seeds) one minute.
 """
 
 import argparse
@@ -49,7 +49,7 @@ AVERAGED = {
     "mean of the eight": tuple(name for name in (*DATA, DIGITS) if name not in ("bupa", "mushroom")),
 }
 QUICK = ("wdbc", "ionosphere", "haberman", "bupa")
-LARGE, SEEDS, FEW = 1500, 20, 3
+SEEDS = 20
 ABSENT = Baseline(None, None, "shown beside")
 VOTINGS = ("best", "majority", "stochastic")
 
@@ -182,12 +182,12 @@ def kinds(name: str, seed: int) -> dict[str, float]:
 Task = Callable[[str, int], dict[str, float]]
 
 
-def run(task: Task, seeds: dict[str, int], jobs: int) -> Any:
+def run(task: Task, names: tuple[str, ...], quick: bool, jobs: int) -> Any:
     """Return the means over seeds by data set: of everything found, and of ratios of bounds to hold-out's."""
-    pairs = [(name, seed) for name, number in seeds.items() for seed in range(number)]
+    pairs = [(name, seed) for name in names for seed in range(5 if quick else SEEDS)]
     results = Parallel(n_jobs=jobs)(delayed(task)(*pair) for pair in pairs)
     means: dict[str, dict[str, float]] = {}
-    for name in seeds:
+    for name in names:
         mine = [found for (of, _), found in zip(pairs, results, strict=True) if of == name]
         columns = {key: float(np.nanmean([found[key] for found in mine])) for key in mine[0]}
         for key in mine[0]:
@@ -237,10 +237,7 @@ def ratio_of_means(group: list[dict[str, float]], above: str, below: str) -> flo
 
 
 def show_machines(quick: bool, jobs: int) -> None:
-    names = QUICK if quick else DATA
-    seeds = {name: 5 if quick else SEEDS if len(loaded(name)[1]) <= LARGE else FEW for name in names}
-    print(f"\nmachines: seeds {', '.join(f'{name} {number}' for name, number in seeds.items())}")
-    found = run(machines, seeds, jobs)
+    found = run(machines, QUICK if quick else DATA, quick, jobs)
     ways = ["hold-out", *VOTINGS]
     print_table("201 support vector machines: bounds", found, ways, [f"{way} / hold-out" for way in VOTINGS])
     print_table("the same: test errors", found, [f"{way} test" for way in ways], [])
@@ -259,8 +256,8 @@ def show_assorted(quick: bool, jobs: int) -> None:
 
 
 def show_votes(title: str, task: Task, columns: list[str], ratios: list[str], quick: bool, jobs: int) -> None:
-    seeds = dict.fromkeys(QUICK, 5) if quick else dict.fromkeys((*DATA, DIGITS), SEEDS)
-    print_table(title, run(task, seeds, jobs), columns, ratios, None if quick else AVERAGED)
+    found = run(task, QUICK if quick else (*DATA, DIGITS), quick, jobs)
+    print_table(title, found, columns, ratios, None if quick else AVERAGED)
 
 
 PARTS = {"machines": show_machines, "forests": show_forests, "assorted": show_assorted}
