@@ -1,6 +1,5 @@
 """What all estimators share: from a trained set to posterior and certificates, and from these to predictions."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -10,19 +9,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.base import CONSTANTS
-from pacbayes.certificates.certificate import Baseline, Certificate
-from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS, certify
-from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.hold_out import hold_out
-from pacbayes.certificates.limits import risk_of_one
+from pacbayes.certificates.certify import POSTERIOR, VOTINGS
+from pacbayes.certificates.constant import most_frequent
 from pacbayes.certificates.posterior_choice import (
     BITS,
-    check_distances,
     choose_posterior,
-    divide_delta,
     integer_weights,
-    restored_posterior,
-    weights_of,
 )
 from pacbayes.certificates.rules.hedge import hedged_level, resolve_hedge
 from pacbayes.certificates.rules.proposals import propose
@@ -33,15 +25,14 @@ from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
 from pacbayes.data.splits import GROUP, SPLITS
 from pacbayes.estimators.available import available
+from pacbayes.estimators.fitted.conclusions import Conclusions
+from pacbayes.estimators.fitted.shown import Shown
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.draws import KEY
 from pacbayes.estimators.prediction.testing import tested
-from pacbayes.estimators.questions.answering import Questions
 from pacbayes.estimators.questions.asked import Asked, CrossScores, Slices, check_questions
-from pacbayes.estimators.roles import roles
-from pacbayes.estimators.shown import Shown
 from pacbayes.estimators.training.beforehand import Beforehand
-from pacbayes.estimators.training.prior import PRIORS, check_prior_kind, prior_kind, resolve_prior
+from pacbayes.estimators.training.prior import check_prior_kind, prior_kind, resolve_prior
 from pacbayes.estimators.training.training_choices import check_training_choices, resolve_distances
 from pacbayes.estimators.whole_fits import forget_fit
 from pacbayes.numeric.arrays import Codes, FloatArray
@@ -53,7 +44,7 @@ from pacbayes.runtime.seeds import seed_of
 FOLDS = KEY + 1
 
 
-class CertifiedClassifier(Questions, ClassifierMixin, Shown):  # type: ignore[misc]  # no types in scikit-learn
+class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[misc]  # no types in scikit-learn
     """A set of classifiers as one, with a certificate for each way; subclasses train the set and validate rows."""
 
     #: How rows may be divided.
@@ -163,41 +154,6 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown):  # type: ignore[mi
             print(self.certificate_)
         return self
 
-    def _conclude(self) -> None:
-        """Set what follows from errors, prior, posterior and rules."""
-        certificates, prior = self._certificates(), None if self._uniform else self.prior_
-        found = certificates["best"]
-        if self._asked.occam is not None and self._asked.occam[0] != self._occam_index(prior):
-            raise ValueError("the errors by class must be those of the classifier with the smallest Occam bound")
-        self.best_index_ = self._occam_index(prior) if found.rule == OCCAM else self._rule("best", found.rule).index
-        # Last: with it the estimator counts as fitted.
-        self.certificates_ = certificates
-
-    def _restore(self, posterior: dict[str, Any] | None) -> None:
-        """Compute anew all that follows from what a file stores; none of it is read from there."""
-        self.classifiers_ = self.classifiers_.recounted()
-        number = len(self.classifiers_)
-        if self._uniform:
-            self.prior_ = np.full(number, 1.0 / number)
-        self._distances = check_distances(self._distances)
-        if posterior is not None:
-            self._restore_posterior(**posterior)
-        self._conclude()
-
-    def _restore_posterior(self, weights: FloatArray, distance: str, constant: str) -> None:
-        among = {one.name: one for one in self._distances}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
-            self.posterior_ = restored_posterior(
-                weights,
-                self.classifiers_.risks,
-                self.classifiers_.m,
-                distance=among[check_choice("distance", distance, among)],
-                delta=divide_delta(hedged_level(self._main_level, self.hedge_, 1), len(self._distances)),
-                prior=None if self._uniform else self.prior_,
-                constant=check_choice("constant", constant, CONSTANTS),
-            )
-
     def _proposed(self, given: tuple[Rule, ...]) -> tuple[Rule, ...]:
         """Return the rules that were given or that the training rows recommend, not yet tested.
 
@@ -249,66 +205,6 @@ class CertifiedClassifier(Questions, ClassifierMixin, Shown):  # type: ignore[mi
             return int(np.count_nonzero(wrong))
         kinds = splits.kinds(splits(0)[1])
         return GroupErrors(splits.sizes, count_errors_by_kind(wrong[None, :], kinds, splits.sizes.size))
-
-    def _certificates(self) -> dict[str, Certificate]:
-        """Return the certificates that follow from what is stored."""
-        splits, posterior = self.classifiers_.splits, self.__dict__.get("posterior_")
-        if splits is None or not splits.m == self.classifiers_.m == (splits if posterior is None else posterior).m:
-            raise ValueError("the classifiers and the posterior must have the validation size of the division")
-        if (self.classifiers_.group_errors is None) is (splits.unit == GROUP):
-            raise ValueError(f"the errors must be counted as the rows were divided: by {splits.unit}")
-        self._check_votes()
-        found = self._cross_validated
-        if found is None:
-            chosen = next((rule.index for rule in self._rules if rule.voting == "best"), None)
-        else:
-            chosen = found.first if self.hedge_ == 1.0 else found.middle
-        found_by = certify(
-            posterior,
-            self.classifiers_,
-            delta=self._main_level,
-            prior=None if self._uniform else self.prior_,
-            n_distances=len(self._distances),
-            hold_out=hold_out(self.classifiers_, found, chosen, self._level),
-            constant=self._constant_baseline(),
-            assumptions=(*roles(self.classifiers_), PRIORS[self._prior_kind]),
-            rules=self._rules,
-            hedge=self.hedge_,
-            tandem=None if self._tandem is None else self._tandem.parts,
-        )
-        return {voting: self._as_asked(voting, one) for voting, one in found_by.items()}
-
-    def _check_votes(self) -> None:
-        """Raise if a vote erred more often than its classifiers' errors allow."""
-        votes = [(weights_of(rule.parts), rule.errors) for rule in self._rules if rule.voting == "majority"]
-        if self._vote_errors is not None:
-            votes.append((self.posterior_.weights, self._vote_errors))
-        if self._tandem is not None and self._tandem.errors is not None:
-            votes.append((weights_of(self._tandem.parts), self._tandem.errors))
-        for weights, errors in votes:
-            assert errors is not None
-            # Where a vote errs, classifiers of at least half the weight err; risks were rounded up, as sums may be.
-            most, m = 2.0 * float(weights @ self.classifiers_.risks), self.classifiers_.m
-            if not 0.0 <= risk_of_one(errors, m) <= most * (1.0 + 1e-12):
-                raise ValueError(
-                    f"a vote can have erred at most {most * m:g} times, got {errors}: the classifiers do not answer as "
-                    "they did when their errors were counted"
-                )
-
-    def _constant_baseline(self) -> Baseline:
-        """Return what always answering the most frequent class errs on, from its stored errors."""
-        splits = self.classifiers_.splits
-        assert splits is not None
-        elsewhere = splits.trained_elsewhere
-        if self._constant is None:
-            unknown = (
-                "the training rows are not here" if elsewhere else "the model is of a version that did not count it"
-            )
-            return Baseline(None, None, unknown)
-        code, errors = self._constant
-        whose = "the training rows" if splits.kind == "shared" else "the training rows of the first classifier"
-        size = splits.m if splits.sizes_each is None else int(splits.sizes_each[0])
-        return constant_baseline(self.classes_[code], errors, size, self._level, whose)
 
     # -- predicting --------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 Compiled code, and NumPy's own, take shapes and indices at their word.  Here is written down, class by class, what they
 rely on; whatever does not hold is a `ValueError` that names the class and the field.  The parts that follow from others
-(risks, bounds, certificates, words) are not checked but computed anew, see `CertifiedClassifier._restore`.
+(risks, bounds, certificates, words) are not checked but computed anew, see `Conclusions._restore`.
 """
 
 import math

@@ -1,0 +1,1 @@
+"""What a fitted estimator says of itself."""
