@@ -9,6 +9,7 @@ from tests.cli.bad_files import good
 from tests.cli.running import in_process
 
 from pacbayes import StochasticSVC, certify_difference, save
+from pacbayes.cli.compare import _spelling
 
 
 @pytest.fixture
@@ -46,6 +47,52 @@ def test_numbers_as_classes(tmp_path, capsys):
     done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
     assert "only p\t0" in done.out
     assert "only q\t1" in done.out
+
+
+def test_one_class_in_two_spellings(tmp_path, capsys):
+    # By itself pandas reads a column of 01 and 10 as numbers, unless another text stands in it.
+    truth = ["01", "10"] * 100
+    frame = pd.DataFrame({"y": truth, "old": ["01"] * 20 + truth[20:], "new": ["??", *truth[1:]]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "old", "--b", "new"], capsys)
+    assert "only old\t10" in done.out
+    assert "only new\t1" in done.out
+    other = {"y": ["TRUE", "False"] * 100, "old": ["True", "FALSE"] * 100, "new": ["true", "false"] * 99 + ["?", "?"]}
+    pd.DataFrame(other).to_csv(tmp_path / "t.csv", index=False)
+    done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "old", "--b", "new"], capsys)
+    assert "only old\t0" in done.out
+    assert "only new\t2" in done.out
+
+
+def test_two_classes_that_are_one_number(tmp_path, capsys):
+    frame = pd.DataFrame({"y": ["01", "1", "x"] * 10, "p": ["01", "1", "x"] * 10, "q": ["1", "1", "x"] * 10})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
+    assert done.code == 2
+    assert "--target holds both '01' and '1'" in done.err
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("1", "1.0", True),
+        ("01", "1", True),
+        ("-0", "0.00", True),
+        ("1e3", "1000", True),
+        ("100", "1", False),
+        ("0.5", "5", False),
+        ("9007199254740993", "9007199254740992", False),
+        ("1e999999999", "1e999999998", False),
+        ("nan", "NaN", False),
+        ("inf", "1", False),
+        ("a", "A", False),
+        ("-1", "1", False),
+        ("True", "true", True),
+        ("1_0", "10", False),
+    ],
+)
+def test_spellings(one, other, same):
+    assert (_spelling(one) == _spelling(other)) is same
 
 
 def test_saved_models(tmp_path, capsys):
@@ -99,7 +146,8 @@ def test_rows_that_a_model_was_fitted_with_are_refused(tmp_path, capsys):
         copy.to_csv(tmp_path / "copy.csv", index=False)
         done = in_process(words_for(tmp_path / "copy.csv", tmp_path), capsys)
         assert done.code == 2
-        assert "was fitted with these rows" in done.error
+        assert "must hold rows that" in done.error
+        assert "was not fitted with" in done.error
     frame[80:].to_csv(tmp_path / "some.csv", index=False)
     done = in_process(words_for(tmp_path / "some.csv", tmp_path), capsys)
     assert done.code == 0

@@ -1,11 +1,12 @@
 """Labels that can be compared with each other, and those that only seem to."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from pacbayes import ClassifierSet, StochasticClassifier
-from pacbayes.data.labels import check_same_kind
+from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, grid_set, svm_set
+from pacbayes.data.labels import check_complete, check_same_kind
 
 BIG = 2**53
 
@@ -71,3 +72,48 @@ def test_answers_that_are_no_labels_are_refused_at_fit(form, found, split):
 )
 def test_labels_of_one_kind_are_accepted(predictions, labels):
     check_same_kind("predictions", predictions, labels)
+
+
+@pytest.mark.parametrize("gap", [None, float("nan"), pd.NA, pd.NaT])
+def test_no_answer_is_not_right_where_no_class_is_known(gap):
+    truth = np.array(["a", "b", gap], dtype=object)
+    message = r"^Input y_val contains NaN or None: row 2 has no label \(1 missing\)"
+    with pytest.raises(ValueError, match=message):
+        ClassifierSet.from_predictions(np.array([["a", "b", gap]], dtype=object), truth)
+    said = Says(str).fit([[0.0]], ["a"])
+    with pytest.raises(ValueError, match=message):
+        ClassifierSet.from_fitted([said], [[0.0]] * 3, truth)
+    with pytest.raises(ValueError, match=message):
+        StochasticClassifier.from_fitted([said], [[0.0]] * 3, truth)
+    with pytest.raises(ValueError, match=message.replace("y_val", "y")):
+        grid_set(None, [Says(str)], [[0.0]] * 3, truth)
+    with pytest.raises(ValueError, match=message.replace("y_val", "y")):
+        StochasticSVC([1.0]).fit([[0.0]] * 3, truth)
+
+
+def test_complete_labels_pass():
+    for labels in ([1, 2], ["a", "b"], np.array([True, False]), pd.Series([1, 2], dtype="Int64"), [2**60, 0]):
+        assert check_complete(labels) is labels
+
+
+def test_masked_entries_are_refused_everywhere():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) % 2
+    some = np.arange(60) % 3 == 0
+    hidden, rows = np.ma.array(y, mask=some), np.ma.array(X, mask=np.column_stack([some, some]))
+    said = Says(int).fit(X, y)
+    with pytest.raises(ValueError, match="predictions must not have masked entries"):
+        ClassifierSet.from_predictions(hidden[None, :], y)
+    with pytest.raises(ValueError, match="y_val must not have masked entries"):
+        StochasticClassifier.from_fitted([said], X, hidden)
+    for model in (StochasticSVC([1.0], random_state=0), StochasticClassifier(None, [Says(int)], random_state=0)):
+        with pytest.raises(ValueError, match="y must not have masked entries"):
+            model.fit(X, hidden)
+        with pytest.raises(ValueError, match="X must not have masked entries"):
+            model.fit(rows, y)
+        with pytest.raises(ValueError, match="X must not have masked entries"):
+            model.fit(X, y).predict(rows)
+        # A mask that hides nothing is none.
+        assert np.array_equal(model.predict(np.ma.array(X)), model.predict(X))
+    with pytest.raises(ValueError, match="X must not have masked entries"):
+        svm_set(rows, y, [1.0])

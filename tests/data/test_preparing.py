@@ -4,9 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticSVC, load, save, svm_set
+from pacbayes import StochasticClassifier, StochasticSVC, load, save, svm_set
 from pacbayes.data.files.columns import preparation, read_columns
 
 LAMBDAS = [0.05, 0.5, 5.0]
@@ -112,3 +118,20 @@ def test_wrong_transformers_are_refused():
 
     with pytest.raises(ValueError, match="prepare must keep every row, got 59 of 60"):
         svm_set(X[["x"]].to_numpy(), y, LAMBDAS, prepare=Shorter())
+
+
+def test_what_was_fitted_before_is_refused():
+    """Labels of pure noise were certified at 1.1 %: a frozen tree knew all of them."""
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    y = np.random.default_rng(1).integers(0, 2, 120)
+    frozen = FrozenEstimator(DecisionTreeClassifier(random_state=0).fit(X, y))
+    for model in (
+        StochasticClassifier(CalibratedClassifierCV(frozen), {"method": ["sigmoid", "isotonic"]}),
+        StochasticClassifier(None, [DecisionTreeClassifier(), frozen]),
+        StochasticClassifier(CalibratedClassifierCV(), {"estimator": [DecisionTreeClassifier(), frozen]}),
+        StochasticClassifier(make_pipeline(FrozenEstimator(MinMaxScaler().fit(X)), SVC()), {"svc__C": [1.0]}),
+        StochasticClassifier(BaggingClassifier(frozen), split="out-of-bag"),
+        StochasticSVC([1.0], prepare=FrozenEstimator(MinMaxScaler().fit(X))),
+    ):
+        with pytest.raises(ValueError, match="must be trained here, on training rows alone, but holds Frozen"):
+            model.fit(X, y)

@@ -1,6 +1,7 @@
 """Classifiers that were trained elsewhere as a full estimator."""
 
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -140,7 +141,7 @@ def test_saving_pickling_and_reporting(choices, voting, tmp_path):
         assert other.certificates_ == clf.certificates_
         assert np.array_equal(other.predict(X), clf.predict(X))
         assert np.array_equal(other.vote_share(X), clf.vote_share(X))
-    page = clf.report(tmp_path / "page.html", test=(X, y)).read_text(encoding="utf-8")
+    page = clf.report(tmp_path / "page.html", test=(1.01 * X, y)).read_text(encoding="utf-8")
     assert "trained elsewhere" in page
     assert "Cross-validation within the training rows" not in page
 
@@ -256,7 +257,7 @@ def test_sets_of_fitted_classifiers_know_that_all_rows_validate():
 def test_parameters_that_were_given_are_kept():
     one = LogisticRegression(max_iter=10_000).fit(*rows(load_iris))
     clf = StochasticClassifier.from_fitted([one], *rows(load_iris), verbose=0)
-    assert clf.best_estimator_ is one
+    assert clf.best_estimator_.get_params() == one.get_params()
     assert clf.best_params_["max_iter"] == 10_000
 
 
@@ -279,3 +280,34 @@ def test_questions_that_need_training_rows_are_refused_by_name():
     fitted, X, y = trained()
     with pytest.raises(ValueError, match=r"^class_share is not for groups"):
         StochasticClassifier.from_fitted(fitted, X, y, proposal=1, class_share=0.2, groups=np.arange(y.size) // 2)
+
+
+class Voting(ClassifierMixin, BaseEstimator):
+    """The rounded mean of fitted classifiers."""
+
+    def __init__(self, members):
+        self.members = members
+
+    def predict(self, X):
+        return np.round(np.mean([one.predict(X) for one in self.members], axis=0)).astype(int)
+
+
+def test_what_is_done_to_a_classifier_later_is_not_done_to_the_certified_one():
+    fitted, X, y = trained()
+    shared = [Voting(fitted[:2]), Voting(fitted[1:])]
+    clf = StochasticClassifier.from_fitted(shared, X, y, proposal=0, voting="best", random_state=0)
+    said = clf.predict(X)
+    for one in fitted:
+        one.fit(X, 1 - y)
+    assert np.array_equal(clf.predict(X), said)
+    # A part of two classifiers stays one.
+    assert clf.classifiers_[0].members[1] is clf.classifiers_[1].members[0]
+
+
+def test_a_classifier_that_cannot_be_copied_is_named():
+    fitted, X, y = trained()
+    fitted[1].lock = threading.Lock()
+    with pytest.warns(UserWarning, match=r"estimators\[1\] cannot be copied \(TypeError: .* do not train it further"):
+        clf = StochasticClassifier.from_fitted(fitted, X, y, random_state=0)
+    assert clf.classifiers_[1] is fitted[1]
+    assert clf.classifiers_[0] is not fitted[0]

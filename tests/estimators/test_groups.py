@@ -127,7 +127,7 @@ def test_pages_speak_of_groups(make):
     clf = make().fit(X, y, groups=groups)
     assert "validation groups m" in clf.certificate_._repr_html_()
     assert "m=30" in repr(clf.classifiers_)
-    page = report_html(clf, test=(X[:20], y[:20]), data=(X, y))
+    page = report_html(clf, test=(X[:20] + 0.01, y[:20]), data=(X, y))
     for words in (
         "rows of a new group, on average over groups",
         "validation groups m",

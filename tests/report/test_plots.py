@@ -28,11 +28,11 @@ def line(axes, label):
 
 def test_risks(ax):
     clf, (X, y) = fitted("svc", two_classes), two_classes()
-    assert plot_risks(clf, ax, test=(X, y)) is ax
+    assert plot_risks(clf, ax, test=(1.01 * X, y)) is ax
     drawn = line(ax, "validation risk")
     assert np.array_equal(drawn.get_ydata(), clf.classifiers_.risks)
     assert np.array_equal(drawn.get_xdata(), [setting["lambda"] for setting in clf.classifiers_.params])
-    expected = (clf.classifiers_.predict(X) != y).mean(axis=1)
+    expected = (clf.classifiers_.predict(1.01 * X) != y).mean(axis=1)
     np.testing.assert_allclose(line(ax, "test error").get_ydata(), expected)
     assert line(ax, "bound").get_ydata()[0] == clf.certificate_.bound
     assert ax.get_xscale() == "log"

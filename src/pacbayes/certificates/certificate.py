@@ -9,19 +9,12 @@ from pacbayes.certificates.percentages import confidence, format_share, percent_
 from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.by_class import PartLimit
 from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION, Claim
+from pacbayes.certificates.units import OF_NEW, PLURAL
 from pacbayes.numeric.rounding import format_up
 from pacbayes.runtime.html_card import card
 
 # The baseline that every certificate is compared with in words.
 CONSTANT = "most frequent class"
-#: What a certificate says the share of errors is of, by unit.
-OF_NEW = {
-    "example": "new examples",
-    "distinct example": "new examples, each counted once however often it is copied",
-    "group": "the rows of a new group, on average over groups",
-}
-#: The unit in few words, for tables.
-PLURAL = {"example": "rows", "distinct example": "distinct rows", "group": "groups"}
 
 
 @dataclass(frozen=True)

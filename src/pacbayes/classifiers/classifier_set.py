@@ -14,11 +14,11 @@ from pacbayes.classifiers.members import EstimatorMembers, Members
 from pacbayes.classifiers.packed_errors import PackedErrors, check_error_rows_fit
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
 from pacbayes.classifiers.trained_elsewhere import count_fitted
-from pacbayes.data.labels import check_same_kind
+from pacbayes.data.labels import check_complete, check_same_kind
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.data.splits import EXAMPLE, GROUP, OUT_OF_BAG, Splits
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_between
+from pacbayes.numeric.checks import check_between, check_not_masked
 from pacbayes.runtime.html_card import card
 
 Errors = NDArray[np.int64]
@@ -212,6 +212,7 @@ class ClassifierSet:
         array([0. , 0.5])
         """
         labels = _check_labels(y_val)
+        check_not_masked("predictions", predictions)
         table = np.asarray(predictions)
         if table.ndim != 2 or table.shape[1] != labels.size or table.shape[0] == 0:
             raise ValueError(
@@ -388,9 +389,7 @@ def _from_to(risks: FloatArray) -> str:
 
 
 def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
-    labels = np.asarray(y_val)
+    labels = np.asarray(check_complete(y_val, "y_val"))
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"y_val must be one-dimensional and not empty, got shape {labels.shape}")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError("y_val must not contain NaN")
     return labels

@@ -1,5 +1,6 @@
 """`pacbayes compare`: how much more often, and how much less often, one model errs than another."""
 
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,10 +64,12 @@ def compare(
             labels[column] if column is not None else _predicted(model, data, texts, sep, trust, note)
             for column, model in ((a, model_a), (b, model_b))
         ]
-    for option, one in zip(("a", "b"), said, strict=True):
-        _check_labels(option, one, truth)
+    classes, *answers = _spelt_alike(truth, said)
+    for option, one, written in zip(("a", "b"), answers, said, strict=True):
+        if not set(one) & set(classes):
+            raise ValueError(_never_right(option, written, truth))
     names = _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
-    found = certify_difference(said[0] != truth, said[1] != truth, level, names=names)
+    found = certify_difference(answers[0] != classes, answers[1] != classes, level, names=names)
     if json:
         print_json(found.to_dict() | {"text": str(found)})
         return
@@ -89,7 +92,8 @@ def _labels(
     wanted = {"--target": target} | {name: one for name, one in (("--a", a), ("--b", b)) if one is not None}
     if len(set(wanted.values())) < len(wanted):
         raise ValueError("--target, --a and --b must name different columns")
-    frame = read_frame(path, missing, (), sep)
+    # As written: what pandas makes of a text depends on the others in its column, and these are to be compared.
+    frame = read_frame(path, missing, tuple(wanted.values()), sep)
     for option, name in wanted.items():
         if name not in frame.columns:
             known = listed(list(frame.columns))
@@ -108,26 +112,54 @@ def _check_complete(column: "pd.Series[Any]", name: str, path: Path) -> None:
         )
 
 
-def _check_labels(option: str, said: Any, truth: Any) -> None:
-    """Raise if a model never says any of the true classes: then these are written otherwise."""
+def _never_right(option: str, said: Any, truth: Any) -> str:
+    """Return what is wrong where a model never says any of the true classes: they are written otherwise."""
     from pacbayes.data.files.reading import listed
 
-    if not set(said) & set(truth):
-        raise ValueError(
-            f"no prediction of --{option} is any of the true classes: it says {listed(sorted(set(said)), 5)}, and "
-            f"--target holds {listed(sorted(set(truth)), 5)}"
-        )
+    return (
+        f"no prediction of --{option} is any of the true classes: it says {listed(sorted(set(said)), 5)}, and "
+        f"--target holds {listed(sorted(set(truth)), 5)}"
+    )
 
 
 def _as_text(column: "pd.Series[Any]") -> Any:
     import numpy as np
 
-    return np.array([_written(value) for value in column.tolist()], dtype=object)
+    return np.array([str(value) for value in column.tolist()], dtype=object)
 
 
-def _written(value: Any) -> str:
-    """Return a label as text, whole numbers without a fraction: 1 and 1.0 are one class."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def _spelt_alike(truth: Any, said: list[Any]) -> list[Any]:
+    """Return true classes and predictions in one spelling, 1 for 01 and 1.0; raise if that makes two classes one."""
+    import numpy as np
+
+    spellings = {text: _spelling(text) for column in (truth, *said) for text in set(column)}
+    first: dict[str, str] = {}
+    for text in sorted(set(truth)):
+        if first.setdefault(spellings[text], text) != text:
+            raise ValueError(
+                f"--target holds both {first[spellings[text]]!r} and {text!r}: if they are one class, write them "
+                "alike; if not, name them so that they are not the same number"
+            )
+    return [np.array([spellings[text] for text in column], dtype=object) for column in (truth, *said)]
+
+
+def _spelling(text: str) -> str:
+    """Return the one way in which a number, exact however many digits it has, or a truth value is written here."""
+    bare = text.strip()
+    if bare.lower() in ("true", "false"):
+        return bare.lower()
+    try:
+        number = Decimal(bare)
+    except InvalidOperation:
+        return bare
+    if not number.is_finite() or "_" in bare:
+        return bare
+    # Not normalize(): it rounds to the digits of a context.
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    whole = "".join(map(str, digits)).lstrip("0")
+    kept = whole.rstrip("0")
+    return f"{'-' if sign and kept else ''}{kept or '0'}e{exponent + len(whole) - len(kept) if kept else 0}"
 
 
 def _predicted(
@@ -136,8 +168,10 @@ def _predicted(
     """Return what a saved model says of the rows, as text."""
     import pandas as pd
 
+    from pacbayes.certificates.questions.difference import warn_of_known
     from pacbayes.cli.inputs.new_rows import read_new
     from pacbayes.cli.inputs.saved_model import load_saved
+    from pacbayes.data.known_rows import check_unknown
 
     assert model is not None
     loaded = load_saved(model, trust)
@@ -150,25 +184,9 @@ def _predicted(
     for line in notes:
         note(line)
     given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()
-    _check_new(loaded, given, str(model), str(data), note)
+    named = repr(str(data)), repr(str(model))
+    warn_of_known(check_unknown(loaded, given, *named), *named)
     return _as_text(pd.Series(loaded.predict(given)))
-
-
-def _check_new(loaded: Any, rows: Any, model: str, data: str, note: Any) -> None:
-    """Raise if a model was fitted with these rows, and say so where it may have been."""
-    found = loaded._overlap_with(rows)
-    if found is None:
-        return
-    if found.is_copy:
-        raise ValueError(
-            f"{model!r} was fitted with these rows: {found.said} behind it; compare on rows that neither model was "
-            "trained, tuned or chosen with"
-        )
-    if found.is_large:
-        note(
-            f"warning: of {data!r}, {found.said} that {model!r} was fitted with. If they are the same examples, the "
-            "limits do not hold."
-        )
 
 
 def _names(a: str, b: str) -> tuple[str, str]:

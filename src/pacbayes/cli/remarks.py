@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.certificate import PLURAL
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.rules.rule import PROPOSAL
+from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.files.reading import listed
 from pacbayes.report.view import ReportView

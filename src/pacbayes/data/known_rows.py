@@ -86,3 +86,22 @@ def overlap(known: NDArray[np.int64], new: NDArray[np.int64]) -> Overlap:
     spread = math.sqrt(by_chance * (1.0 - by_chance) * (1.0 / known.size + 1.0 / rows))
     is_copy = np.array_equal(known, new) or (share >= _HALF and by_chance <= _FINE)
     return Overlap(seen, rows, is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
+
+
+def check_unknown(model: Any, X: Any, name: str, who: str) -> Overlap | None:
+    """Raise if rows, called `name`, are those that a model of this library was fitted with; return how many are.
+
+    Of other models it is not known what they were fitted with.
+
+    Examples
+    --------
+    >>> from pacbayes import StochasticSVC
+    >>> X, y = [[float(i), i % 3] for i in range(60)], [0, 1] * 30
+    >>> check_unknown(StochasticSVC([1.0], random_state=0).fit(X, y), X, "test", "the model")
+    Traceback (most recent call last):
+    ValueError: test must hold rows that the model was not fitted with, but 60 of 60 rows equal a row behind it
+    """
+    found: Overlap | None = model._overlap_with(X) if hasattr(model, "_overlap_with") else None
+    if found is not None and found.is_copy:
+        raise ValueError(f"{name} must hold rows that {who} was not fitted with, but {found.said} behind it")
+    return found

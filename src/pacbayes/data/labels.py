@@ -1,4 +1,4 @@
-"""Labels of one kind: numbers are never compared with strings, nor with numbers that cannot tell them apart."""
+"""Labels that are all there, and of one kind: numbers are never compared with strings, nor with such as lack digits."""
 
 from numbers import Real
 from typing import Any
@@ -6,9 +6,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.numeric.checks import check_not_masked
+
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}
 # Beyond this, two whole numbers may be one double.
 _EXACT = 2**53
+
+
+def check_complete(y: Any, name: str = "y") -> Any:
+    """Return labels, or raise if some are missing: else it would not be said that it is y that lacks them.
+
+    Examples
+    --------
+    >>> check_complete(["no", None, "yes"])
+    Traceback (most recent call last):
+    ValueError: Input y contains NaN or None: row 1 has no label (1 missing). Leave such rows out.
+    """
+    check_not_masked(name, y)
+    gaps = missing_labels(y)
+    if gaps.any():
+        row, number = int(gaps.argmax()), int(gaps.sum())
+        raise ValueError(
+            f"Input {name} contains NaN or None: row {row} has no label ({number} missing). Leave such rows out."
+        )
+    return y
+
+
+def missing_labels(y: Any) -> NDArray[np.bool_]:
+    """Return which labels are missing; nothing where none can be, and for a table.
+
+    Examples
+    --------
+    >>> missing_labels(np.array(["a", None, float("nan")], dtype=object)), missing_labels([1, 2])
+    (array([False,  True,  True]), array([], dtype=bool))
+    """
+    values = y if hasattr(y, "isna") else np.asarray(y)
+    if values.ndim != 1:
+        return np.zeros(0, dtype=bool)
+    if not isinstance(values, np.ndarray):  # of pandas, or like it
+        return np.asarray(values.isna(), dtype=bool)
+    if values.dtype.kind in "fc":
+        return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    return np.array([_is_gap(one) for one in values.tolist()] if values.dtype.kind == "O" else [], dtype=bool)
+
+
+def _is_gap(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # the NA of pandas, which is neither equal to itself nor unequal
+        return True
 
 
 def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], other: str = "y_val") -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples
 
@@ -27,11 +28,34 @@ def check_prepare(prepare: Any, split: str) -> None:
         return
     if isinstance(prepare, type) or not all(hasattr(prepare, name) for name in ("fit", "transform", "get_params")):
         raise TypeError(f"prepare must be an unfitted scikit-learn transformer or None, got {prepare!r}")
+    check_trained_here("prepare", prepare)
     if split != "shared":
         raise ValueError(
             "prepare must be None for split='independent', where each classifier needs its own; use "
             "grid_set(make_pipeline(prepare, SVMClassifier()), {'svmclassifier__lam': lambdas}, ...)"
         )
+
+
+def check_trained_here(name: str, estimator: Any) -> None:
+    """Raise for an estimator with a part that was fitted before and stays as it is: it may know validation rows.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> check_trained_here("prepare", FrozenEstimator(StandardScaler().fit([[0.0]])))
+    Traceback (most recent call last):
+    ValueError: prepare must be trained here, on training rows alone, but holds
+    FrozenEstimator(estimator=StandardScaler()). Give it unfitted; what
+    was fitted on other rows can transform X beforehand, or be certified by from_fitted
+    """
+    parts = [estimator, *(estimator.get_params(deep=True).values() if hasattr(estimator, "get_params") else ())]
+    for part in parts:
+        if isinstance(part, FrozenEstimator):
+            raise ValueError(
+                f"{name} must be trained here, on training rows alone, but holds {part!r}. Give it unfitted; what was "
+                "fitted on other rows can transform X beforehand, or be certified by from_fitted"
+            )
 
 
 def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows]) -> tuple[Any, FloatArray]:

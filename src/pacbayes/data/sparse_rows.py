@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from pacbayes.numeric.checks import check_not_masked
+
 
 def csr_rows(X: Any) -> Any:
     """Return sparse rows of any format as compressed sparse rows; anything else as it is.
@@ -14,6 +16,7 @@ def csr_rows(X: Any) -> Any:
     >>> csr_rows(sp.dia_array(np.eye(3))).format, csr_rows([[1.0]])
     ('csr', [[1.0]])
     """
+    check_not_masked("X", X)
     if not sp.issparse(X):
         return X
     rows: Any = X

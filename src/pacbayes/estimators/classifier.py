@@ -17,6 +17,7 @@ from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
 from pacbayes.data.known_rows import hashed_rows
+from pacbayes.data.labels import check_complete
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.sparse_rows import pickable_rows
@@ -24,7 +25,7 @@ from pacbayes.data.splits import OUT_OF_BAG, SPLITS
 from pacbayes.data.unusable_columns import ENCODE_FIRST, naming_column
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.from_fitted import certify_fitted
-from pacbayes.estimators.missing_values import check_labels, in_pipeline, naming_remedy
+from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
 from pacbayes.estimators.questions.asked import check_copies, check_slices
@@ -222,7 +223,7 @@ class StochasticClassifier(CertifiedClassifier):
         if groups is not None and self.split == OUT_OF_BAG:
             raise ValueError(f"groups must be None with split={OUT_OF_BAG!r}: bags are drawn row by row")
         self._forget()
-        X, y = pickable_rows(X), check_labels(narrow_labels(y))
+        X, y = pickable_rows(X), check_complete(narrow_labels(y))
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
         if labels.size < 2:
@@ -304,7 +305,8 @@ class StochasticClassifier(CertifiedClassifier):
         ----------
         estimators : iterable of fitted classifiers
             Anything with a method `predict`.  None may depend on a validation row: not through training, nor scaling,
-            early stopping or the choice which are on the list.
+            early stopping or the choice which are on the list.  They are copied, so that what is certified stays as it
+            is; a warning names those that cannot be.
         X_val : array_like, sparse matrix, data frame or list of m rows
             Rows that all count errors; handed to the classifiers as they are.
         y_val : array_like of shape (m,)

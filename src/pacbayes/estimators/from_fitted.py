@@ -1,5 +1,6 @@
 """What `StochasticClassifier.from_fitted` does: from classifiers that were trained elsewhere to a fitted estimator."""
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.known_rows import hashed_rows
+from pacbayes.data.labels import check_complete
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows
 from pacbayes.estimators.prediction.draws import draw_key
@@ -20,6 +22,7 @@ from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.estimators.questions.asked import check_slices
 from pacbayes.estimators.training.beforehand import Beforehand
 from pacbayes.estimators.training.prior import asks_for_data
+from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.seeds import seed_of
 
@@ -48,7 +51,7 @@ def certify_fitted(
     rules = _check_choices(model, fitted, proposal)
     check_duplicates(model.duplicates, groups)
     check_slices(None, 0, model.class_share, groups, model.max_error)
-    labels = narrow_labels(y_val)
+    labels = check_complete(narrow_labels(y_val, "y_val"), "y_val")
     if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
         raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {len(labels)}")
     rows, labels = check_rows(rows, labels)
@@ -58,6 +61,7 @@ def certify_fitted(
     constant = _code_of(most_frequent, model.classes_)
     model.hedge_ = resolve_hedge(model.hedge, None if rules else "no proposal was given")
     model._cross_validated = None
+    fitted = _copied(fitted)
     kept = model._keeps_error_rows(groups)
     options = {"groups": groups, "duplicates": model.duplicates, "keep_error_rows": kept}
     classifiers = ClassifierSet.from_fitted(fitted, rows, labels, **options)
@@ -75,6 +79,25 @@ def certify_fitted(
         codes,
         Beforehand(rules, constant),
     )
+
+
+def _copied(fitted: list[Any]) -> list[Any]:
+    """Return copies: what is done to the classifiers later must not be done to those that are certified."""
+    try:
+        return copy.deepcopy(fitted)  # at once, so that a part of several of them stays one
+    except Exception:  # a classifier may hold anything, such as a lock or an open file
+        return [_copied_alone(i, one) for i, one in enumerate(fitted)]
+
+
+def _copied_alone(i: int, one: Any) -> Any:
+    try:
+        return copy.deepcopy(one)
+    except Exception as error:  # as above
+        warn_caller(
+            f"estimators[{i}] cannot be copied ({type(error).__name__}: {error}): the certificate is for it as it is "
+            "now, so do not train it further"
+        )
+        return one
 
 
 def _check_choices(model: "CertifiedClassifier", fitted: Any, proposal: Any) -> tuple[Rule, ...]:

@@ -63,27 +63,6 @@ def check_finite(rows: FloatArray, X: Any, remedy: str) -> None:
     )
 
 
-def check_labels(y: Any) -> Any:
-    """Return labels, or raise if some are missing: else it would not be said that it is y that lacks them.
-
-    Examples
-    --------
-    >>> check_labels(["no", None, "yes"])
-    Traceback (most recent call last):
-    ValueError: Input y contains NaN or None: row 1 has no label (1 missing). Leave such rows out.
-    """
-    values = y if hasattr(y, "isna") else np.asarray(y)
-    if values.ndim != 1 or (isinstance(values, np.ndarray) and values.dtype.kind not in "fOmM"):
-        return y
-    gaps = np.asarray(pd.isna(values))
-    if gaps.any():
-        row, number = int(gaps.argmax()), int(gaps.sum())
-        raise ValueError(
-            f"Input y contains NaN or None: row {row} has no label ({number} missing). Leave such rows out."
-        )
-    return y
-
-
 @contextmanager
 def naming_remedy(X: Any, remedy: str) -> Iterator[None]:
     """Add to an error about missing values how to fill them in, if X has some."""

@@ -24,11 +24,12 @@ from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
 from pacbayes.data.known_rows import hashed_rows
+from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.data.unusable_columns import ENCODE, ENCODE_FIRST, naming_column
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
-from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, check_labels, in_pipeline, naming_remedy
+from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
@@ -36,7 +37,7 @@ from pacbayes.estimators.questions.asked import CrossScores, check_copies, check
 from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
 from pacbayes.estimators.whole_fits import whole_or_not_at_all
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import narrow_labels
+from pacbayes.numeric.checks import check_not_masked, narrow_labels
 from pacbayes.runtime.cores import at_most_cores
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
@@ -258,7 +259,7 @@ class StochasticSVC(CertifiedClassifier):
         self._check_choices()
         check_duplicates(self.duplicates, groups)
         self._forget()
-        rows, labels = self._checked(X, check_labels(narrow_labels(y)))
+        rows, labels = self._checked(X, check_complete(narrow_labels(y)))
         parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if parts is not None and self.duplicates == "together":
@@ -342,6 +343,7 @@ class StochasticSVC(CertifiedClassifier):
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""
+        check_not_masked("X", X)
         if self.prepare is None:
             with naming_column(X, self._encode()):
                 rows, labels = validate_data(
@@ -356,6 +358,7 @@ class StochasticSVC(CertifiedClassifier):
 
     def _validated(self, X: Any) -> Any:
         """Return rows as the machines take them, by which they are also drawn: prepared where that is needed."""
+        check_not_masked("X", X)
         if self.prepare is None:
             with naming_column(X, self._encode()):
                 rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)

@@ -138,6 +138,19 @@ def did_you_mean(names: Iterable[str], known: Iterable[str]) -> str:
     return f"; did you mean {', '.join(repr(by_lower[one]) for one in dict.fromkeys(near))}?" if near else ""
 
 
+def check_not_masked(name: str, values: Any) -> None:
+    """Raise if an array has masked entries: what lies under a mask is no value, and NumPy would take it for one.
+
+    Examples
+    --------
+    >>> check_not_masked("y", np.ma.array([0, 1], mask=[False, True]))
+    Traceback (most recent call last):
+    ValueError: y must not have masked entries
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} must not have masked entries")
+
+
 def check_numbers(name: str, values: ArrayLike) -> FloatArray:
     """Return `values` as a float64 array, or raise if they are not real numbers."""
     try:
@@ -148,8 +161,7 @@ def check_numbers(name: str, values: ArrayLike) -> FloatArray:
         if array.size == 0:
             return np.empty(array.shape)
         raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} must not have masked entries")
+    check_not_masked(name, values)
     # Aligned and contiguous, so that NumPy sums pairwise.
     return np.require(array, np.float64, ["A", "C"])
 
@@ -197,7 +209,7 @@ def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[Float
     return weights, total
 
 
-def narrow_labels(y: Any) -> Any:
+def narrow_labels(y: Any, name: str = "y") -> Any:
     """Return labels, those with a long text among them as an array of objects: one such row makes no other row wide.
 
     Examples
@@ -205,6 +217,7 @@ def narrow_labels(y: Any) -> Any:
     >>> narrow_labels(["a", "b" * 1000]).dtype, narrow_labels(["a", "b"])
     (dtype('O'), ['a', 'b'])
     """
+    check_not_masked(name, y)
     if isinstance(y, np.ndarray):
         return y.astype(object) if y.dtype.kind == "U" and y.dtype.itemsize > 4 * WIDEST_LABEL else y
     if not isinstance(y, list | tuple) or not all(isinstance(label, str) for label in y):

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.certificate import OF_NEW, Certificate
+from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.percentages import confidence, failure, format_share, percent_down, percent_up
 from pacbayes.certificates.questions.answered import Answered, format_target
 from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION
+from pacbayes.certificates.units import OF_NEW, PLURAL, counted_once
 from pacbayes.report.comparison import compared
 from pacbayes.report.view import ReportView
 
@@ -157,12 +158,12 @@ def _meaning_of_target(answered: Answered) -> list[tuple[str, str]]:
         ]
     return [
         (
-            f"At most {target} of the examples that it answers",
+            f"At most {target} of the examples that it answers{counted_once(answered.unit)}",
             "Of the examples for which the model gives an answer, at most this share is answered wrongly in the long "
             "run. Of the examples that it leaves unanswered nothing is said: somebody else has to decide them.",
         ),
         (
-            f"It answered {format_share(answered.share)} of the validation rows",
+            f"It answered {format_share(answered.share)} of the validation {PLURAL[answered.unit]}",
             "How many new examples it will answer is not guaranteed; of examples of the same kind it will be about as "
             "many.",
         ),

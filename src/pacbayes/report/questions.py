@@ -11,12 +11,15 @@ from pacbayes.certificates.percentages import confidence, format_share, percent_
 from pacbayes.certificates.questions.answered import format_target
 from pacbayes.certificates.questions.below import CertifiedMember
 from pacbayes.certificates.questions.by_class import CLASS
+from pacbayes.certificates.units import OF_NEW
 from pacbayes.classifiers.params import format_params
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
+# What a table of limits by class adds where copies were made of examples.
+_COPIES_ONCE = {"distinct example": " Each example counts once however often it is copied."}
 # Rows of the table of members.
 MOST_MEMBERS = 20
 
@@ -79,7 +82,7 @@ def part_table(view: ReportView) -> TextTable | None:
     ]
     caption = (
         f"Of {found.holds_for}: all of these limits and its certificate hold at once, with probability at least "
-        f"{confidence(found.delta)}. {cost_of_parts(found, share)}"
+        f"{confidence(found.delta)}. {cost_of_parts(found, share)}{_COPIES_ONCE.get(found.unit, '')}"
     )
     return TextTable(title, ("among", "errs on at most", "errors", "rows"), rows, caption)
 
@@ -141,7 +144,7 @@ def below_table(model: CertifiedClassifier, target: float) -> TextTable:
     caption = (
         f"{len(found)} of {len(model.classifiers_)} classifiers.{more} All limits hold at once with probability at "
         f"least {confidence(model.delta_)}, so that any of them may be taken for whatever reason; not at once with the "
-        "certificates above."
+        f"certificates above. Shares are of {OF_NEW[model.classifiers_.unit]}."
     )
     columns = ("classifier", "parameters", "errs on at most", "validation errors")
     return TextTable(f"Certified to err on at most {format_target(target)}", columns, rows, caption)

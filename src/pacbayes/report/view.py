@@ -19,6 +19,7 @@ from pacbayes.certificates.posterior_choice import choose_posterior
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.classifiers.wrong_rows import errors_of
+from pacbayes.data.known_rows import check_unknown
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.numeric.arrays import FloatArray
@@ -92,7 +93,8 @@ class ReportView:
     --------
     >>> from pacbayes import StochasticSVC
     >>> X, y = [[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)]
-    >>> view = ReportView.of(StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), test=(X, y))
+    >>> new = [[a + 0.1, b] for a, b in X]
+    >>> view = ReportView.of(StochasticSVC([0.1, 1.0], random_state=0).fit(X, y), test=(new, y))
     >>> view.delta, view.places, view.observed.errors, view.observed.constant
     (0.05, array([0.1, 1. ]), {'stochastic': 0, 'majority': 0, 'best': 0}, 24)
     """
@@ -129,10 +131,13 @@ class ReportView:
         classifiers = model.classifiers_
         assert classifiers.splits is not None
         fitted_with = None if data is None else _check_data(model, data)
+        tested = None if test is None else _pair("test", test)
+        if tested is not None:
+            check_unknown(model, tested[0], "test", "the model")
         is_path = all(_is_lambda(setting.get("lambda")) for setting in classifiers.params)
         return cls(
             model=model,
-            observed=None if test is None else ObservedErrors.count(model, *_pair("test", test)),
+            observed=None if tested is None else ObservedErrors.count(model, *tested),
             data=fitted_with,
             classifiers=classifiers,
             posterior=_posterior(model),

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from scipy.stats import beta, binom
+from sklearn.tree import DecisionTreeClassifier
 from tests.certificates.test_limits import grouped
 
-from pacbayes import ClassifierSet
+from pacbayes import ClassifierSet, StochasticClassifier
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.questions.below import members_below
+from pacbayes.report.questions import below_table
 
 COSTS = [5.0, 1.0, 3.0, 2.0]
 
@@ -37,6 +39,24 @@ def test_groups_have_chernoffs_limit():
     counts = grouped()
     classifiers = ClassifierSet([{}, {}, {}], counts.risks(30), 30, group_errors=counts)
     assert len(members_below(classifiers, 0.5, None, 0.05, None)) >= 1
+
+
+def test_shares_are_of_what_was_drawn():
+    """Of few large groups in which all rows are wrong a mean over groups says little about rows."""
+    rng = np.random.default_rng(0)
+    sizes = np.where(rng.random(400) < 0.02, 200, 1)
+    groups = np.repeat(np.arange(400), sizes)
+    hard = np.repeat(sizes > 1, sizes)
+    X = np.column_stack([hard, rng.normal(size=groups.size)])
+    y = np.where(hard, rng.integers(0, 2, groups.size), X[:, 1] > 0)
+    clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [2]}, random_state=0).fit(X, y, groups=groups)
+    one = clf.certified_below(0.5)[0]
+    assert one.bound < 0.1 < np.mean(clf.classifiers_[0].predict(X) != y)
+    assert str(one).endswith("of the rows of a new group, on average over groups")
+    assert below_table(clf, 0.5).caption.endswith("Shares are of the rows of a new group, on average over groups.")
+    copies = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [2]}, duplicates="together", random_state=0)
+    copies.fit(X[:600], y[:600])
+    assert str(copies.certified_below(0.9)[0]).endswith("new examples, each counted once however often it is copied")
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import Difference, certify_difference, compare_classifiers
+from pacbayes import Difference, StochasticSVC, certify_difference, compare_classifiers
 from pacbayes.certificates.questions.trinomial import difference_upper
 
 
@@ -117,6 +118,40 @@ def test_classifiers_and_their_predictions():
 def test_labels_that_cannot_be_right_are_refused(said, error, message):
     with pytest.raises(error, match=message):
         compare_classifiers([0, 1] * 10, said, None, [0, 1] * 10)
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        np.array([0.0, np.nan] * 10),
+        np.array([0, None] * 10, dtype=object),
+        pd.Series([0, None] * 10, dtype="Int64"),
+        pd.Categorical(["0", None] * 10),
+    ],
+)
+def test_rows_without_a_true_class_are_refused(truth):
+    # Both would count as wrong there, and so many rows on which neither errs alone make the difference small.
+    with pytest.raises(ValueError, match=r"^Input y contains NaN or None: row 1 has no label \(10 missing\)"):
+        compare_classifiers([0, 1] * 10, [1, 1] * 10, None, truth)
+
+
+def test_masked_entries_are_refused():
+    masked, plain = np.ma.array([0, 1] * 10, mask=[False, True] * 10), [0, 1] * 10
+    with pytest.raises(ValueError, match="y must not have masked entries"):
+        compare_classifiers(plain, plain, None, masked)
+    with pytest.raises(ValueError, match="b must not have masked entries"):
+        compare_classifiers(plain, masked, None, plain)
+    with pytest.raises(ValueError, match="wrong_b must not have masked entries"):
+        certify_difference(plain, masked)
+
+
+def test_rows_that_a_model_was_fitted_with_are_refused():
+    X, y = make_classification(400, 5, random_state=0)
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X[:200], y[:200])
+    with pytest.raises(ValueError, match=r"^X must hold rows that b was not fitted with, but 200 of 200 rows equal"):
+        compare_classifiers(y[:200], clf, X[:200], y[:200])
+    with pytest.warns(UserWarning, match="of X, 40 of 240 rows equal a row that a was fitted with"):
+        compare_classifiers(clf, y[160:], X[160:], y[160:])
 
 
 def test_how_it_shows_itself():

@@ -307,3 +307,18 @@ def test_changed_class_counts_are_refused(change, tmp_path):
     save(clf, tmp_path / "model")
     with pytest.raises(ValueError, match="is not a model saved by pacbayes"):
         load(tmp_path / "model")
+
+
+def test_copies_count_once_in_all_words():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
+    rows = np.concatenate([np.arange(300), np.repeat(np.arange(20), 5)])
+    once = "each counted once however often it is copied"
+    target = trees(max_error=0.3, duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_
+    assert target.answered.passed
+    assert f"of the examples that it answers, {once}; it answered" in str(target)
+    assert "of the validation distinct rows" in str(target)
+    limits = trees(class_share=0.2, duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_.by_class
+    assert all(f"of it, {once}; " in str(one) for one in limits)
+    assert all(str(one).endswith("validation distinct rows") for one in limits)

@@ -160,8 +160,9 @@ def test_what_was_fitted_counts_not_what_is_set_later():
 def test_test_rows_are_prepared_once():
     X, y = load_wine(return_X_y=True)
     model = StochasticSVC([0.1, 1.0, 50.0], prepare=StandardScaler(), random_state=0).fit(X, y)
-    observed = ReportView.of(model, (X, y)).observed
-    np.testing.assert_array_equal(observed.errors_of_each, (model.classifiers_.predict(X) != y).sum(axis=1))
+    new = 1.01 * X
+    observed = ReportView.of(model, (new, y)).observed
+    np.testing.assert_array_equal(observed.errors_of_each, (model.classifiers_.predict(new) != y).sum(axis=1))
 
 
 def test_optimum_at_infinity():
@@ -236,7 +237,9 @@ def test_wrong_arguments(tmp_path):
     with pytest.raises(ValueError, match="test must be rows and one label for each, got 569 rows and labels of shape"):
         report_html(clf, test=(X, y[:5]))
     with pytest.raises(TypeError, match="must be labels like those of y_val"):
-        report_html(clf, test=(X, y.astype(str)))
+        report_html(clf, test=(1.01 * X, y.astype(str)))
+    with pytest.raises(ValueError, match=r"^test must hold rows that the model was not fitted with, but 569 of 569"):
+        report_html(clf, test=(X, y))
     with pytest.raises(ValueError, match="data must be the 569 rows the model was fitted with, got 5"):
         report_html(clf, data=(X[:5], y[:5]))
     with pytest.raises(ValueError, match="its labels have other classes"):
@@ -282,11 +285,11 @@ def test_the_model_is_not_touched_while_test_errors_are_counted(monkeypatch):
     monkeypatch.setattr(
         type(clf), "predict", lambda self, X: (seen.add((clf.voting, self.voting)), predict(self, X))[1]
     )
-    observed = ReportView.of(clf, test=(X, y)).observed
+    observed = ReportView.of(clf, test=(1.01 * X, y)).observed
     assert seen == {("stochastic", voting) for voting in clf.certificates_}
     monkeypatch.undo()
     for voting, errors in observed.errors.items():
-        assert errors == int((clone_with(clf, voting).predict(X) != y).sum())
+        assert errors == int((clone_with(clf, voting).predict(1.01 * X) != y).sum())
 
 
 def clone_with(clf, voting):

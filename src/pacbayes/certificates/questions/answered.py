@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 from pacbayes.certificates.percentages import format_share, percent_down
+from pacbayes.certificates.units import PLURAL, counted_once
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Answered:
     tested: int
     #: Where nothing passed: the smallest target, in steps of half a percent, that would have; without guarantee.
     smallest_target: float | None = None
+    #: What was drawn, as in the certificate.
+    unit: str = "example"
 
     @property
     def share(self) -> float:
@@ -73,8 +76,9 @@ class Answered:
         """Return the guarantee in words, after `sure`: with which probability; `who` is what it is about."""
         if self.passed:
             return (
-                f"{sure} {who} errs on at most {format_target(self.target)} of the examples that it answers; it "
-                f"answered {format_share(self.share)} of the validation rows."
+                f"{sure} {who} errs on at most {format_target(self.target)} of the examples that it answers"
+                f"{counted_once(self.unit)}; it answered {format_share(self.share)} of the validation "
+                f"{PLURAL[self.unit]}."
             )
         said = (
             f"{who[0].upper()}{who[1:]} answers no example: where the training rows expected at most "
@@ -92,8 +96,8 @@ class Answered:
             return [f"The threshold that the training rows put first did not pass; {self.tested} tested."]
         errors = f"{self.errors} {'error' if self.errors == 1 else 'errors'}"
         return [
-            f"{errors} on {self.rows} answered of {self.m} validation rows; of {self.tested} thresholds tested in an "
-            "order fixed on the training rows, each at the whole of delta, the loosest that passed."
+            f"{errors} on {self.rows} answered of {self.m} validation {PLURAL[self.unit]}; of {self.tested} thresholds "
+            "tested in an order fixed on the training rows, each at the whole of delta, the loosest that passed."
         ]
 
 

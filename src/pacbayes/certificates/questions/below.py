@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from pacbayes.certificates.certify import sizes_of
 from pacbayes.certificates.percentages import percent_up
 from pacbayes.certificates.rules.occam import occam_limits
+from pacbayes.certificates.units import OF_NEW
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.params import format_params
 from pacbayes.numeric.arrays import FloatArray
@@ -36,11 +37,13 @@ class CertifiedMember:
     empirical_risk: float
     #: What it costs, None where nobody said.
     cost: float | None = None
+    #: What was drawn, and what the shares are of: "example", "distinct example" (copies count once) or "group".
+    unit: str = "example"
 
     def __str__(self) -> str:
         costs = "" if self.cost is None else f", at a cost of {self.cost:g}"
         named = f"classifier {self.index} ({format_params(self.params)})"
-        return f"{named}: errs on at most {percent_up(self.bound)} of new examples{costs}"
+        return f"{named}: errs on at most {percent_up(self.bound)} of {OF_NEW[self.unit]}{costs}"
 
 
 def members_below(
@@ -76,6 +79,7 @@ def members_below(
             float(limits[i]),
             float(classifiers.risks[i]),
             None if costs is None else float(costs[place]),
+            classifiers.unit,
         )
         for place, i in ((place, below[place]) for place in order.tolist())
     ]

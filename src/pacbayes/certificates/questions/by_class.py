@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.percentages import percent_up
+from pacbayes.certificates.units import PLURAL, counted_once
 from pacbayes.numeric.arrays import Codes
 from pacbayes.numeric.checks import check_number
 from pacbayes.numeric.rounding import round_down
@@ -56,11 +57,16 @@ class PartLimit:
     also: str = ""
     #: What the column of slices is called; empty for a class, and where nobody named it.
     column: str = ""
+    #: What was drawn, as in the certificate.
+    unit: str = "example"
 
     def __str__(self) -> str:
         also = f" ({self.also})" if self.also else ""
-        counted = f"{self.errors} {'error' if self.errors == 1 else 'errors'} on {self.rows} validation rows"
-        return f"{self.label}{also}: errs on at most {percent_up(self.bound)} of it; {counted}"
+        errors = f"{self.errors} {'error' if self.errors == 1 else 'errors'}"
+        return (
+            f"{self.label}{also}: errs on at most {percent_up(self.bound)} of it{counted_once(self.unit)}; {errors} on "
+            f"{self.rows} validation {PLURAL[self.unit]}"
+        )
 
     @property
     def label(self) -> str:

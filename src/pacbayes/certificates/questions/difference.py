@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.certificates.percentages import confidence, format_share
 from pacbayes.certificates.questions.trinomial import difference_upper
-from pacbayes.data.labels import check_same_kind
+from pacbayes.data.known_rows import Overlap, check_unknown
+from pacbayes.data.labels import check_complete, check_same_kind, missing_labels
 from pacbayes.data.samples import copy_rows
-from pacbayes.numeric.checks import check_level
+from pacbayes.numeric.caller import warn_caller
+from pacbayes.numeric.checks import check_level, check_not_masked
 from pacbayes.runtime.html_card import card
 
 #: What a comparison rests on.
@@ -252,7 +254,7 @@ def compare_classifiers(
     Difference(new less old in [-0.9458, -0.6518]; m=40, delta=0.05)
     """
     check_level(delta)
-    labels = np.asarray(y)
+    labels = np.asarray(check_complete(y))
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
     said = [_predicted(name, one, X, labels) for name, one in (("a", a), ("b", b))]
@@ -263,18 +265,30 @@ def _predicted(name: str, one: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any
     if hasattr(one, "predict"):
         if X is None:
             raise ValueError(f"X must hold the rows that {name} is to predict, got None")
+        warn_of_known(check_unknown(one, X, "X", name), "X", name)
         one = one.predict(copy_rows(X))  # a classifier may write into its rows
+    check_not_masked(name, one)
     said = np.asarray(one)
     if said.shape != labels.shape:
         raise ValueError(f"{name} must give one label for each of the {labels.size} rows in y, got shape {said.shape}")
     check_same_kind(name, said, labels, "y")
-    if said.dtype.kind == "f" and np.isnan(said).any():
-        raise ValueError(f"{name} must give a label for every row, got none for row {int(np.isnan(said).argmax())}")
+    gaps = missing_labels(said)
+    if gaps.any():
+        raise ValueError(f"{name} must give a label for every row, got none for row {int(gaps.argmax())}")
     return said
+
+
+def warn_of_known(found: Overlap | None, rows: str, who: str) -> None:
+    """Warn if a model was fitted with many of the rows that it is compared on."""
+    if found is not None and found.is_large:
+        warn_caller(
+            f"of {rows}, {found.said} that {who} was fitted with. If they are the same examples, the limits do not hold"
+        )
 
 
 def _check_wrong(name: str, values: ArrayLike) -> NDArray[np.bool_]:
     """Return row-wise errors as booleans, or raise; a count of errors is no such thing."""
+    check_not_masked(name, values)
     array = np.asarray(values)
     wanted = f"{name} must say for every row whether it is wrong: a list of True and False, or of 1 and 0"
     if array.ndim == 0:

@@ -154,7 +154,7 @@ def loosest_passed(thresholds: Thresholds, counted: ThresholdCounts, m: int, tar
     --------
     >>> thresholds = Thresholds(np.array([0.9, 0.5, -np.inf]), np.array([40, 80, 100]), np.array([0, 1, 20]))
     >>> loosest_passed(thresholds, ThresholdCounts(np.array([80, 160, 200]), np.array([0, 2, 40])), 200, 0.05, 0.05)
-    Answered(target=0.05, threshold=0.5, m=200, rows=160, errors=2, tested=2, smallest_target=None)
+    Answered(target=0.05, threshold=0.5, m=200, rows=160, errors=2, tested=2, smallest_target=None, unit='example')
     """
     some = counted.answered > 0
     limits = np.ones(counted.answered.size)

@@ -17,6 +17,7 @@ from pacbayes.certificates.questions.by_class import PartErrors
 from pacbayes.certificates.rules.claim import TRAINING, VALIDATION, Claim
 from pacbayes.certificates.rules.hedge import hedged_level, proposal_level
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.numeric.arrays import Rows
 
 #: The rule that holds most of delta: what the training rows recommend.
 PROPOSAL = "proposal"
@@ -50,6 +51,17 @@ class Rule:
     def index(self) -> int:
         """The classifier with the largest weight: the only one, where the rule is one classifier."""
         return int(np.argmax(self.parts))
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the rule is one classifier, however it predicts."""
+        return bool(np.count_nonzero(self.parts) == 1)
+
+    def erred_as(self, counted: Rows | GroupErrors) -> bool:
+        """Return whether a rule that is one classifier has the errors that were counted of that one, among all."""
+        own = counted[self.index : self.index + 1]
+        mine = self.errors.counts if isinstance(self.errors, GroupErrors) else np.array([self.errors])
+        return bool(np.array_equal(own.counts if isinstance(own, GroupErrors) else own, mine))
 
     def claim(self, m: int, level: float) -> Claim:
         """Return the limit of the rule's risk at a level, from its errors on `m` validation rows (or groups)."""

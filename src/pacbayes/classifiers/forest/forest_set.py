@@ -15,6 +15,7 @@ from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.packed_errors import PackedErrors, check_error_rows_fit
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.data.belonging import belonging
+from pacbayes.data.preparing import check_trained_here
 from pacbayes.data.samples import check_rows
 from pacbayes.data.splits import out_of_bag_splits
 from pacbayes.runtime.seeds import seed_of
@@ -85,6 +86,7 @@ def forest_set(
     (50, True, True)
     """
     check_bagged(forest)
+    check_trained_here("forest", forest)
     rows, labels = check_rows(X, y)
     codes = np.unique(labels, return_inverse=True)[1]
     if codes.max() == 0:

@@ -10,7 +10,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.utils import get_tags
 
-from pacbayes.runtime.fingerprint import fingerprint
+from pacbayes.data.preparing import check_trained_here
+from pacbayes.runtime.identity.fingerprint import fingerprint
 from pacbayes.runtime.seeds import generator
 
 # Purposes of random numbers, see `seeds.generator`; those of splits and kernel widths come before.
@@ -97,6 +98,8 @@ def plan_candidates(estimator: Any, param_grid: Any, n_iter: int | None, seed: i
                 raise type(error)(f"param_grid: {params} does not fit the estimator: {error}") from error
         if any(isinstance(value, str) and value == "precomputed" for value in params.values()):
             check_takes_rows("param_grid", candidates[i])
+        for value in params.values():
+            check_trained_here("param_grid", value)
     return candidates
 
 
@@ -131,6 +134,7 @@ def _check_classifier(name: str, estimator: Any) -> None:
     ):
         raise ValueError(f"{name} must be a classifier, got {estimator!r}")
     check_takes_rows(name, estimator)
+    check_trained_here(name, estimator)
 
 
 def check_takes_rows(name: str, estimator: Any) -> None:

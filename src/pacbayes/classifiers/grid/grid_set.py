@@ -21,7 +21,7 @@ from pacbayes.data.samples import check_rows, check_test_rows, check_weights, cu
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice
 from pacbayes.runtime.checkpoint import open_checkpoint
-from pacbayes.runtime.run_identity import describe_run
+from pacbayes.runtime.identity.run import describe_run
 from pacbayes.runtime.seeds import seed_of
 from pacbayes.runtime.units import run_units
 

@@ -22,14 +22,15 @@ from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.classifiers.svm.trained import SVM_CHUNKS
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.division import Division, DivisionChoices, divide_rows
+from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import apply_prepare, check_prepare, fit_prepare
 from pacbayes.data.samples import check_rows
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
-from pacbayes.numeric.checks import check_choice, narrow_labels
+from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
 from pacbayes.runtime.checkpoint import open_checkpoint
 from pacbayes.runtime.cores import at_most_cores
+from pacbayes.runtime.identity.run import describe_run
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
-from pacbayes.runtime.run_identity import describe_run
 from pacbayes.runtime.seeds import seed_of
 from pacbayes.runtime.threads import one_thread
 
@@ -178,7 +179,8 @@ def svm_set(
 
 def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
     """Return rows of finite numbers, and labels of classes."""
-    features, labels = check_X_y(X, narrow_labels(y), dtype=np.float64)
+    check_not_masked("X", X)
+    features, labels = check_X_y(X, check_complete(narrow_labels(y)), dtype=np.float64)
     check_classification_targets(labels)
     return features, labels
 

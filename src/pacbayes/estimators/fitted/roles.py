@@ -1,6 +1,6 @@
 """Which rows did what, and what must hold outside: the assumptions of a certificate in words."""
 
-from pacbayes.certificates.certificate import PLURAL
+from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, Splits
 

@@ -35,10 +35,9 @@ def check_rules(model: Any) -> None:
     for rule in rules:
         _check_parts(rule, len(classifiers))
         check_counted(rule.errors, "Rule.errors", classifiers.splits)
-        alone = np.count_nonzero(rule.parts) == 1
-        need(alone or rule.voting != "best", "Rule.parts", "must be one classifier")
-        if alone:  # however it predicts
-            _check_same_errors(rule, classifiers)
+        need(rule.is_alone or rule.voting != "best", "Rule.parts", "must be one classifier")
+        # Its errors are stored twice.
+        need(not rule.is_alone or rule.erred_as(classifiers.counted), "Rule.errors", "must be the same")
 
 
 def _check_parts(rule: Rule, number: int) -> None:
@@ -83,13 +82,6 @@ def check_kept_errors(kept: Any, classifiers: ClassifierSet) -> None:
     need_array(kept.validated, "PackedErrors.validated", "u", shape)
     need(np.array_equal(kept.validated, ~splits.bags & ones), "PackedErrors.validated", "must be what is out of bag")
     need(not (kept.packed & ~kept.validated).any(), "PackedErrors.packed", "must be zero in the bag")
-
-
-def _check_same_errors(rule: Rule, classifiers: ClassifierSet) -> None:
-    """Raise unless a rule that is one classifier has its errors, which are stored twice."""
-    own = classifiers.counted[rule.index : rule.index + 1]
-    mine = rule.errors.counts if isinstance(rule.errors, GroupErrors) else np.array([rule.errors])
-    need(np.array_equal(own.counts if isinstance(own, GroupErrors) else own, mine), "Rule.errors", "must be the same")
 
 
 def check_posterior(posterior: Any, model: Any) -> None:

@@ -144,7 +144,8 @@ class Questions(FittedAttributes, ABC):
             return replace(found, delta=self._level, assumptions=(*found.assumptions, _NO_LIMITS))
         whole = level / (1.0 - share) * (1.0 - 1e-12)
         limits = part_limits(counted, self.classes_, self._asked.slices, whole, share, self._asked.slice_column)
-        return replace(found, delta=self._level, assumptions=assumptions, by_class=limits)
+        by_class = tuple(replace(one, unit=found.unit) for one in limits)
+        return replace(found, delta=self._level, assumptions=assumptions, by_class=by_class)
 
     def _parts_of(self, voting: str, found: Certificate) -> tuple[PartErrors | None, float]:
         """Return the errors by class of the rule that predicts, None for a posterior, and the level of its bound."""
@@ -186,7 +187,7 @@ class Questions(FittedAttributes, ABC):
             level=self._level,
             source=TRAINING,
             alternatives=(own, *found.alternatives),
-            answered=answered,
+            answered=replace(answered, unit=found.unit),
         )
 
     # -- predicting --------------------------------------------------------------------------------------------------

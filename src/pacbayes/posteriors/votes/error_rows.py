@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dpstrf
 
 from pacbayes.bounds.bound import average_risk
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_sample_size
+from pacbayes.numeric.checks import check_not_masked, check_sample_size
 from pacbayes.numeric.rounding import EPS, SMALLEST, round_down, round_up
 from pacbayes.posteriors.grouping import Groups, group_risks
 
@@ -56,8 +56,7 @@ def check_zero_one(name: str, values: Any) -> BoolArray:
         raise ValueError(f"{name} must be a matrix, a row per classifier, shape (H, m), got shape {array.shape}")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be true or false, or 0 and 1, got dtype {array.dtype}")
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} must not have masked entries")
+    check_not_masked(name, values)
     if array.dtype.kind != "b":
         wrong = (array != 0) & (array != 1)
         if wrong.any():

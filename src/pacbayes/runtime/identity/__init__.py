@@ -1,0 +1,1 @@
+"""Whether two values, or two runs, are the same."""
