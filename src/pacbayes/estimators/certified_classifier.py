@@ -65,9 +65,12 @@ class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[
         """Raise for wrong parameters of what follows training; say why nothing is proposed, or comes from training."""
         check_choice("voting", self.voting, VOTINGS)
         check_choice("constant", self.constant, CONSTANTS)
-        warn_of_level(check_level(self.delta))
+        level, hedge = check_level(self.delta), resolve_hedge(self.hedge, no_proposal)
+        warn_of_level(level)
+        if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
+            raise ValueError(f"hedge * delta must not be less than the smallest number, got {hedge!r} * {level!r}")
         check_prior_kind(self.prior, self.split)
-        check_questions(self.class_share, self.max_error, resolve_hedge(self.hedge, no_proposal))
+        check_questions(self.class_share, self.max_error, hedge)
         check_training_choices(self.prior, self.distance, no_training)
 
     def _no_proposal(self) -> str | None:
