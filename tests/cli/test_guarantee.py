@@ -14,7 +14,7 @@ from pacbayes import StochasticClassifier, StochasticSVC, load, load_dataset
 from pacbayes.cli.inputs.lambdas import parse_lambdas
 from pacbayes.report.grid_ends import grid_remarks
 from pacbayes.report.view import ReportView
-from pacbayes.runtime.identity.fingerprint import fingerprint
+from pacbayes.runtime.fingerprint import fingerprint
 
 QUICK = ["--lambdas", "0.1,1"]
 SENTENCE = "With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most "

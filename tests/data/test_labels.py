@@ -1,5 +1,7 @@
 """Labels that can be compared with each other, and those that only seem to."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,6 +106,10 @@ def test_masked_entries_are_refused_everywhere():
     said = Says(int).fit(X, y)
     with pytest.raises(ValueError, match="predictions must not have masked entries"):
         ClassifierSet.from_predictions(hidden[None, :], y)
+    with pytest.raises(ValueError, match="predictions must not have masked entries"):
+        ClassifierSet.from_predictions([hidden, hidden], y)
+    with pytest.raises(ValueError, match="must not have masked entries"):
+        ClassifierSet.from_fitted([SimpleNamespace(predict=lambda X: hidden)], X, y)
     with pytest.raises(ValueError, match="y_val must not have masked entries"):
         StochasticClassifier.from_fitted([said], X, hidden)
     for model in (StochasticSVC([1.0], random_state=0), StochasticClassifier(None, [Says(int)], random_state=0)):
@@ -117,3 +123,9 @@ def test_masked_entries_are_refused_everywhere():
         assert np.array_equal(model.predict(np.ma.array(X)), model.predict(X))
     with pytest.raises(ValueError, match="X must not have masked entries"):
         svm_set(rows, y, [1.0])
+
+
+def test_predictions_with_more_digits_than_the_labels_are_refused():
+    with pytest.raises(TypeError, match="must be labels like those of y_val"):
+        check_same_kind("predictions", np.array([BIG + 1]), np.array([float(BIG)]))
+    check_same_kind("predictions", np.array([BIG]), np.array([float(BIG)]))

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import BaggingClassifier
+from sklearn.ensemble import BaggingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -132,6 +133,10 @@ def test_what_was_fitted_before_is_refused():
         StochasticClassifier(make_pipeline(FrozenEstimator(MinMaxScaler().fit(X)), SVC()), {"svc__C": [1.0]}),
         StochasticClassifier(BaggingClassifier(frozen), split="out-of-bag"),
         StochasticSVC([1.0], prepare=FrozenEstimator(MinMaxScaler().fit(X))),
+        StochasticClassifier(VotingClassifier([("a", SVC())]), {"estimators": [[("f", frozen)]]}),
+        StochasticClassifier(make_pipeline(SVC()), {"steps": [[("f", frozen)]]}),
+        StochasticClassifier(GridSearchCV(make_pipeline(SVC()), {"svc": [frozen]}), {"cv": [2]}),
+        StochasticClassifier(make_pipeline(FunctionTransformer(frozen.predict_proba), SVC()), {"svc__C": [1.0]}),
     ):
         with pytest.raises(ValueError, match="must be trained here, on training rows alone, but holds Frozen"):
             model.fit(X, y)

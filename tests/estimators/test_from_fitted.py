@@ -311,3 +311,29 @@ def test_a_classifier_that_cannot_be_copied_is_named():
         clf = StochasticClassifier.from_fitted(fitted, X, y, random_state=0)
     assert clf.classifiers_[1] is fitted[1]
     assert clf.classifiers_[0] is not fitted[0]
+
+
+class Lazy(ClassifierMixin, BaseEstimator):
+    """Its copies, as those of a model on another device, have to be loaded before they answer."""
+
+    def __init__(self, inner=None):
+        self.inner = inner
+
+    def __getstate__(self):
+        return {}
+
+    def predict(self, X):
+        return self.inner.predict(X)
+
+
+class Itself(Lazy):
+    def __deepcopy__(self, memo):
+        return self
+
+
+@pytest.mark.parametrize("kind", [Lazy, Itself])
+def test_a_classifier_whose_copy_is_none_is_named_and_used_itself(kind):
+    fitted, X, y = trained()
+    with pytest.warns(UserWarning, match=r"estimators\[1\] cannot be copied"):
+        clf = StochasticClassifier.from_fitted([fitted[0], kind(fitted[1])], X, y, random_state=0)
+    assert clf.classifiers_.errors[1] == (fitted[1].predict(X) != y).sum()

@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import grid_set, svm_set
-from pacbayes.runtime.identity.fingerprint import fingerprint
+from pacbayes.runtime.fingerprint import fingerprint
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[:200, :6]

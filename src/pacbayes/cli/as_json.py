@@ -12,7 +12,7 @@ from pacbayes.cli.inputs.model import CertifyOptions
 from pacbayes.report.record import versions
 from pacbayes.report.tables import five_bounds, weight_groups
 from pacbayes.report.view import ReportView
-from pacbayes.runtime.identity.fingerprint import fingerprint
+from pacbayes.runtime.fingerprint import fingerprint
 
 
 def certified_as_dict(

@@ -57,14 +57,14 @@ def compare(
             raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
     note = Note(quiet)
     texts = tuple(missing or ())
-    truth, labels = _labels(data, target, a, b, texts, sep)
+    truth, labels, is_text = _labels(data, target, a, b, texts, sep)
     with warnings_as_notes(note):
         warn_of_level(level)
         said = [
             labels[column] if column is not None else _predicted(model, data, texts, sep, trust, note)
             for column, model in ((a, model_a), (b, model_b))
         ]
-    classes, *answers = _spelt_alike(truth, said)
+    classes, *answers = [truth, *said] if is_text else _spelt_alike(truth, said)
     for option, one, written in zip(("a", "b"), answers, said, strict=True):
         if not set(one) & set(classes):
             raise ValueError(_never_right(option, written, truth))
@@ -85,9 +85,12 @@ def compare(
 
 def _labels(
     path: Path, target: str, a: str | None, b: str | None, missing: tuple[str, ...], sep: str | None
-) -> tuple[Any, dict[str, Any]]:
-    """Return the true classes and the columns of predictions as text, or raise if one is absent or lacks a value."""
-    from pacbayes.data.files.reading import listed, read_frame
+) -> tuple[Any, dict[str, Any], bool]:
+    """Return the true classes and the columns of predictions as text, or raise if one is absent or lacks a value.
+
+    And whether the file says that the classes are text, as only Parquet does.
+    """
+    from pacbayes.data.files.reading import file_kind, listed, read_frame
 
     wanted = {"--target": target} | {name: one for name, one in (("--a", a), ("--b", b)) if one is not None}
     if len(set(wanted.values())) < len(wanted):
@@ -100,7 +103,8 @@ def _labels(
             raise ValueError(f"{option} must name a column of {str(path)!r}, got {name!r}; its columns are {known}")
         _check_complete(frame[name], name, path)
     columns = {name: _as_text(frame[name]) for name in wanted.values()}
-    return columns[target], columns
+    is_text = file_kind(path, sep) is None and all(isinstance(one, str) for one in frame[target].tolist())
+    return columns[target], columns, is_text
 
 
 def _check_complete(column: "pd.Series[Any]", name: str, path: Path) -> None:
@@ -125,41 +129,52 @@ def _never_right(option: str, said: Any, truth: Any) -> str:
 def _as_text(column: "pd.Series[Any]") -> Any:
     import numpy as np
 
-    return np.array([str(value) for value in column.tolist()], dtype=object)
+    return np.array([_written(value) for value in column.tolist()], dtype=object)
+
+
+def _written(value: Any) -> str:
+    """Return a label as text, whole numbers without a fraction: 1 and 1.0 are one class."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _spelt_alike(truth: Any, said: list[Any]) -> list[Any]:
-    """Return true classes and predictions in one spelling, 1 for 01 and 1.0; raise if that makes two classes one."""
+    """Return true classes and predictions in one spelling: where all classes are numbers, 1 for 01 and 1.0."""
     import numpy as np
 
-    spellings = {text: _spelling(text) for column in (truth, *said) for text in set(column)}
-    first: dict[str, str] = {}
+    spelling = next((one for one in (_number, _truth_value) if all(one(text) for text in set(truth))), None)
+    if spelling is None:
+        return [truth, *said]
+    first: dict[str | None, str] = {}
     for text in sorted(set(truth)):
-        if first.setdefault(spellings[text], text) != text:
+        if first.setdefault(spelling(text), text) != text:
             raise ValueError(
-                f"--target holds both {first[spellings[text]]!r} and {text!r}: if they are one class, write them "
-                "alike; if not, name them so that they are not the same number"
+                f"--target holds both {first[spelling(text)]!r} and {text!r}: if they are one class, write them alike; "
+                "if not, give them names that are not the same number or truth value"
             )
-    return [np.array([spellings[text] for text in column], dtype=object) for column in (truth, *said)]
+    columns = [truth, *said]
+    spellings = {text: spelling(text) or text for column in columns for text in set(column)}
+    return [np.array([spellings[text] for text in column], dtype=object) for column in columns]
 
 
-def _spelling(text: str) -> str:
-    """Return the one way in which a number, exact however many digits it has, or a truth value is written here."""
-    bare = text.strip()
-    if bare.lower() in ("true", "false"):
-        return bare.lower()
+def _number(text: str) -> str | None:
+    """Return the one way in which a number is written here, exact however many digits it has; None for other texts."""
     try:
-        number = Decimal(bare)
+        number = Decimal(text)
     except InvalidOperation:
-        return bare
-    if not number.is_finite() or "_" in bare:
-        return bare
+        return None
+    if number.is_nan() or "_" in text:
+        return None
     # Not normalize(): it rounds to the digits of a context.
     sign, digits, exponent = number.as_tuple()
-    assert isinstance(exponent, int)
+    if not isinstance(exponent, int):
+        return f"{'-' if sign else ''}inf"
     whole = "".join(map(str, digits)).lstrip("0")
     kept = whole.rstrip("0")
     return f"{'-' if sign and kept else ''}{kept or '0'}e{exponent + len(whole) - len(kept) if kept else 0}"
+
+
+def _truth_value(text: str) -> str | None:
+    return text.lower() if text.lower() in ("true", "false") else None
 
 
 def _predicted(
@@ -171,7 +186,6 @@ def _predicted(
     from pacbayes.certificates.questions.difference import warn_of_known
     from pacbayes.cli.inputs.new_rows import read_new
     from pacbayes.cli.inputs.saved_model import load_saved
-    from pacbayes.data.known_rows import check_unknown
 
     assert model is not None
     loaded = load_saved(model, trust)
@@ -184,8 +198,13 @@ def _predicted(
     for line in notes:
         note(line)
     given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()
-    named = repr(str(data)), repr(str(model))
-    warn_of_known(check_unknown(loaded, given, *named), *named)
+    found, named = loaded._overlap_with(given), (repr(str(data)), repr(str(model)))
+    if found is not None and found.is_copy:
+        raise ValueError(
+            f"{named[1]} was fitted with these rows: {found.said} behind it; compare on rows that neither model was "
+            "trained, tuned or chosen with"
+        )
+    warn_of_known(found, *named)
     return _as_text(pd.Series(loaded.predict(given)))
 
 

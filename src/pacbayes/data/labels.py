@@ -75,12 +75,18 @@ def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], 
     if unknown:
         found = predictions.dtype if predictions.dtype != object else ", ".join(unknown)
         raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), got {found}")
-    rounded = predictions.dtype.kind == "f" and labels.dtype.kind in "iu" and labels.size > 0
-    if rounded and max(int(labels.max()), -int(labels.min())) > _EXACT:
+    if predictions.dtype.kind == "f" and _has_more_digits(labels):
         raise TypeError(
             f"{name} must be whole numbers, since those of {other} have more digits than float64, "
             f"got {predictions.dtype}"
         )
+    if labels.dtype.kind == "f" and _has_more_digits(predictions):
+        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), which has fewer digits")
+
+
+def _has_more_digits(labels: NDArray[Any]) -> bool:
+    """Return whether there are whole numbers that a double cannot tell apart."""
+    return labels.dtype.kind in "iu" and labels.size > 0 and max(int(labels.max()), -int(labels.min())) > _EXACT
 
 
 def _kinds_of(labels: NDArray[Any]) -> set[str]:

@@ -1,10 +1,11 @@
 """Preparing rows for support vector machines: a transformer fitted on training rows, then applied to each sample."""
 
-from collections.abc import Sequence
+import types
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples
@@ -49,13 +50,27 @@ def check_trained_here(name: str, estimator: Any) -> None:
     FrozenEstimator(estimator=StandardScaler()). Give it unfitted; what
     was fitted on other rows can transform X beforehand, or be certified by from_fitted
     """
-    parts = [estimator, *(estimator.get_params(deep=True).values() if hasattr(estimator, "get_params") else ())]
-    for part in parts:
+    for part in _parts_of(estimator):
         if isinstance(part, FrozenEstimator):
             raise ValueError(
                 f"{name} must be trained here, on training rows alone, but holds {part!r}. Give it unfitted; what was "
                 "fitted on other rows can transform X beforehand, or be certified by from_fitted"
             )
+
+
+def _parts_of(value: Any) -> Iterator[Any]:
+    """Yield an estimator, and all that stands in its parameters, in lists and dicts of these, or behind a method."""
+    if isinstance(value, types.MethodType) and isinstance(value.__self__, BaseEstimator):
+        yield FrozenEstimator(value.__self__)  # a clone takes the estimator along with its method, as it is
+    elif isinstance(value, list | tuple | set | frozenset):
+        for part in value:
+            yield from _parts_of(part)
+    elif isinstance(value, dict):
+        yield from _parts_of(list(value.values()))
+    else:
+        yield value
+        if hasattr(value, "get_params") and not isinstance(value, type):
+            yield from _parts_of(list(value.get_params(deep=False).values()))
 
 
 def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows]) -> tuple[Any, FloatArray]:

@@ -199,17 +199,7 @@ class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[
         found = tested([*rules, *chosen], voters, rows, codes, self._key, self._counted, parts)
         shown = {rule.name: rule for rule in found[len(rules) :]}
         self._rules, self._tandem = found[: len(rules)], shown.get(TANDEM)
-        self._check_resumed()
         self._vote_errors = shown[POSTERIOR].errors if POSTERIOR in shown else None
-
-    def _check_resumed(self) -> None:
-        """Raise if classifiers from a checkpoint answer otherwise than when their errors were counted."""
-        alone = () if self.checkpoint is None else tuple(rule for rule in self._rules if rule.is_alone)
-        if not all(rule.erred_as(self.classifiers_.counted) for rule in alone):
-            raise ValueError(
-                f"the classifiers in the checkpoint {str(self.checkpoint)!r} do not answer as they did when their "
-                "errors were counted: their code has changed, or they answer at random. Delete it, or give another"
-            )
 
     def _counted(self, wrong: NDArray[np.bool_]) -> int | GroupErrors:
         """Return the errors of one classifier on the validation rows of the first, counted as the rows were divided."""

@@ -305,8 +305,8 @@ class StochasticClassifier(CertifiedClassifier):
         ----------
         estimators : iterable of fitted classifiers
             Anything with a method `predict`.  None may depend on a validation row: not through training, nor scaling,
-            early stopping or the choice which are on the list.  They are copied, so that what is certified stays as it
-            is; a warning names those that cannot be.
+            early stopping or the choice which are on the list.  What `copy.deepcopy` copies of them is certified,
+            and stays as it is whatever is done to them later; a warning names those that it does not copy.
         X_val : array_like, sparse matrix, data frame or list of m rows
             Rows that all count errors; handed to the classifiers as they are.
         y_val : array_like of shape (m,)

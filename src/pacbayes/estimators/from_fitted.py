@@ -16,7 +16,8 @@ from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.row_values import check_values
-from pacbayes.data.samples import check_rows
+from pacbayes.data.rows_alone import few_rows
+from pacbayes.data.samples import check_rows, copy_rows
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.estimators.questions.asked import check_slices
@@ -61,10 +62,12 @@ def certify_fitted(
     constant = _code_of(most_frequent, model.classes_)
     model.hedge_ = resolve_hedge(model.hedge, None if rules else "no proposal was given")
     model._cross_validated = None
-    fitted = _copied(fitted)
+    fitted, not_copied = _copied(fitted, _safe_indexing(rows, few_rows(labels)))
     kept = model._keeps_error_rows(groups)
     options = {"groups": groups, "duplicates": model.duplicates, "keep_error_rows": kept}
     classifiers = ClassifierSet.from_fitted(fitted, rows, labels, **options)
+    for line in not_copied:
+        warn_caller(line)
     assert classifiers.splits is not None
     validation = classifiers.splits(0)[1]
     codes = np.searchsorted(model.classes_, labels)
@@ -81,23 +84,29 @@ def certify_fitted(
     )
 
 
-def _copied(fitted: list[Any]) -> list[Any]:
-    """Return copies: what is done to the classifiers later must not be done to those that are certified."""
+def _copied(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
+    """Return copies, as far as they can be made, and what to say of the others.
+
+    What is done to the classifiers later must not be done to those that are certified.
+    """
     try:
-        return copy.deepcopy(fitted)  # at once, so that a part of several of them stays one
+        copies = copy.deepcopy(fitted)  # at once, so that a part of several of them stays one
     except Exception:  # a classifier may hold anything, such as a lock or an open file
-        return [_copied_alone(i, one) for i, one in enumerate(fitted)]
-
-
-def _copied_alone(i: int, one: Any) -> Any:
-    try:
-        return copy.deepcopy(one)
-    except Exception as error:  # as above
-        warn_caller(
-            f"estimators[{i}] cannot be copied ({type(error).__name__}: {error}): the certificate is for it as it is "
-            "now, so do not train it further"
-        )
-        return one
+        copies = [None] * len(fitted)
+    said = []
+    for i, (one, made) in enumerate(zip(fitted, copies, strict=True)):
+        try:
+            copies[i] = copy.deepcopy(one) if made is None else made
+            if copies[i] is one:
+                raise TypeError("it gives itself for its copy")
+            copies[i].predict(copy_rows(rows))
+        except Exception as error:  # as above; what is wrong with the classifier itself shows when it is asked
+            copies[i] = one
+            said.append(
+                f"estimators[{i}] cannot be copied ({type(error).__name__}: {error}): the certificate is for it as it "
+                "is now, so do not train it further"
+            )
+    return copies, said
 
 
 def _check_choices(model: "CertifiedClassifier", fitted: Any, proposal: Any) -> tuple[Rule, ...]:

@@ -147,6 +147,10 @@ def check_not_masked(name: str, values: Any) -> None:
     Traceback (most recent call last):
     ValueError: y must not have masked entries
     """
+    if isinstance(values, list | tuple):
+        for part in values:
+            if isinstance(part, np.ma.MaskedArray):
+                check_not_masked(name, part)
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} must not have masked entries")
 

@@ -13,7 +13,7 @@ from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import cut, format_value
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
-from pacbayes.runtime.identity.fingerprint import fingerprint
+from pacbayes.runtime.fingerprint import fingerprint
 
 # Longer names, and names beyond these many, are cut.
 _LONGEST_NAME, _MOST_NAMES = 400, 200
@@ -55,7 +55,7 @@ def data_table(view: ReportView) -> TextTable:
     rows.append(("SHA-256 of the rows", given if X is None else fingerprint(X)))
     rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
     rows.append(("SHA-256 of validation errors and weights", result_fingerprint(view)))
-    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes.runtime.identity.fingerprint)."
+    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes.runtime.fingerprint)."
     return TextTable(caption, ("what", "value"), rows)
 
 

@@ -20,6 +20,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.classifiers.wrong_rows import errors_of
 from pacbayes.data.known_rows import check_unknown
+from pacbayes.data.labels import check_complete
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.numeric.arrays import FloatArray
@@ -234,7 +235,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
         X, y = pair
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a pair (X, y), got {type(pair).__name__}") from None
-    labels = np.asarray(y)
+    labels = np.asarray(check_complete(y, f"{name} y"))
     if labels.ndim != 1 or labels.size != number_of_rows(X) or labels.size == 0:
         raise ValueError(
             f"{name} must be rows and one label for each, got {number_of_rows(X)} rows and labels of shape "

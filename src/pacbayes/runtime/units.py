@@ -32,11 +32,12 @@ def run_units(
     prefer: str | None = None,
     check: Callable[[int, Result], None] = lambda i, result: None,
     checkpoint: Checkpoint | None = None,
+    again: Callable[[Common, int, Result], Result] | None = None,
 ) -> list[Result]:
     """Return ``[task(common, i) for i in range(number)]``, by the workers the user chose.
 
     What `check` raises about a result ends the work at once.  Units that `checkpoint` holds are not done again; others
-    are stored there as soon as they are complete.
+    are stored there as soon as they are complete.  What is taken from there, `again` may replace.
 
     Examples
     --------
@@ -48,6 +49,11 @@ def run_units(
     for k, unit in enumerate(units):
         stored = None if checkpoint is None else checkpoint.load(k)
         results.update(zip(unit, stored or (), strict=stored is not None))
+    if again is not None and results:
+        with progress(f"{description}, stored ones", len(results)) as advance:
+            for i, result in results.items():
+                results[i] = again(common, i, result)
+                advance(1)
     for i, result in results.items():
         check(i, result)
     missing = [i for i in range(number) if i not in results]

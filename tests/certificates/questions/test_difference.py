@@ -152,6 +152,11 @@ def test_rows_that_a_model_was_fitted_with_are_refused():
         compare_classifiers(y[:200], clf, X[:200], y[:200])
     with pytest.warns(UserWarning, match="of X, 40 of 240 rows equal a row that a was fitted with"):
         compare_classifiers(clf, y[160:], X[160:], y[160:])
+    # Where rows have few values, and those to fit with were freed of equal ones, new ones may all be among them.
+    few = np.unique(np.random.default_rng(0).integers(0, 3, (500, 3)), axis=0)
+    small = StochasticSVC([1.0], random_state=0).fit(few, np.arange(len(few)) % 2)
+    with pytest.warns(UserWarning, match="of X, 200 of 200 rows equal a row that a was fitted with"):
+        compare_classifiers(small, np.zeros(200), few[np.arange(200) % len(few)], np.zeros(200))
 
 
 def test_how_it_shows_itself():

@@ -10,7 +10,7 @@ from tests.report.html.browser_page import HTML, SVG, Page, points_of, scale_of
 from tests.report.models import breast_cancer, breast_cancer_page
 
 from pacbayes import DISTANCES, bound, gibbs_posterior, optimal_posterior
-from pacbayes.runtime.identity.fingerprint import fingerprint
+from pacbayes.runtime.fingerprint import fingerprint
 
 
 @pytest.fixture(scope="module")

@@ -240,6 +240,8 @@ def test_wrong_arguments(tmp_path):
         report_html(clf, test=(1.01 * X, y.astype(str)))
     with pytest.raises(ValueError, match=r"^test must hold rows that the model was not fitted with, but 569 of 569"):
         report_html(clf, test=(X, y))
+    with pytest.raises(ValueError, match=r"^Input test y contains NaN or None: row 0 has no label"):
+        report_html(clf, test=(1.01 * X, np.full(569, np.nan)))
     with pytest.raises(ValueError, match="data must be the 569 rows the model was fitted with, got 5"):
         report_html(clf, data=(X[:5], y[:5]))
     with pytest.raises(ValueError, match="its labels have other classes"):

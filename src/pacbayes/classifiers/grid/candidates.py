@@ -11,7 +11,7 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.utils import get_tags
 
 from pacbayes.data.preparing import check_trained_here
-from pacbayes.runtime.identity.fingerprint import fingerprint
+from pacbayes.runtime.fingerprint import fingerprint
 from pacbayes.runtime.seeds import generator
 
 # Purposes of random numbers, see `seeds.generator`; those of splits and kernel widths come before.

@@ -13,6 +13,8 @@ from pacbayes.classifiers.grid.fit_weights import fit_arguments
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.samples import Samples, copy_rows
+from pacbayes.numeric.arrays import Labels
+from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.checkpoint import Codec
 from pacbayes.runtime.threads import one_thread
 
@@ -62,19 +64,54 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
             one = task.candidates[i]
             one.fit(training.X, training.y, **fit_arguments(one, training.weights))
             fitted = True
-            name, (kinds, test_kinds, number) = f"classifier {i}.predict", task.samples.kinds(i)
-            wrong = wrong_rows(one, *validation, name)
-            errors = count_errors_by_kind(wrong, kinds, number)
-            kept = np.packbits(wrong) if task.keep_error_rows else None
-            if task.samples.test is None:
-                return Fitted(one, errors, None, kept)
-            rows, labels = task.samples.test
-            tested = wrong_rows(one, copy_rows(rows), labels, name)
-            return Fitted(one, errors, count_errors_by_kind(tested, test_kinds, number), kept)
+            return _counted(task, i, one, validation)
     except MemoryError:  # says something about this machine, not about this classifier
         raise
     except Exception as error:  # other people's classifiers raise what they like; the caller stops or drops them
         return Failed(f"{type(error).__name__}: {error}", fitted, traceback.format_exc())
+
+
+class Recount:
+    """Counts errors of classifiers from a checkpoint anew: their code may have changed since they were stored."""
+
+    def __init__(self) -> None:
+        self._changed: list[int] = []
+
+    def __call__(self, task: Task, i: int, stored: Fitted | Failed) -> Fitted | Failed:
+        """Return the i-th classifier with the errors that it makes now."""
+        if isinstance(stored, Failed):
+            return stored
+        try:
+            with one_thread():
+                found = _counted(task, i, stored.estimator, task.samples(i)[1])
+        except MemoryError:  # as above
+            raise
+        except Exception as error:  # as above
+            return Failed(f"{type(error).__name__}: {error}", True, traceback.format_exc())
+        if not np.array_equal(found.errors, stored.errors):
+            self._changed.append(i)
+        return found
+
+    def warn(self, checkpoint: str) -> None:
+        """Say if classifiers err otherwise than when they were stored."""
+        if self._changed:
+            warn_caller(
+                f"{len(self._changed)} classifiers in the checkpoint {checkpoint!r}, such as number "
+                f"{self._changed[0]}, do not err as they did when they were stored: their code has changed, or they "
+                "answer at random. What they answer now is counted"
+            )
+
+
+def _counted(task: Task, i: int, one: Any, validation: tuple[Any, Labels]) -> Fitted:
+    name, (kinds, test_kinds, number) = f"classifier {i}.predict", task.samples.kinds(i)
+    wrong = wrong_rows(one, *validation, name)
+    errors = count_errors_by_kind(wrong, kinds, number)
+    kept = np.packbits(wrong) if task.keep_error_rows else None
+    if task.samples.test is None:
+        return Fitted(one, errors, None, kept)
+    rows, labels = task.samples.test
+    tested = wrong_rows(one, copy_rows(rows), labels, name)
+    return Fitted(one, errors, count_errors_by_kind(tested, test_kinds, number), kept)
 
 
 # Estimators of any library have no other common form; the SHA-256 in the manifest is checked before one is read.

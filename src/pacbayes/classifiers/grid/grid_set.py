@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.grid.candidates import Candidates, plan_candidates
 from pacbayes.classifiers.grid.fit_weights import check_takes_weights
-from pacbayes.classifiers.grid.grid_fit import GRID_CHUNKS, Failed, Fitted, Task, fit_one
+from pacbayes.classifiers.grid.grid_fit import GRID_CHUNKS, Failed, Fitted, Recount, Task, fit_one
 from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.packed_errors import check_kept_rows, kept_errors
 from pacbayes.data.division import DivisionChoices, divide_rows
@@ -21,7 +21,7 @@ from pacbayes.data.samples import check_rows, check_test_rows, check_weights, cu
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice
 from pacbayes.runtime.checkpoint import open_checkpoint
-from pacbayes.runtime.identity.run import describe_run
+from pacbayes.runtime.run_identity import describe_run
 from pacbayes.runtime.seeds import seed_of
 from pacbayes.runtime.units import run_units
 
@@ -153,10 +153,11 @@ def grid_set(
             if isinstance(one, Failed) and (one.fitted or error_score == "raise"):
                 one.stop(i, candidates.params[i])
 
-        task = Task(candidates, samples, keep_error_rows)
+        task, recount = Task(candidates, samples, keep_error_rows), Recount()
         trained = run_units(
-            fit_one, task, len(candidates), "classifiers of the grid", n_jobs, check=check, checkpoint=store
+            fit_one, task, len(candidates), "classifiers of the grid", n_jobs, None, check, store, recount
         )
+        recount.warn(str(checkpoint))
         return _as_set(task, trained)
 
 

@@ -29,8 +29,8 @@ from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
 from pacbayes.runtime.checkpoint import open_checkpoint
 from pacbayes.runtime.cores import at_most_cores
-from pacbayes.runtime.identity.run import describe_run
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
+from pacbayes.runtime.run_identity import describe_run
 from pacbayes.runtime.seeds import seed_of
 from pacbayes.runtime.threads import one_thread
 

@@ -1,7 +1,6 @@
 """Fingerprints: equal for equal bits in any process, different for everything that differs."""
 
 import copy
-import importlib.util
 import itertools
 import os
 import pickle
@@ -21,10 +20,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from pacbayes.runtime.identity.fingerprint import fingerprint
-from pacbayes.runtime.identity.own_code import is_own_code
+from pacbayes.runtime.fingerprint import fingerprint
 
-SOURCES = Path(__file__).parents[3] / "src"
+SOURCES = Path(__file__).parents[2] / "src"
 X, Y = load_iris(return_X_y=True)
 TABLE = sparse.csr_array(np.maximum(X - 2.0, 0.0))
 
@@ -82,7 +80,7 @@ def test_one_bit_of_a_fitted_forest_shows():
 def test_same_in_another_process():
     code = (
         "from sklearn.ensemble import RandomForestClassifier\n"
-        "from pacbayes.runtime.identity.fingerprint import fingerprint\n"
+        "from pacbayes.runtime.fingerprint import fingerprint\n"
         "print(fingerprint([RandomForestClassifier(3, max_features=0.5), set('abcdefghijklmnop'), 'text', 1.5]))"
     )
     # In another process the letters come in another order, of which there are too many to meet the same one.
@@ -100,61 +98,3 @@ def test_cycles_end_and_locks_are_refused():
     assert fingerprint(one) != fingerprint(two)
     with pytest.raises(TypeError, match="has no fingerprint, because it cannot be pickled"):
         fingerprint(threading.Lock())
-
-
-MODULE = """
-SHIFT = {shift}
-LOCK = __import__("threading").Lock()
-def helper(x):
-    return x + SHIFT
-class Base:
-    def twice(self, x):
-        return {factor} * x
-class Own(Base):
-    CONSTANT = {constant}
-    def __init__(self, t=0.0):
-        self.t = t
-    def predict(self, x):
-        with LOCK:
-            return helper(super().twice(x)) > self.t
-    @staticmethod
-    def aside():
-        return {aside}
-    @property
-    def shown(self):
-        return Own.aside()
-"""
-USUAL = {"shift": 0.0, "factor": 2, "constant": 1, "aside": "'a'"}
-
-
-def in_module(tmp_path, **changed):
-    """Return the fingerprint of objects whose class is in a file, which may be edited."""
-    path = tmp_path / "edited_module.py"
-    path.write_text(MODULE.format(**USUAL | changed))
-    specified = importlib.util.spec_from_file_location("edited_module", path)
-    module = importlib.util.module_from_spec(specified)
-    sys.modules["edited_module"] = module
-    try:
-        # Not exec_module, which may believe bytecode of a file that was as long and as old.
-        exec(compile(path.read_text(), str(path), "exec"), vars(module))
-        return fingerprint([module.Own(), module.Own(2.0)])
-    finally:
-        del sys.modules["edited_module"]
-        is_own_code.cache_clear()
-
-
-@pytest.mark.parametrize("changed", [{"shift": 0.15}, {"factor": 3}, {"constant": 2}, {"aside": "'b'"}])
-def test_edited_code_shows(tmp_path, changed):
-    # Its name is that of before: a checkpoint would be continued, with errors that other code made.
-    before = in_module(tmp_path)
-    assert in_module(tmp_path) == before
-    assert in_module(tmp_path, **changed) != before
-
-
-def test_what_is_no_code_does_not_show(tmp_path):
-    assert in_module(tmp_path, shift="0.0  # a remark") == in_module(tmp_path)
-
-
-def test_installed_code_is_known_by_its_name():
-    assert not is_own_code(LogisticRegression.__module__)
-    assert is_own_code(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.runtime.identity.fingerprint import fingerprint
+from pacbayes.runtime.fingerprint import fingerprint
 from pacbayes.runtime.units import UNIT
 
 

@@ -1,7 +1,6 @@
 """A fingerprint of values: the same in every process for equal bits, whatever objects hold them.
 
-A pickle will not do: it remembers which of two equal strings were one object, and that differs from run to run.  And
-it takes a class by its name, whatever its code has become since.
+A pickle will not do: it remembers which of two equal strings were one object, and that differs from run to run.
 """
 
 import hashlib
@@ -12,8 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-
-from pacbayes.runtime.identity.own_code import globals_used, is_own_code, own_class_parts
 
 _PLAIN = (type(None), bool, int, complex, str, bytes, type(...))
 
@@ -40,7 +37,6 @@ class _Walker:
     def __init__(self, write: Callable[[Any], object]) -> None:
         self._write = write
         self._open: list[int] = []
-        self._met: dict[int, Any] = {}
 
     def walk(self, value: Any) -> None:
         """Write one value and all it consists of."""
@@ -88,34 +84,13 @@ class _Walker:
             self._parts(type(value).__name__, sorted(fingerprint(part) for part in value))
         elif isinstance(value, type | types.BuiltinFunctionType | np.ufunc):
             self._piece("name", f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', repr(value))}")
-            if isinstance(value, type) and is_own_code(value.__module__):
-                self._once(value, own_class_parts)
         elif isinstance(value, types.FunctionType):
             parts = [value.__module__, value.__qualname__, value.__code__, value.__defaults__, value.__kwdefaults__]
             self._parts("function", [*parts, [cell.cell_contents for cell in value.__closure__ or ()]])
-            if is_own_code(value.__module__):
-                self._once(value, globals_used)
         elif isinstance(value, types.CodeType):
             self._parts("code", [value.co_code, value.co_names, value.co_consts])
         else:
             self._object(value)
-
-    def _once(self, value: Any, parts_of: Callable[[Any], Iterable[Any]]) -> None:
-        """Write what a class or function consists of where it is first met: they may use each other in any number."""
-        if id(value) in self._met:
-            return
-        self._met[id(value)] = value
-        for part in parts_of(value):
-            digest, depth = hashlib.sha256(), len(self._open)
-            inner = _Walker(digest.update)
-            inner._open, inner._met = self._open, self._met
-            try:
-                inner.walk(part)
-            except TypeError:  # a lock in a closure, say: code that holds one is known by the rest
-                del self._open[depth:]
-                self._piece("own", type(part).__name__)
-            else:
-                self._piece("own", digest.hexdigest())
 
     def _array(self, array: np.ndarray[Any, Any]) -> None:
         order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"

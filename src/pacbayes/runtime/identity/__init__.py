@@ -1,1 +1,0 @@
-"""Whether two values, or two runs, are the same."""
