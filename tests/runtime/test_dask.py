@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,11 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def client():
-    with Client(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as client:
+    with warnings.catch_warnings():
+        # A busy disk is the machine's: Dask warns if a folder takes it more than a second.
+        warnings.filterwarnings("ignore", "Creating scratch directories is taking")
+        started = Client(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+    with started as client:
         yield client
 
 
