@@ -88,7 +88,7 @@ def overlap(known: NDArray[np.int64], new: NDArray[np.int64]) -> Overlap:
     return Overlap(seen, rows, is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
 
 
-def check_unknown(model: Any, X: Any, name: str, who: str) -> Overlap | None:
+def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     """Raise if rows, called `name`, are all those that a model of this library was fitted with; return how many are.
 
     Some of them may be equal by chance.  Of other models it is not known what they were fitted with.
@@ -97,7 +97,7 @@ def check_unknown(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     --------
     >>> from pacbayes import StochasticSVC
     >>> X, y = [[float(i), i % 3] for i in range(60)], [0, 1] * 30
-    >>> check_unknown(StochasticSVC([1.0], random_state=0).fit(X, y), X, "test", "the model")
+    >>> check_new_rows(StochasticSVC([1.0], random_state=0).fit(X, y), X, "test", "the model")
     Traceback (most recent call last):
     ValueError: test must hold rows that the model was not fitted with, but 60 of 60 rows equal a row behind it
     """

@@ -125,7 +125,7 @@ def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
     >>> check_rows(["good", "bad", "fine"], ["a", "b", "a"])[1]
     array(['a', 'b', 'a'], dtype='<U1')
     """
-    labels = column_or_1d(check_complete(narrow_labels(y, f"{name}y"), f"{name}y"), warn=True)
+    labels = column_or_1d(check_complete(narrow_labels(y), f"{name}y"), warn=True)
     if labels.size == 0:
         raise ValueError(f"{name}y must not be empty")
     assert_all_finite(labels, input_name=f"{name}y")

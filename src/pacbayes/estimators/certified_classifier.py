@@ -11,11 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from pacbayes.bounds.distances.base import CONSTANTS
 from pacbayes.certificates.certify import POSTERIOR, VOTINGS
 from pacbayes.certificates.constant import most_frequent
-from pacbayes.certificates.posterior_choice import (
-    BITS,
-    choose_posterior,
-    integer_weights,
-)
+from pacbayes.certificates.posterior_choice import BITS, choose_posterior, integer_weights
 from pacbayes.certificates.rules.hedge import hedged_level, resolve_hedge
 from pacbayes.certificates.rules.proposals import propose
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule

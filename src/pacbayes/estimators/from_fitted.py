@@ -52,7 +52,7 @@ def certify_fitted(
     rules = _check_choices(model, fitted, proposal)
     check_duplicates(model.duplicates, groups)
     check_slices(None, 0, model.class_share, groups, model.max_error)
-    labels = check_complete(narrow_labels(y_val, "y_val"), "y_val")
+    labels = check_complete(narrow_labels(y_val), "y_val")
     if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
         raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {len(labels)}")
     rows, labels = check_rows(rows, labels)
@@ -100,7 +100,7 @@ def _copied(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
             if copies[i] is one:
                 raise TypeError("it gives itself for its copy")
             copies[i].predict(copy_rows(rows))
-        except Exception as error:  # as above; what is wrong with the classifier itself shows when it is asked
+        except Exception as error:  # a copy may raise anything; what is wrong with the original shows when it is asked
             copies[i] = one
             said.append(
                 f"estimators[{i}] cannot be copied ({type(error).__name__}: {error}): the certificate is for it as it "

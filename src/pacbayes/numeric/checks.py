@@ -213,7 +213,7 @@ def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[Float
     return weights, total
 
 
-def narrow_labels(y: Any, name: str = "y") -> Any:
+def narrow_labels(y: Any) -> Any:
     """Return labels, those with a long text among them as an array of objects: one such row makes no other row wide.
 
     Examples
@@ -221,7 +221,6 @@ def narrow_labels(y: Any, name: str = "y") -> Any:
     >>> narrow_labels(["a", "b" * 1000]).dtype, narrow_labels(["a", "b"])
     (dtype('O'), ['a', 'b'])
     """
-    check_not_masked(name, y)
     if isinstance(y, np.ndarray):
         return y.astype(object) if y.dtype.kind == "U" and y.dtype.itemsize > 4 * WIDEST_LABEL else y
     if not isinstance(y, list | tuple) or not all(isinstance(label, str) for label in y):

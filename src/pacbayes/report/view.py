@@ -19,7 +19,7 @@ from pacbayes.certificates.posterior_choice import choose_posterior
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.classifiers.wrong_rows import errors_of
-from pacbayes.data.known_rows import check_unknown
+from pacbayes.data.known_rows import check_new_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.prediction.voters import number_of_rows
@@ -134,7 +134,7 @@ class ReportView:
         fitted_with = None if data is None else _check_data(model, data)
         tested = None if test is None else _pair("test", test)
         if tested is not None:
-            check_unknown(model, tested[0], "test", "the model")
+            check_new_rows(model, tested[0], "test", "the model")
         is_path = all(_is_lambda(setting.get("lambda")) for setting in classifiers.params)
         return cls(
             model=model,

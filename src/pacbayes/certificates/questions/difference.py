@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.certificates.percentages import confidence, format_share
 from pacbayes.certificates.questions.trinomial import difference_upper
-from pacbayes.data.known_rows import Overlap, check_unknown
+from pacbayes.data.known_rows import Overlap, check_new_rows
 from pacbayes.data.labels import check_complete, check_same_kind, missing_labels
 from pacbayes.data.samples import copy_rows
 from pacbayes.numeric.caller import warn_caller
@@ -265,7 +265,7 @@ def _predicted(name: str, one: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any
     if hasattr(one, "predict"):
         if X is None:
             raise ValueError(f"X must hold the rows that {name} is to predict, got None")
-        warn_of_known(check_unknown(one, X, "X", name), "X", name)
+        warn_of_known(check_new_rows(one, X, "X", name), "X", name)
         one = one.predict(copy_rows(X))  # a classifier may write into its rows
     check_not_masked(name, one)
     said = np.asarray(one)

@@ -84,9 +84,9 @@ class Recount:
         try:
             with one_thread():
                 found = _counted(task, i, stored.estimator, task.samples(i)[1])
-        except MemoryError:  # as above
+        except MemoryError:  # of this machine, as when it was trained
             raise
-        except Exception as error:  # as above
+        except Exception as error:  # other people's classifiers raise what they like, also where they did not before
             return Failed(f"{type(error).__name__}: {error}", True, traceback.format_exc())
         if not np.array_equal(found.errors, stored.errors):
             self._changed.append(i)

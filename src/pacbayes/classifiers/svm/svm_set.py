@@ -220,7 +220,8 @@ def _jobs(n_jobs: int | None) -> int:
 def _test_sample(test: Any, X: FloatArray, classes: Labels, prepare: Any) -> tuple[FloatArray, Rows]:
     """Return the rows and class numbers of a test sample given by the user; -1 for labels that never occurred."""
     given = test if prepare is None else (apply_prepare(prepare, test[0]), test[1])
-    rows, labels = check_X_y(given[0], narrow_labels(given[1]), dtype=np.float64)
+    check_not_masked("test X", given[0])
+    rows, labels = check_X_y(given[0], check_complete(narrow_labels(given[1]), "test y"), dtype=np.float64)
     if rows.shape[1] != X.shape[1]:
         raise ValueError(f"test must have {X.shape[1]} features as X has, got {rows.shape[1]}")
     places = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
