@@ -77,7 +77,7 @@ def test_classifier_in_fit_and_what_it_advises_works():
         r"LogisticRegression\(\)\), grid\), with logisticregression__ before"
     )
     with pytest.raises(ValueError, match=advised):
-        StochasticClassifier(LogisticRegression(), GRID).fit(X, y)
+        StochasticClassifier(LogisticRegression(), GRID, random_state=0).fit(X, y)
     pipeline = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=10_000))
     grid = {f"logisticregression__{name}": values for name, values in GRID.items()}
     clf = StochasticClassifier(pipeline, grid, random_state=0).fit(X, y)
