@@ -1,11 +1,14 @@
 """Rows by their values, in whatever container they come."""
 
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from pacbayes.data.row_values import equal_rows
+from pacbayes.data.row_values import equal_rows, row_hashes
 
 
 @pytest.mark.parametrize("container", [np.asarray, lambda X: X.astype(object), pd.DataFrame, sp.csr_array])
@@ -16,3 +19,38 @@ def test_equal_rows_are_equal_by_value(container):
 
 def test_texts_are_equal_letter_by_letter():
     assert equal_rows(["1", "1.0", "1"]).tolist() == [0, 1, 0]
+
+
+DAYS = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-02-03"]), "hours": pd.to_timedelta([1, 30], "h")})
+MIXED = pd.DataFrame({"n": [1, 2], "x": [0.5, np.nan], "s": ["a", None], "b": [True, False]})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param(MIXED, [[1, 0.5, "a", True], [2, None, None, False]], id="frame and lists"),
+        pytest.param(MIXED, [(np.int8(1), np.float16(0.5), np.str_("a"), np.bool_(True)), (2.0, pd.NA, np.nan, 0)],
+                     id="numpy's values"),
+        pytest.param(MIXED, MIXED.convert_dtypes(), id="nullable columns"),
+        pytest.param(MIXED, MIXED.astype({"s": "category", "n": "category"}), id="categories"),
+        pytest.param([["a", 1.5]], np.array([["a", 1.5]], dtype=object), id="list and array"),
+        pytest.param([["a", 1.5]], [["a", Decimal("1.5")]], id="decimal"),
+        pytest.param(DAYS, [[day.to_pydatetime(), hours] for day, hours in DAYS.itertuples(index=False)], id="times"),
+        pytest.param(DAYS[["day"]], [[date(2020, 1, 1)], [date(2021, 2, 3)]], id="days"),
+        pytest.param(DAYS[["day"]], np.array([["2020-01-01"], ["2021-02-03"]], dtype="M8[D]"), id="numpy's days"),
+        pytest.param(DAYS[["hours"]], np.array([[1], [30]], dtype="m8[h]"), id="numpy's hours"),
+    ],
+)  # fmt: skip
+def test_a_row_has_one_hash_in_every_container(one, other):
+    assert np.array_equal(row_hashes(one, b"key"), row_hashes(other, b"key"))
+
+
+def test_the_hash_of_a_row_does_not_depend_on_the_rows_beside_it():
+    rows = [[1.5, "a"], [2, None], [np.nan, "b"], [True, "1.5"]]
+    alone = [row_hashes([row], b"key")[0] for row in rows]
+    assert row_hashes(rows, b"key").tolist() == alone
+    assert len(set(alone)) == 4
+
+
+def test_numbers_and_their_texts_are_different_values():
+    assert row_hashes([[1.5, "a"]], b"key") != row_hashes([["1.5", "a"]], b"key")

@@ -6,8 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes.data.samples import copy_rows
-from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.data.sparse_rows import copy_rows, csr_rows
 from pacbayes.runtime.threads import one_thread
 
 

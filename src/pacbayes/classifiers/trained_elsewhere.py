@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.packed_errors import Bits, PackedErrors, check_kept_rows, kept_errors
 from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.belonging import belonging, check_duplicates
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.data.samples import copy_rows
+from pacbayes.data.sparse_rows import copy_rows, pick_rows
 from pacbayes.data.splits import Splits, validating_splits
 from pacbayes.numeric.arrays import Rows
 
@@ -51,7 +50,7 @@ def count_fitted(
         if keep:
             kept.append(np.packbits(wrong))
     try:
-        some = _safe_indexing(rows, few_rows(labels))
+        some = pick_rows(rows, few_rows(labels))
     except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
         some = None
     if some is not None:

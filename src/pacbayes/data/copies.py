@@ -26,9 +26,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv
-from sklearn.utils import _safe_indexing
 
 from pacbayes.data.row_values import equal_rows
+from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.data.splits import Splits
 from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.caller import warn_caller
@@ -86,7 +86,7 @@ def warn_of_copies(X: Any, codes: Rows, same: Rows, copies: int, groups: Rows | 
     rows = np.arange(same.size)
     if groups is not None:
         rows = np.unique(same * (int(groups.max()) + 1) + groups, return_index=True)[1]
-    sign = systematic(_safe_indexing(X, rows), codes[rows], same[rows])
+    sign = systematic(pick_rows(X, rows), codes[rows], same[rows])
     if sign is not None:
         warn_caller(
             f"{copies} validation rows equal a training row in features and class, and the equal rows look like copies "
@@ -148,7 +148,7 @@ def _times(number: int) -> str:
 
 def _meet_as_copies(X: Any, first: Rows, times: Rows) -> bool:
     """Return whether different rows, one of each, hardly ever agree in the finer half of the columns."""
-    half = _finer_half(_safe_indexing(X, first))
+    half = _finer_half(pick_rows(X, first))
     if half is None:
         return False
     alike = np.bincount(equal_rows(half))

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.data.samples import copy_rows
-from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.data.sparse_rows import copy_rows, csr_rows, pick_rows
 from pacbayes.numeric.arrays import FloatArray, Rows
 
 
@@ -87,20 +86,20 @@ def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows
     >>> rows.ravel()
     array([0., 1., 3.])
     """
-    fitted = clone(prepare).fit(copy_rows(_safe_indexing(X, train)), y[train])
-    first = apply_prepare(fitted, _safe_indexing(X, train))
+    fitted = clone(prepare).fit(pick_rows(X, train), y[train])
+    first = apply_prepare(fitted, pick_rows(X, train))
     rows = np.full((_num_samples(X), first.shape[1]), np.nan)
     rows[train] = first
     for sample in others:
         if sample.size:
-            made = apply_prepare(fitted, _safe_indexing(X, sample))
+            made = apply_prepare(fitted, pick_rows(X, sample))
             if made.shape[1] != first.shape[1]:
                 raise ValueError(
                     f"prepare must give every sample the same columns, got {first.shape[1]} and {made.shape[1]}"
                 )
             rows[sample] = made
     few = train[few_rows(y[train])]
-    warn_of_batches([fitted], lambda i: _safe_indexing(X, few), "transform")
+    warn_of_batches([fitted], lambda i: pick_rows(X, few), "transform")
     return fitted, rows
 
 

@@ -3,6 +3,8 @@
 import hashlib
 import struct
 from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -25,9 +27,10 @@ _NAN = np.array(np.nan, dtype="<f8").tobytes()
 def row_hashes(X: Any, key: bytes) -> NDArray[np.uint64]:
     """Return the keyed hash of every row, as numbers of 64 bits.
 
-    A row is hashed by its values: numbers as their float64 bytes (-0.0 as 0.0, every NaN as the same), anything else as
-    a mark, the length and the UTF-8 of its text.  Neither the container (array, list, data frame, sparse matrix) nor
-    the type of the number matters.
+    A row is hashed by its values: numbers, True and False among them, as their float64 bytes (-0.0 as 0.0, every NaN
+    and whatever else stands for a gap as the same), dates as ISO 8601 writes them, anything else as its text, both with
+    a mark and the length before them.  Neither the container (array, list, data frame, sparse matrix) nor the type of
+    the number matters, nor do the rows around.
     """
     digests = b"".join(_digests(X, hashlib.blake2b(digest_size=_HASH_BYTES, key=key)))
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
@@ -63,18 +66,27 @@ def _row_bytes(X: Any) -> Any:
     if sp.issparse(X):
         yield from _sparse_rows(X)
         return
-    # A data frame of several types becomes an array of objects; one of numbers stays one of numbers.
-    table = np.asarray(X)
+    table = _table(X)
     if table.dtype.kind in "biuf":
         yield from _numeric_rows(table)
         return
-    for row in table.reshape(len(table), -1).tolist():
+    values = table.reshape(len(table), -1)
+    # As Python's own, times of some units would be numbers.
+    for row in values if table.dtype.kind in "mM" else values.tolist():
         yield b"".join(map(_value_bytes, row))
+
+
+def _table(X: Any) -> NDArray[Any]:
+    """Return rows as an array that holds every value as it was given, of whatever kind the others are."""
+    # A data frame of several types becomes an array of objects; one of numbers stays one of numbers.
+    table = np.asarray(X)
+    # A list in which a text stands would make texts of its numbers.
+    return np.array(X, dtype=object) if table.dtype.kind in "SU" and not isinstance(X, np.ndarray) else table
 
 
 def check_values(X: Any) -> None:
     """Raise if rows hold what has no value to be hashed by: lists, dicts, sets, functions."""
-    table = None if sp.issparse(X) else np.asarray(X)
+    table = None if sp.issparse(X) else _table(X)
     if table is not None and table.dtype.kind == "O":
         for value in table.ravel().tolist():
             _value_bytes(value)
@@ -97,19 +109,42 @@ def _numeric_rows(table: NDArray[Any]) -> Any:
 
 
 def _value_bytes(value: Any) -> bytes:
-    if type(value) is str:  # most often; `isinstance` with an abstract class takes longer than the rest
+    # Most often; `isinstance` with an abstract class takes longer than the rest.
+    if type(value) is str:
         return _text_bytes(value)
-    if type(value) is float or isinstance(value, Real):
-        number = float(value)
-        return _NAN if number != number else struct.pack("<d", number + 0.0)
+    if type(value) is float:
+        return _number_bytes(value)
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return _NAN
+    # Before numbers: NumPy's lengths of time are some.
+    if isinstance(value, date | timedelta | np.datetime64 | np.timedelta64):
+        return _text_bytes(_iso(value)) if value == value else _NAN
+    if isinstance(value, Real | np.bool_ | Decimal):
+        return _number_bytes(float(value))
     # What prints its address, or has parts of its own, has no text that stands for its value.
     kind: Any = type(value)
     parts = isinstance(value, Iterable) and not isinstance(value, str | bytes)
     if parts or callable(value) or kind.__repr__ is object.__repr__:
         raise TypeError(f"X argument must be a table of strings, numbers, dates and the like, got {value!r}")
     return _text_bytes(str(value))
+
+
+def _number_bytes(number: float) -> bytes:
+    return _NAN if number != number else struct.pack("<d", number + 0.0)
+
+
+def _iso(value: Any) -> str:
+    """Return a time or a length of time as text, the same for every type that holds it.
+
+    Examples
+    --------
+    >>> _iso(date(2020, 2, 3)), _iso(np.datetime64("2020-02-03T00:00", "ns"))
+    ('2020-02-03T00:00:00', '2020-02-03T00:00:00')
+    """
+    import pandas as pd  # not for tables without times
+
+    kind = pd.Timedelta if isinstance(value, timedelta | np.timedelta64) else pd.Timestamp
+    return str(kind(value).isoformat())
 
 
 def _text_bytes(text: str) -> bytes:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.threads import one_thread
@@ -139,7 +139,7 @@ def _two(said: NDArray[Any]) -> list[int]:
 
 def _picked(X: Any, which: Sequence[int]) -> Any:
     """Return a copy of some rows: a classifier may write into what it is given."""
-    return _safe_indexing(X, np.array(which))
+    return pick_rows(X, np.array(which))
 
 
 def _table(made: Any) -> NDArray[Any]:

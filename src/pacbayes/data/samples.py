@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, indexable
+from sklearn.utils import assert_all_finite, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.data.division import Division
 from pacbayes.data.labels import check_complete, check_same_kind
 from pacbayes.data.rows_alone import few_rows
-from pacbayes.data.sparse_rows import csr_rows
+from pacbayes.data.sparse_rows import copy_rows, csr_rows, pick_rows
 from pacbayes.data.splits import Splits
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_numbers, narrow_labels
@@ -54,7 +54,7 @@ class Samples:
             own = Training(copy_rows(training.X), training.y.copy(), training.weights)
             return own, (copy_rows(rows), labels)
         train, validation = self.splits(i)
-        return _training(self.X, self.y, self.weights, train), (_safe_indexing(self.X, validation), self.y[validation])
+        return _training(self.X, self.y, self.weights, train), (pick_rows(self.X, validation), self.y[validation])
 
     def kinds(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return the kinds of the i-th classifier's validation rows and of the test rows, and how many there are."""
@@ -82,24 +82,17 @@ class Samples:
         if self.shared is not None:
             return self._shared_few
         train = self.splits(i)[0]
-        return _safe_indexing(self.X, train[few_rows(self.y[train])])
+        return pick_rows(self.X, train[few_rows(self.y[train])])
 
     @cached_property
     def _shared_few(self) -> Any:
         assert self.shared is not None
         training = self.shared[0]
-        return _safe_indexing(training.X, few_rows(training.y))
-
-
-def copy_rows(X: Any) -> Any:
-    """Return a copy of rows of any kind."""
-    if isinstance(X, np.ndarray):
-        return np.array(X)  # an ordinary array, also where a worker sees a file in memory
-    return X.copy() if hasattr(X, "copy") else X
+        return pick_rows(training.X, few_rows(training.y))
 
 
 def _training(X: Any, y: Labels, weights: FloatArray | None, rows: NDArray[np.int64]) -> Training:
-    return Training(_safe_indexing(X, rows), y[rows], None if weights is None else weights[rows])
+    return Training(pick_rows(X, rows), y[rows], None if weights is None else weights[rows])
 
 
 def cut_samples(
@@ -108,11 +101,11 @@ def cut_samples(
     """Return the samples of checked rows; `test` is a pair, or None for the rows the division put aside."""
     splits, copies = division.splits, division.copies
     if test is None and splits.test.size:
-        test = (_safe_indexing(X, splits.test), y[splits.test])
+        test = (pick_rows(X, splits.test), y[splits.test])
     if splits.shared is None:
         return Samples(X, y, weights, splits, test, None, copies)
     train, validation = splits.shared
-    cut = (_training(X, y, weights, train), (_safe_indexing(X, validation), y[validation]))
+    cut = (_training(X, y, weights, train), (pick_rows(X, validation), y[validation]))
     # Only what is cut travels to the workers.
     return Samples(None, y[:0], None, splits, test, cut, copies)
 

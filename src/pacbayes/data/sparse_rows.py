@@ -1,10 +1,13 @@
-"""Rows in a form in which some of them can be picked; sparse ones in the one format that allows it."""
+"""Rows in a form in which some of them can be picked, and the picking; sparse ones in the one format that allows it."""
 
+import copy
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
 
+from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.checks import check_not_masked
 
 
@@ -36,3 +39,25 @@ def pickable_rows(X: Any) -> Any:
     rows = csr_rows(X)
     lone = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
     return np.asarray(rows) if lone else rows
+
+
+def pick_rows(X: Any, which: Rows) -> Any:
+    """Return some rows, apart from X: a classifier may write into what it is given (StandardScaler(copy=False)).
+
+    Examples
+    --------
+    >>> X = [["a"], ["b"]]
+    >>> pick_rows(X, np.array([1]))[0][0] = "c"
+    >>> X
+    [['a'], ['b']]
+    """
+    picked = _safe_indexing(X, which)
+    # Picked from a list, rows are still those of the list; everything else is copied by picking.
+    return copy_rows(picked) if isinstance(picked, list) else picked
+
+
+def copy_rows(X: Any) -> Any:
+    """Return a copy of rows of any kind, down to their values."""
+    if isinstance(X, np.ndarray):
+        return np.array(X)  # an ordinary array, also where a worker sees a file in memory
+    return copy.deepcopy(X)

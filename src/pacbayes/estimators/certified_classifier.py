@@ -24,6 +24,7 @@ from pacbayes.estimators.available import available
 from pacbayes.estimators.fitted.conclusions import Conclusions
 from pacbayes.estimators.fitted.shown import Shown
 from pacbayes.estimators.missing_values import naming_remedy
+from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import KEY
 from pacbayes.estimators.prediction.testing import tested
 from pacbayes.estimators.questions.asked import Asked, CrossScores, Slices, check_questions
@@ -94,7 +95,7 @@ class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[
         classifiers: ClassifierSet,
         params: list[dict[str, Any]],
         training_rows: Callable[[], tuple[Any, Any]] | None,
-        validation_rows: Callable[[], tuple[Any, Codes]] | None,
+        validation_rows: Callable[[], tuple[AskedRows, Codes]] | None,
         key: bytes,
         codes: NDArray[np.int64],
         beforehand: Beforehand | None = None,
@@ -180,7 +181,9 @@ class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[
         parts = tandem_parts(self.classifiers_, level, prior, self.constant)
         return None if parts is None else Rule("majority", TANDEM, parts)
 
-    def _test(self, rules: list[Rule], validation_rows: Callable[[], tuple[Any, Codes]] | None, slices: Codes) -> None:
+    def _test(
+        self, rules: list[Rule], validation_rows: Callable[[], tuple[AskedRows, Codes]] | None, slices: Codes
+    ) -> None:
         """Count the errors of rules on validation rows.
 
         Those of votes that these rows chose too, but only to be shown: a limit of their errors would not hold.
@@ -247,7 +250,7 @@ class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[
         parts = self._shared_parts()
         chosen = np.flatnonzero(parts)
         with naming_remedy(X, self._remedy()):
-            votes = self._voters().votes(self._validated(X), chosen, parts[chosen])
+            votes = self._voters().votes(self._validated(X).taken, chosen, parts[chosen])
         return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
     @available(

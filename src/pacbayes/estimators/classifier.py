@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distances.base import Distance
@@ -19,13 +19,14 @@ from pacbayes.data.copies import equal_labelled_rows
 from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.row_values import check_values
-from pacbayes.data.samples import check_rows, copy_rows
-from pacbayes.data.sparse_rows import pickable_rows
+from pacbayes.data.samples import check_rows
+from pacbayes.data.sparse_rows import pick_rows, pickable_rows
 from pacbayes.data.splits import OUT_OF_BAG, SPLITS
 from pacbayes.data.unusable_columns import ENCODE_FIRST, naming_column
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
+from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
 from pacbayes.estimators.questions.asked import check_copies, check_slices
@@ -266,8 +267,8 @@ class StochasticClassifier(CertifiedClassifier):
         return self._certify_trained_set(
             classifiers,
             classifiers.params,
-            None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
-            None if validation is None else lambda: (_safe_indexing(rows, validation), codes[validation]),
+            None if train is None else lambda: (pick_rows(rows, train), labels[train]),
+            None if validation is None else lambda: (AskedRows(pick_rows(rows, validation)), codes[validation]),
             key,
             codes,
             slices=parts,
@@ -367,14 +368,14 @@ class StochasticClassifier(CertifiedClassifier):
         certify_fitted(model, estimators, pickable_rows(X_val), y_val, **facts)
         return model
 
-    def _validated(self, X: Any) -> Any:
+    def _validated(self, X: Any) -> AskedRows:
         rows = pickable_rows(X)
         if number_of_rows(rows) == 0:
             raise ValueError("X must hold at least one row, got none")
         if hasattr(self, "n_features_in_") and np.ndim(rows) == 1:
             raise ValueError(f"X must have {self.n_features_in_} columns, got one dimension. Reshape your data.")
         validate_data(self, rows, reset=False, skip_check_array=True)
-        return rows
+        return AskedRows(rows)
 
     def _remedy(self) -> str:
         return in_pipeline(self.estimator)

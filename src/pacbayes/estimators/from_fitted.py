@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 
 from pacbayes.certificates.rules.given_proposal import given_rules
@@ -17,7 +16,9 @@ from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.row_values import check_values
 from pacbayes.data.rows_alone import few_rows
-from pacbayes.data.samples import check_rows, copy_rows
+from pacbayes.data.samples import check_rows
+from pacbayes.data.sparse_rows import copy_rows, pick_rows
+from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.estimators.questions.asked import check_slices
@@ -62,7 +63,7 @@ def certify_fitted(
     constant = _code_of(most_frequent, model.classes_)
     model.hedge_ = resolve_hedge(model.hedge, None if rules else "no proposal was given")
     model._cross_validated = None
-    fitted, not_copied = _copied(fitted, _safe_indexing(rows, few_rows(labels)))
+    fitted, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))
     kept = model._keeps_error_rows(groups)
     options = {"groups": groups, "duplicates": model.duplicates, "keep_error_rows": kept}
     classifiers = ClassifierSet.from_fitted(fitted, rows, labels, **options)
@@ -77,7 +78,7 @@ def certify_fitted(
         classifiers,
         classifiers.params,
         None,
-        lambda: (_safe_indexing(rows, validation), codes[validation]),
+        lambda: (AskedRows(pick_rows(rows, validation)), codes[validation]),
         key,
         codes,
         Beforehand(rules, constant),

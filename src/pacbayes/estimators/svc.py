@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.svm import SVC
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -26,10 +26,13 @@ from pacbayes.data.copies import equal_labelled_rows
 from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
-from pacbayes.data.samples import check_rows, copy_rows
+from pacbayes.data.row_values import check_values
+from pacbayes.data.samples import check_rows
+from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.data.unusable_columns import ENCODE, ENCODE_FIRST, naming_column
 from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
 from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
+from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters
 from pacbayes.estimators.prediction.voters import EachVoters, Voters
@@ -296,8 +299,8 @@ class StochasticSVC(CertifiedClassifier):
         return self._certify_trained_set(
             classifiers.without_data(),
             params,
-            None if train is None else lambda: (copy_rows(_safe_indexing(rows, train)), labels[train]),
-            None if validation is None else lambda: (self._numbers(rows, validation), codes[validation]),
+            None if train is None else lambda: (pick_rows(rows, train), labels[train]),
+            None if validation is None else lambda: (self._asked_rows(pick_rows(rows, validation)), codes[validation]),
             key,
             codes,
             slices=parts,
@@ -354,26 +357,30 @@ class StochasticSVC(CertifiedClassifier):
             return rows, labels
         check_prepare(self.prepare, self.split)
         validate_data(self, X, y, skip_check_array=True)
-        return check_rows(X, y)
+        rows, labels = check_rows(X, y)
+        check_values(rows)
+        return rows, labels
 
-    def _validated(self, X: Any) -> Any:
-        """Return rows as the machines take them, by which they are also drawn: prepared where that is needed."""
+    def _validated(self, X: Any) -> AskedRows:
         check_not_masked("X", X)
-        if self.prepare is None:
-            with naming_column(X, self._encode()):
-                rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
-            check_finite(rows, X, self._remedy())
-            return rows
-        validate_data(self, X, reset=False, skip_check_array=True)
-        members = self.classifiers_.members
-        assert isinstance(members, SharedMembers)
-        return members.numbers(X)
+        if self._prepares():
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._asked_rows(X)
+        with naming_column(X, self._encode()):
+            rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+        check_finite(rows, X, self._remedy())
+        return AskedRows(rows)
 
-    def _numbers(self, rows: Any, which: NDArray[np.intp]) -> Any:
-        """Return some of the rows of `fit` as the machines take them."""
+    def _asked_rows(self, rows: Any) -> AskedRows:
+        """Return rows beside what the machines take: prepared where that is needed."""
         members = self.classifiers_.members
         assert isinstance(members, SharedMembers)
-        return members.numbers(_safe_indexing(rows, which))
+        return AskedRows(rows, members.numbers(rows)) if self._prepares() else AskedRows(rows)
+
+    def _prepares(self) -> bool:
+        """Return whether rows were prepared when this was fitted, whatever `prepare` is now."""
+        members = self.classifiers_.members
+        return isinstance(members, SharedMembers) and members.task.prepare is not None
 
     def _encode(self) -> str:
         """Say where text is turned into numbers."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distances.base import Distance
@@ -21,6 +20,7 @@ from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.classifiers.wrong_rows import errors_of
 from pacbayes.data.known_rows import check_new_rows
 from pacbayes.data.labels import check_complete
+from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.numeric.arrays import FloatArray
@@ -76,7 +76,7 @@ class ObservedErrors:
         step = max(1, _LABELS // errors.size)
         for start in range(0, self.rows, step):
             part = np.arange(start, min(start + step, self.rows))
-            predicted = classifiers.predict(_safe_indexing(self.X, part))
+            predicted = classifiers.predict(pick_rows(self.X, part))
             errors += np.count_nonzero(predicted != self.labels[part], axis=1)
         return errors
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency, chisquare
 from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 from tests.estimators.models import LAMBDAS, fitted, three_classes, two_classes
 
-from pacbayes import StochasticSVC
+from pacbayes import StochasticSVC, load, save
 from pacbayes.certificates.posterior_choice import BITS, integer_weights
 from pacbayes.estimators.prediction.draws import draw_classifiers, draw_key, row_hashes
 from pacbayes.estimators.prediction.voters import majority
@@ -196,3 +197,14 @@ def test_agreement_is_decided_by_half_of_the_weight():
     voters = Counted(np.ones((64, 10), dtype=int), 2)
     majority(voters, np.arange(10)[:, None], parts)
     assert voters.asked.sum(axis=0).max() == 33
+
+
+def test_a_parameter_set_after_fit_changes_no_answer(tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 100.0, 0.01] + 5.0
+    y = (X[:, 2] > 5.0).astype(int)
+    clf = StochasticSVC([0.1, 1.0], prepare=StandardScaler(), scale=False, random_state=0).fit(X, y)
+    said = clf.predict(X)
+    clf.set_params(prepare=None)
+    assert np.array_equal(clf.predict(X), said)
+    save(clf, tmp_path / "model.pacbayes")
+    assert np.array_equal(load(tmp_path / "model.pacbayes").predict(X), said)

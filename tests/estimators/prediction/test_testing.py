@@ -8,6 +8,7 @@ import pacbayes.estimators.prediction.testing as testing_module
 from pacbayes import StochasticSVC
 from pacbayes.certificates.posterior_choice import integer_weights
 from pacbayes.certificates.rules.rule import Rule, parts_of_one
+from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_classifiers
 from pacbayes.estimators.prediction.voters import majority
 
@@ -27,7 +28,9 @@ def test_each_rule_errs_where_its_predictions_do(kind, data, monkeypatch):
     expected = [int(np.count_nonzero(one != codes)) for one in said]
     for most in (testing_module._ANSWERS, 50 * number, 1):
         monkeypatch.setattr(testing_module, "_ANSWERS", most)
-        found = testing_module.tested(rules, voters, X, codes, clf._key, lambda wrong: int(wrong.sum()), None)
+        found = testing_module.tested(
+            rules, voters, AskedRows(X), codes, clf._key, lambda wrong: int(wrong.sum()), None
+        )
         assert [rule.errors for rule in found] == expected
         if len(X) > 200 and most == 1:
             break

@@ -13,7 +13,7 @@ from pacbayes.certificates.percentages import confidence, format_share
 from pacbayes.certificates.questions.trinomial import difference_upper
 from pacbayes.data.known_rows import Overlap, check_new_rows
 from pacbayes.data.labels import check_complete, check_same_kind, missing_labels
-from pacbayes.data.samples import copy_rows
+from pacbayes.data.sparse_rows import copy_rows
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_level, check_not_masked
 from pacbayes.runtime.html_card import card

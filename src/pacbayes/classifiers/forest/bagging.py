@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.forest.bags import Grown, packed_bag, packed_wrong, rows_outside
 from pacbayes.classifiers.grid.candidates import Candidates
 from pacbayes.classifiers.packed_errors import Bits
 from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.numeric.arrays import Labels
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -48,7 +48,7 @@ def fit_bagging(bagging: Any, X: Any, y: Labels, n_jobs: int | None, seed: int) 
     jobs = bagging.n_jobs if n_jobs is None else n_jobs
     found = run_units(_fit_one, task, len(candidates), "classifiers of the forest", jobs)
     estimators = [one for one, _, _ in found]
-    some = _safe_indexing(X, few_rows(y))
+    some = pick_rows(X, few_rows(y))
     warn_of_batches(estimators, lambda i: some)
     return Grown(estimators, np.stack([bag for _, bag, _ in found]), np.stack([out for _, _, out in found]), task.draws)
 
@@ -73,7 +73,7 @@ def _fit_one(task: BaggingTask, i: int) -> tuple[Any, Bits, Bits]:
     one = task.candidates[i]
     with one_thread():
         try:
-            one.fit(_safe_indexing(task.X, rows), task.y[rows])
+            one.fit(pick_rows(task.X, rows), task.y[rows])
         except MemoryError:
             raise
         except Exception as error:  # whatever somebody's classifier raises goes on, with a note
@@ -84,5 +84,5 @@ def _fit_one(task: BaggingTask, i: int) -> tuple[Any, Bits, Bits]:
             raise
         errors = np.zeros(0, dtype=bool)
         if outside.size:
-            errors = wrong_rows(one, _safe_indexing(task.X, outside), task.y[outside], f"classifier {i}.predict")
+            errors = wrong_rows(one, pick_rows(task.X, outside), task.y[outside], f"classifier {i}.predict")
     return one, bag, packed_wrong(errors, outside, n)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.forest.bags import Grown, packed_bag, packed_wrong, rows_outside
 from pacbayes.classifiers.wrong_rows import wrong_rows
+from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.numeric.arrays import Labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
@@ -41,7 +41,7 @@ def fit_forest(forest: Any, X: Any, y: Labels, n_jobs: int | None, seed: int) ->
             outside = rows_outside(bags[i], n)
             errors = np.zeros(0, dtype=bool)
             if outside.size:
-                errors = wrong_rows(tree, _safe_indexing(X, outside), y[outside], f"tree {i}.predict")
+                errors = wrong_rows(tree, pick_rows(X, outside), y[outside], f"tree {i}.predict")
             wrong[i] = packed_wrong(errors, outside, n)
             advance(1)
     return Grown(trees, bags, wrong, len(drawn[0]))

@@ -12,7 +12,8 @@ from pacbayes.classifiers.grid.candidates import Candidates
 from pacbayes.classifiers.grid.fit_weights import fit_arguments
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.wrong_rows import wrong_rows
-from pacbayes.data.samples import Samples, copy_rows
+from pacbayes.data.samples import Samples
+from pacbayes.data.sparse_rows import copy_rows
 from pacbayes.numeric.arrays import Labels
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.checkpoint import Codec

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
-from sklearn.utils import _safe_indexing
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
 from pacbayes.classifiers.probabilities import mean_margins, probabilities
 from pacbayes.classifiers.wrong_rows import predictions_of
+from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.threads import one_thread
@@ -66,7 +66,7 @@ def _answers_in_fold(fold: _Fold, i: int) -> tuple[Codes, str | None]:
         one, why = _fitted(fold, i)
         if one is None:
             return np.full(fold.test.size, number, dtype=kept_as(number)), why
-        predicted = predictions_of(one, _safe_indexing(fold.X, fold.test), fold.y[fold.test], "predict")
+        predicted = predictions_of(one, pick_rows(fold.X, fold.test), fold.y[fold.test], "predict")
     codes = np.minimum(np.searchsorted(fold.classes, predicted), number - 1)
     codes[fold.classes[codes] != predicted] = number
     return codes.astype(kept_as(number)), None
@@ -97,7 +97,7 @@ def _score_in_fold(fold: _Fold, i: int) -> FloatArray:
         one, _ = _fitted(fold, i)
         if one is None:
             return np.zeros((fold.test.size, fold.classes.size))
-        return probabilities(one, _safe_indexing(fold.X, fold.test), fold.classes)
+        return probabilities(one, pick_rows(fold.X, fold.test), fold.classes)
 
 
 def _fitted(fold: _Fold, i: int) -> tuple[Any | None, str | None]:
@@ -105,7 +105,7 @@ def _fitted(fold: _Fold, i: int) -> tuple[Any | None, str | None]:
     # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
     one = clone(fold.estimators[i])
     try:
-        one.fit(_safe_indexing(fold.X, fold.train), fold.y[fold.train])
+        one.fit(pick_rows(fold.X, fold.train), fold.y[fold.train])
     except MemoryError:
         raise
     except Exception as error:  # somebody else's fit may raise anything, on fewer rows too; a warning says what

@@ -26,7 +26,7 @@ def draw_key(seed: int) -> bytes:
 
 
 def draw_classifiers(X: Any, parts: Counts, key: bytes) -> NDArray[np.intp]:
-    r"""Draw a classifier for every row of X from weights in whole parts of :math:`2^{-52}`.
+    r"""Draw a classifier for every row of X, as it was given, from weights in whole parts of :math:`2^{-52}`.
 
     A row's keyed hash (BLAKE2b) is a number of 64 bits; its first 52 are compared with the sums of the parts.  Equal
     rows get equal draws whatever other rows are asked about, and different keys give independent draws.

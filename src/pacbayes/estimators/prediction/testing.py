@@ -2,18 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from pacbayes.certificates.posterior_choice import Counts
 from pacbayes.certificates.questions.by_class import PartErrors
 from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.group_errors import GroupErrors
+from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_classifiers
-from pacbayes.estimators.prediction.voters import Voters, number_of_rows, winners_of
+from pacbayes.estimators.prediction.voters import Voters, winners_of
 from pacbayes.numeric.arrays import Codes
 
 # Answers of all classifiers that are held at once.
@@ -23,7 +22,7 @@ _ANSWERS = 4_000_000
 def tested(
     rules: Sequence[Rule],
     voters: Voters,
-    rows: Any,
+    rows: AskedRows,
     codes: Codes,
     key: bytes,
     count: Callable[[NDArray[np.bool_]], int | GroupErrors],
@@ -37,13 +36,13 @@ def tested(
     gives it when predicting, and a draw is that of the same key.
     """
     chosen = np.flatnonzero(np.any([rule.parts > 0 for rule in rules], axis=0))
-    n = number_of_rows(rows)
+    n = len(rows)
     wrong = np.empty((len(rules), n), dtype=bool)
     step = max(1, _ANSWERS // chosen.size)
     for start in range(0, n, step):
         block = np.arange(start, min(start + step, n))
-        part = rows if block.size == n else _safe_indexing(rows, block)
-        answers = voters.answers(part, chosen)
+        part = rows if block.size == n else rows.pick(block)
+        answers = voters.answers(part.taken, chosen)
         for place, found in enumerate(_predicted(rules, voters, part, answers, chosen, key)):
             wrong[place, block] = found != codes[block]
     return tuple(
@@ -53,7 +52,7 @@ def tested(
 
 
 def _predicted(
-    rules: Sequence[Rule], voters: Voters, rows: Any, answers: Codes, chosen: Codes, key: bytes
+    rules: Sequence[Rule], voters: Voters, rows: AskedRows, answers: Codes, chosen: Codes, key: bytes
 ) -> list[Codes]:
     """Return what each rule says of the rows, from the answers of the chosen classifiers."""
     voting = [place for place, rule in enumerate(rules) if rule.voting == "majority"]
@@ -65,7 +64,7 @@ def _predicted(
         if rule.voting == "majority":
             found.append(by_place[place])
         elif rule.voting == "stochastic":
-            drawn = draw_classifiers(rows, rule.parts, key)
+            drawn = draw_classifiers(rows.given, rule.parts, key)
             found.append(answers[np.searchsorted(chosen, drawn), everyone])
         else:
             found.append(answers[np.searchsorted(chosen, rule.index)])

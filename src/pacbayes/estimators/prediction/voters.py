@@ -4,14 +4,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.certificates.posterior_choice import BITS, Counts
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.probabilities import mean_margins, probabilities
 from pacbayes.data.labels import check_same_kind
-from pacbayes.data.samples import copy_rows
+from pacbayes.data.sparse_rows import copy_rows, pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.threads import one_thread
@@ -60,7 +59,7 @@ class EachVoters:
         with one_thread(), progress("predictions", which.size) as advance:
             for run in runs_of(which[order]):
                 rows = order[run]
-                codes[rows] = self._codes(int(which[rows[0]]), _safe_indexing(X, rows))
+                codes[rows] = self._codes(int(which[rows[0]]), pick_rows(X, rows))
                 advance(rows.size)
         return codes
 
@@ -132,7 +131,7 @@ def majority(voters: Voters, X: Any, parts: Counts) -> Codes:
     undecided = np.arange(len(votes))
     left = 2**BITS
     for chosen in np.split(order, _cuts(parts[order])):
-        part = X if undecided.size == len(votes) else _safe_indexing(X, undecided)
+        part = X if undecided.size == len(votes) else pick_rows(X, undecided)
         more = voters.votes(part, chosen, parts[chosen])
         votes = _widened(votes, more.shape[1])
         votes[undecided] += more

@@ -29,9 +29,10 @@ from pacbayes.certificates.rules.rule import PROPOSAL
 from pacbayes.certificates.rules.tandem_vote import TANDEM
 from pacbayes.estimators.fitted.attributes import FittedAttributes
 from pacbayes.estimators.missing_values import naming_remedy
+from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.confidence import confidence
 from pacbayes.estimators.prediction.saying import said_by
-from pacbayes.estimators.prediction.voters import Voters, number_of_rows
+from pacbayes.estimators.prediction.voters import Voters
 from pacbayes.estimators.questions.asked import Asked, CrossScores
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.numeric.checks import check_choice
@@ -61,8 +62,8 @@ class Questions(FittedAttributes, ABC):
     # -- what subclasses provide -------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _validated(self, X: Any) -> Any:
-        """Return new rows in the form the classifiers are asked with, or raise."""
+    def _validated(self, X: Any) -> AskedRows:
+        """Return new rows as they are, and in the form the classifiers are asked with, or raise."""
 
     @abstractmethod
     def _voters(self) -> Voters:
@@ -85,7 +86,7 @@ class Questions(FittedAttributes, ABC):
         return best_single(self.classifiers_.counted, sizes, level, prior).index
 
     def _parts_counter(
-        self, voters: Voters, rows: Any, codes: Codes, slices: Codes
+        self, voters: Voters, rows: AskedRows, codes: Codes, slices: Codes
     ) -> Callable[[NDArray[np.bool_]], PartErrors] | None:
         """Return what counts errors by class and in slices of the validation rows; None where nobody asked.
 
@@ -99,11 +100,13 @@ class Questions(FittedAttributes, ABC):
 
         if self.hedge_ > 0.0:
             index = self._occam_index(None if self._uniform else self.prior_)
-            said = voters.predict_assigned(rows, np.full(codes.size, index, dtype=np.intp))
+            said = voters.predict_assigned(rows.taken, np.full(codes.size, index, dtype=np.intp))
             self._asked = replace(self._asked, occam=(index, count(said != codes)))
         return count
 
-    def _count_thresholds(self, voters: Voters, rows: Any, codes: Codes, cross: CrossScores, train: Codes) -> Asked:
+    def _count_thresholds(
+        self, voters: Voters, rows: AskedRows, codes: Codes, cross: CrossScores, train: Codes
+    ) -> Asked:
         """Return thresholds from cross-validated scores, and what the validation rows count at each.
 
         `train` are the class numbers of the training rows.  The scores are those of the proposed vote, whatever the
@@ -119,12 +122,12 @@ class Questions(FittedAttributes, ABC):
             tested[voting] = ThresholdCounts(*counted_at(thresholds.values, confidence(own, answers), answers != codes))
         return replace(self._asked, thresholds=thresholds, tested=tested)
 
-    def _class_scores(self, voters: Voters, rows: Any) -> FloatArray:
+    def _class_scores(self, voters: Voters, rows: AskedRows) -> FloatArray:
         weights = weights_of(self._rule("majority", PROPOSAL).parts)
         chosen = np.flatnonzero(weights)
-        return voters.scores(rows, chosen, weights[chosen])
+        return voters.scores(rows.taken, chosen, weights[chosen])
 
-    def _say(self, voting: str, voters: Voters, rows: Any, rule: str | None = None) -> Codes:
+    def _say(self, voting: str, voters: Voters, rows: AskedRows, rule: str | None = None) -> Codes:
         """Return the numbers of the labels that the rule of a certificate, or another, gives rows."""
         parts = self._parts(voting) if rule is None else self._rule(voting, rule).parts
         return said_by(voting, parts, voters, rows, self._key)
@@ -211,10 +214,10 @@ class Questions(FittedAttributes, ABC):
             rows, voters = self._validated(X), self._voters()
             answered = self.certificates_[voting].answered
             if answered is None or answered.threshold is None:
-                return np.full(number_of_rows(rows), answered is None)
+                return np.full(len(rows), answered is None)
             return np.asarray(self._confidence(voting, voters, rows) >= answered.threshold)
 
-    def _confidence(self, voting: str, voters: Voters, rows: Any) -> FloatArray:
+    def _confidence(self, voting: str, voters: Voters, rows: AskedRows) -> FloatArray:
         return confidence(self._class_scores(voters, rows), self._say(voting, voters, rows))
 
     def certified_below(

@@ -1,0 +1,191 @@
+"""A certificate is about a row, not about the list, array or data frame in which it comes, nor about others.
+
+Rows are one of 24 kinds, each as likely as another, and the true label is known, so true risks are means over 24.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import StochasticClassifier, StochasticSVC
+
+DELTA, M = 0.05, 300
+KINDS = [(number, letter, flag) for number in (0.5, 1.0, 2.25) for letter in "abcd" for flag in (False, True)]
+FITS = [pytest.param(40, id="short"), pytest.param(300, id="long", marks=pytest.mark.slow)]
+
+
+def p_value(is_false, fits):
+    """How probable so many false certificates are if each is false with probability at most delta."""
+    false = sum(map(is_false, range(fits)))
+    print(f"{false} of {fits} certificates false")
+    return binomtest(false, fits, DELTA, alternative="greater").pvalue
+
+
+# -- rows of numbers and text ----------------------------------------------------------------------------------------
+
+
+class ByKind(ClassifierMixin, BaseEstimator):
+    """Answers with a label for each kind of row that was fixed beforehand, in whatever container the row comes."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, labels):
+        self.labels = labels
+
+    def predict(self, X):
+        rows = X.to_numpy(dtype=object) if isinstance(X, pd.DataFrame) else X
+        found = [KINDS.index((float(row[0]), row[1], bool(row[2]))) for row in rows]
+        return np.array([self.labels[kind] for kind in found])
+
+
+def as_list(kinds):
+    return [list(KINDS[kind]) for kind in kinds]
+
+
+def as_frame(kinds):
+    return pd.DataFrame(as_list(kinds), columns=["number", "letter", "flag"])
+
+
+def as_array(kinds):
+    table = np.empty((len(kinds), 3), dtype=object)
+    table[:] = as_list(kinds)
+    return table
+
+
+def with_numpy_flags(kinds):
+    return [[number, letter, np.bool_(flag)] for number, letter, flag in as_list(kinds)]
+
+
+def beside_a_gap(clf, kinds):
+    """Ask about rows as a list together with one that has None in it."""
+    return clf.predict([*as_list(kinds), [0.5, "a", None]])[:-1]
+
+
+ASKED = {
+    "lists": lambda clf, kinds: clf.predict(as_list(kinds)),
+    "one by one": lambda clf, kinds: np.concatenate([clf.predict(as_list([kind])) for kind in kinds]),
+    "beside a gap": beside_a_gap,
+    "numpy's flags": lambda clf, kinds: clf.predict(with_numpy_flags(kinds)),
+    "array of objects": lambda clf, kinds: clf.predict(as_array(kinds)),
+    "data frame": lambda clf, kinds: clf.predict(as_frame(kinds)),
+}
+
+
+def fitted_on_lists(seed):
+    rng = np.random.default_rng(seed)
+    members = [ByKind(labels.tolist()) for labels in rng.integers(0, 2, (8, len(KINDS)))]
+    # The true label is always 0; the second class must occur, and one row of it is no matter.
+    drawn, y = rng.integers(len(KINDS), size=M), np.zeros(M, dtype=int)
+    y[0] = 1
+    return StochasticClassifier.from_fitted(
+        members, as_list(drawn), y, proposal=np.full(8, 0.125), hedge=0.0, delta=DELTA, random_state=seed
+    )
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("fits", FITS)
+def test_certificates_of_draws_hold_in_every_container(asked, fits):
+    def is_false(seed):
+        clf = fitted_on_lists(seed)
+        return ASKED[asked](clf, range(len(KINDS))).mean() > clf.certificate_.bound
+
+    assert p_value(is_false, fits) > 1e-3
+
+
+# -- prepared rows, whose last bits depend on the batch --------------------------------------------------------------
+
+
+CELLS, NOISE, TRAINED, VALIDATED = 12, 0.3, 24, 4000
+
+
+def draws_and_truth(seed):
+    """Return a model behind PCA on coarse rows: few train, so that the machines differ, and many validate."""
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(0, 3, (CELLS, 12)) / 10
+    labels = rng.permutation(np.repeat([0, 1], CELLS // 2))
+    drawn = rng.integers(CELLS, size=TRAINED + VALIDATED)
+    y = np.where(rng.random(drawn.size) < NOISE, 1 - labels[drawn], labels[drawn])
+    clf = StochasticSVC(
+        np.logspace(-3, 1.5, 30), prepare=PCA(6, svd_solver="full"), scale=False, hedge=0.0, delta=DELTA,
+        validation_size=VALIDATED, random_state=seed,
+    )  # fmt: skip
+    return clf.fit(cells[drawn], y), cells, labels
+
+
+@pytest.mark.parametrize("fits", FITS)
+def test_certificates_of_draws_hold_for_prepared_rows_asked_one_by_one(fits):
+    def is_false(seed):
+        clf, cells, labels = draws_and_truth(seed)
+        said = np.concatenate([clf.predict(cell[None]) for cell in cells])
+        return np.where(said == labels, NOISE, 1 - NOISE).mean() > clf.certificate_.bound
+
+    assert p_value(is_false, fits) > 1e-3
+
+
+def test_a_prepared_row_is_drawn_as_it_was_given():
+    for seed in range(20):
+        clf, cells, _ = draws_and_truth(seed)
+        alone = np.concatenate([clf.predict(cell[None]) for cell in cells])
+        assert np.array_equal(clf.predict(cells), alone)
+        assert np.array_equal(clf.predict(cells[::-1])[::-1], alone)
+        assert np.array_equal(clf.predict(cells.tolist()), alone)
+
+
+# -- steps that write into their rows --------------------------------------------------------------------------------
+
+
+class WritesLabels(TransformerMixin, BaseEstimator):
+    """Writes what it learns into the rows that it is fitted with."""
+
+    def fit(self, X, y):
+        for row, label in zip(X, y, strict=True):
+            row[0] = float(label)
+        return self
+
+    def transform(self, X):
+        return np.array(X, dtype=float)
+
+
+TREES = make_pipeline(WritesLabels(), DecisionTreeClassifier(random_state=0))
+GRID = {"decisiontreeclassifier__max_depth": [1, 2, 3, 4, 5]}
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("fits", [pytest.param(10, id="short"), pytest.param(60, id="long", marks=pytest.mark.slow)])
+def test_certificates_hold_of_steps_that_write_into_lists(split, fits):
+    def is_false(seed):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(200, 2)).tolist(), rng.integers(0, 2, 200)  # nothing can be learnt: the truth is 1/2
+        clf = StochasticClassifier(TREES, GRID, split=split, delta=DELTA, random_state=seed).fit(X, y)
+        return clf.certificate_.bound < 0.5
+
+    assert p_value(is_false, fits) > 1e-3
+
+
+class WritesWhenAsked(WritesLabels):
+    """Writes into the rows that it is asked about, too."""
+
+    def transform(self, X):
+        for row in X:
+            row[0] = 0.0
+        return np.array(X, dtype=float)
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_rows_of_the_user_stay_as_they_are(split):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)).tolist(), rng.integers(0, 2, 60)
+    before = [row.copy() for row in X]
+    steps = make_pipeline(WritesWhenAsked(), DecisionTreeClassifier(random_state=0))
+    clf = StochasticClassifier(steps, GRID, split=split, random_state=0).fit(X, y)
+    StochasticClassifier.from_fitted([clf.best_estimator_], X, y)
+    for voting in ("stochastic", "majority", "best"):
+        clf.set_params(voting=voting).predict(X)
+    clf.vote_share(X)
+    assert before == X
