@@ -24,7 +24,7 @@ LAMBDAS, WIDTHS = np.logspace(-2, 2, 21), np.logspace(-4, 2, 25)
 
 def machines(X, y, **options):
     """Return the sets of machines of all kernel widths."""
-    return [svm_set(X, y, LAMBDAS, gamma=width, stratify=False, **options) for width in WIDTHS]
+    return [svm_set(X, y, LAMBDAS, gamma=width, **options) for width in WIDTHS]
 
 
 def errors_in_training(X, y):

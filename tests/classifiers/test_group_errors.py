@@ -132,8 +132,6 @@ def test_impossible_counts_are_refused():
 
 def test_what_groups_do_not_go_with_is_refused():
     X, y, groups = sample()
-    with pytest.raises(ValueError, match="stratify must be False with groups"):
-        svm_set(X, y, LAMBDAS, groups=groups, stratify=True)
     with pytest.raises(ValueError, match="test must be None, a share or a number of groups"):
         grid_set(DecisionTreeClassifier(), {}, X, y, groups=groups, test=(X, y))
     with pytest.raises(ValueError, match="validation_size must be between 1 and 39 groups, got 40"):

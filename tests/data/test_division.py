@@ -24,7 +24,7 @@ def trees(X, y, **arguments):
     "arguments",
     [
         {"test": 0.2},
-        {"test": 5, "validation_size": 11, "stratify": True},
+        {"test": 5, "validation_size": 11},
         {"groups": np.arange(40) // 2, "test": 0.25},
         {"duplicates": "together", "test": (X[:4], Y[:4])},
     ],
@@ -36,7 +36,7 @@ def test_both_divide_alike(split, arguments):
         for first, second in zip(one.splits(i), other.splits(i), strict=True):
             np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(one.splits.test, other.splits.test)
-    facts = [(found.m, found.m_test, found.unit, found.copies, found.stratified) for found in (one, other)]
+    facts = [(found.m, found.m_test, found.unit, found.copies) for found in (one, other)]
     assert facts[0] == facts[1]
 
 

@@ -36,10 +36,10 @@ def mixed(rows=120, seed=0):
 
 def test_the_same_as_by_hand():
     prepare, X, y = mixed()
-    found = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3, stratify=False)
+    found = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3)
     train, validation = found.splits(0)
     numbers = prepare.fit(X.iloc[train]).transform(X)
-    by_hand = svm_set(numbers, y, LAMBDAS, random_state=3, stratify=False)
+    by_hand = svm_set(numbers, y, LAMBDAS, random_state=3)
     np.testing.assert_array_equal(found.errors, by_hand.errors)
     np.testing.assert_array_equal(found.predict(X), by_hand.predict(numbers))
     for i in range(len(LAMBDAS)):
@@ -49,12 +49,12 @@ def test_the_same_as_by_hand():
 
 def test_validation_rows_change_nothing_that_is_fitted():
     prepare, X, y = mixed()
-    first = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3, stratify=False)
+    first = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3)
     other = X.copy()
     validation = first.splits(0)[1]
     other.loc[validation, "colour"] = "never seen"
     other.loc[validation, ["x", "age"]] = [1e6, np.nan]
-    second = svm_set(other, y, LAMBDAS, prepare=prepare, random_state=3, stratify=False)
+    second = svm_set(other, y, LAMBDAS, prepare=prepare, random_state=3)
     assert (first.errors != second.errors).any()
     np.testing.assert_array_equal(first.predict(X), second.predict(X))
     np.testing.assert_array_equal(first[1][-1].support_vectors_, second[1][-1].support_vectors_)

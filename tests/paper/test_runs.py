@@ -22,7 +22,7 @@ def by_scikit_learn(name, protocol, seed):
     split = "independent" if protocol.split == "independent" else "shared"
     found = svm_set(
         rows, data.target, LAMBDAS, scale=scale, split=split, validation_size=sizes.validation, test=sizes.test,
-        stratify=False, random_state=seed,
+        random_state=seed,
     )  # fmt: skip
     errors, test_errors = [], []
     for i, lam in enumerate(LAMBDAS):
@@ -87,7 +87,7 @@ def test_overlapping_flatters():
     differences = []
     for seed in range(5):
         found = svm_set(
-            data.data, data.target, [0.1], scale=False, validation_size=138, test=69, stratify=False, random_state=seed
+            data.data, data.target, [0.1], scale=False, validation_size=138, test=69, random_state=seed
         )
         rest = np.sort(np.concatenate(found.splits(0)))
         sample = generator(seed, 102).choice(rest, 138, replace=False)

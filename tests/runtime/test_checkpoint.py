@@ -111,7 +111,7 @@ OTHERS = [
     ({"validation_size": 0.4}, r"are: validation_size \(0\.5 there, 0\.4 here\)"),
     ({"split": "independent", "test": 0.3}, r"are: test \(0\.2 there, 0\.3 here\)"),
     ({"random_state": 5}, r"are: random_state \(4 there, 5 here\)"),
-    ({"stratify": True, "random_state": 6}, r"are: stratify \(False there, True here\); random_state"),
+    ({"duplicates": "together", "random_state": 6}, r"are: duplicates \('keep' there, 'together' here\); random_state"),
 ]
 
 

@@ -35,8 +35,7 @@ _DIVISIONS = {
 class ClassifierSet:
     r"""Classifiers :math:`h_1, \dots, h_H` with their errors on `m` validation examples each.
 
-    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on; in a
-    set that is `stratified` each does.
+    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
     Made by `svm_set` and `grid_set`, or from classifiers trained elsewhere by `from_fitted`, `from_predictions` and
     `from_losses`.
 
@@ -322,11 +321,6 @@ class ClassifierSet:
         if self.kept_errors is None:
             raise ValueError("this set does not know who errs on which row: make it with keep_error_rows=True")
         return self.kept_errors.tandem_risks()
-
-    @property
-    def stratified(self) -> bool:
-        """Whether the rows were divided by their labels: then no bound or certificate that rests on them is valid."""
-        return self.splits is not None and self.splits.stratified
 
     @property
     def trained_elsewhere(self) -> bool:

@@ -17,9 +17,9 @@ class DivisionChoices:
 
     Examples
     --------
-    >>> DivisionChoices("shared", 0.5, ([[1.0]], ["a"]), False, None, "keep").test_is_given
+    >>> DivisionChoices("shared", 0.5, ([[1.0]], ["a"]), None, "keep").test_is_given
     True
-    >>> DivisionChoices("shared", 0.5, None, False, ["anna", "ben"], "together")
+    >>> DivisionChoices("shared", 0.5, None, ["anna", "ben"], "together")
     Traceback (most recent call last):
     ValueError: duplicates must be 'keep' with groups: equal rows of different groups cannot be one draw, and a group is
     counted once, whatever copies it holds
@@ -28,7 +28,6 @@ class DivisionChoices:
     split: str
     validation_size: Any
     test: Any
-    stratify: bool
     groups: Any
     duplicates: str
 
@@ -84,7 +83,7 @@ def divide_rows(X: Any, labels: Labels, choices: DivisionChoices, number: int, s
     Examples
     --------
     >>> X, labels = np.arange(8.0).reshape(8, 1), np.array(["no", "yes"] * 4)
-    >>> division = divide_rows(X, labels, DivisionChoices("shared", 0.5, None, False, None, "keep"), 3, seed=0)
+    >>> division = divide_rows(X, labels, DivisionChoices("shared", 0.5, None, None, "keep"), 3, seed=0)
     >>> division.classes.tolist(), division.codes, division.splits.m, division.copies
     (['no', 'yes'], array([0, 1, 0, 1, 0, 1, 0, 1]), 4, 0)
     """
@@ -93,11 +92,10 @@ def divide_rows(X: Any, labels: Labels, choices: DivisionChoices, number: int, s
         raise ValueError(f"y must hold at least two classes, got class {classes.tolist()[0]!r} only")
     together = belonging(X, codes, choices.groups, choices.duplicates)
     splits = plan_splits(
-        codes,
+        codes.size,
         kind=choices.split,
         validation_size=choices.validation_size,
         test_size=None if choices.test_is_given else choices.test,
-        stratify=choices.stratify,
         seed=seed,
         unit=together.unit,
         units=together.units,

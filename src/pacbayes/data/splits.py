@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedShuffleSplit
 
 from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.checks import check_choice
@@ -33,9 +32,6 @@ class Splits:
         the least number of rows that one leaves out.  No training rows where the classifiers were trained elsewhere.
     test : ndarray
         Rows put aside first, sorted; no classifier sees them.
-    stratified : bool
-        Whether rows were divided by their labels.  Then one part tells the class counts of the other, the two are not
-        independent, and no certificate that rests on them is valid.
     unit : {"example", "distinct example", "group"}
         What was divided.  All rows of a unit are on one side.  Equal rows that are one unit train as often as they
         occur, and are validated once.
@@ -52,7 +48,6 @@ class Splits:
     rest: Rows
     seed: int
     shared: tuple[Rows, Rows] | None
-    stratified: bool
     unit: str = EXAMPLE
     units: Rows | None = None
     bags: NDArray[np.uint8] | None = None
@@ -127,36 +122,29 @@ class Splits:
 
 
 def plan_splits(
-    codes: Rows,
+    n_rows: int,
     *,
     kind: str,
     validation_size: Any,
     test_size: Any,
-    stratify: bool,
     seed: int,
     unit: str = EXAMPLE,
     units: Rows | None = None,
 ) -> Splits:
-    """Return the splits of rows with class numbers `codes`, and of the units they belong to.
+    """Return the splits of so many rows, and of the units they belong to, whatever their classes are.
 
-    A fraction of the validation sample is rounded down, one of the test sample up (as in scikit-learn).  Stratified are
-    the test sample and the shared split, where every class has two rows; independent splits are not.  Sizes are in
-    units: with groups, shares or numbers of groups.
+    A stratified division would tell, in its training part, the class counts of its validation part: the two would not
+    be independent, as every certificate assumes.  A fraction of the validation sample is rounded down, one of the test
+    sample up (as in scikit-learn).  Sizes are in units: with groups, shares or numbers of groups.
 
     Examples
     --------
-    >>> codes = np.array([0, 1] * 10)
-    >>> splits = plan_splits(codes, kind="shared", validation_size=0.5, test_size=4, stratify=True, seed=0)
+    >>> splits = plan_splits(20, kind="shared", validation_size=0.5, test_size=4, seed=0)
     >>> splits.test.size, splits.n_train, splits.m
     (4, 8, 8)
-    >>> train, validation = splits(0)
-    >>> int(codes[train].sum()), int(codes[validation].sum()), splits.stratified
-    (4, 4, True)
     """
     check_choice("split", kind, SPLITS)
-    if unit == GROUP and stratify:
-        raise ValueError("stratify must be False with groups: a group has no class, and is drawn without looking at it")
-    n = codes.size if units is None else int(units.max()) + 1
+    n = n_rows if units is None else int(units.max()) + 1
     what = {EXAMPLE: "rows", DISTINCT: "distinct rows", GROUP: "groups"}[unit]
     counted = "groups" if unit == GROUP else "examples"
     n_test = 0 if test_size is None else part_size("test", test_size, n, math.ceil, what)
@@ -169,18 +157,13 @@ def plan_splits(
             f"validation_size must leave at least two training and two validation {counted}, got "
             f"{validation_size!r} of {n - n_test} {what}: {max(n_train, 0)} and {m}"
         )
-    if units is not None:
-        codes = codes[np.unique(units, return_index=True)[1]]  # equal rows have one class; those of groups are not used
-    (rest, test), by_label = _divide(np.arange(n), codes, n_test, stratify, generator(seed, TEST))
-    shared = None
-    if kind == "shared":
-        shared, again = _divide(rest, codes, m, stratify, generator(seed, SHARED))
-        by_label |= again
+    rest, test = _divide(np.arange(n), n_test, generator(seed, TEST))
+    shared = _divide(rest, m, generator(seed, SHARED)) if kind == "shared" else None
     if units is not None:
         rest, test = _all_rows(units, rest), _counted_rows(units, test, unit)
         if shared is not None:
             shared = _all_rows(units, shared[0]), _counted_rows(units, shared[1], unit)
-    return Splits(kind, n_train, m, test, rest, seed, shared, by_label, unit, units)
+    return Splits(kind, n_train, m, test, rest, seed, shared, unit, units)
 
 
 def validating_splits(n: int, unit: str = EXAMPLE, units: Rows | None = None) -> Splits:
@@ -195,7 +178,7 @@ def validating_splits(n: int, unit: str = EXAMPLE, units: Rows | None = None) ->
     rest, none = np.arange(n), np.arange(0)
     m = n if units is None else int(units.max()) + 1
     counted = rest if units is None else _counted_rows(units, np.arange(m), unit)
-    return Splits("shared", 0, m, none, rest, 0, (none, counted), False, unit, units)
+    return Splits("shared", 0, m, none, rest, 0, (none, counted), unit, units)
 
 
 def out_of_bag_splits(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: int) -> Splits:
@@ -209,7 +192,7 @@ def out_of_bag_splits(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: in
     """
     everything, none = np.arange(n_rows), np.arange(0)
     least = int(_rows_left_out(bags, n_rows).min())
-    return Splits(OUT_OF_BAG, draws, least, none, everything, seed, None, False, bags=bags)
+    return Splits(OUT_OF_BAG, draws, least, none, everything, seed, None, bags=bags)
 
 
 def _rows_left_out(bags: NDArray[np.uint8], n_rows: int) -> Rows:
@@ -253,26 +236,12 @@ def part_size(name: str, size: Any, n: int, rounding: Any, what: str = "rows") -
     raise TypeError(f"{name} must be a fraction or a number of {what}, got {size!r}")
 
 
-def _divide(
-    rows: Rows, codes: Rows, n_second: int, stratify: bool, rng: np.random.Generator
-) -> tuple[tuple[Rows, Rows], bool]:
-    """Divide rows into two sorted parts, the second of `n_second` rows, and say whether that was done by label.
-
-    It is done so where `stratify` asks for it and it is possible.
-    """
+def _divide(rows: Rows, n_second: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Divide rows into two sorted parts, the second of `n_second` rows."""
     if n_second == 0:
-        return (rows, rows[:0]), False
-    counts = np.bincount(codes[rows])
-    counts = counts[counts > 0]
-    by_label = bool(stratify and counts.min() >= 2 and min(n_second, rows.size - n_second) >= counts.size)
-    if by_label:
-        # scikit-learn takes no Generator: a number drawn from it seeds its own.
-        splitter = StratifiedShuffleSplit(1, test_size=n_second, random_state=int(rng.integers(2**32)))
-        first, second = next(splitter.split(np.empty((rows.size, 0)), codes[rows]))
-    else:
-        order = rng.permutation(rows.size)
-        second, first = order[:n_second], order[n_second:]
-    return (np.sort(rows[first]), np.sort(rows[second])), by_label
+        return rows, rows[:0]
+    order = rng.permutation(rows.size)
+    return np.sort(rows[order[n_second:]]), np.sort(rows[order[:n_second]])
 
 
 def check_training_classes(splits: Splits, codes: Rows, classes: NDArray[np.generic], number: int) -> None:

@@ -245,7 +245,6 @@ class StochasticClassifier(CertifiedClassifier):
                 n_iter=self.n_iter,
                 split=self.split,
                 validation_size=self.validation_size,
-                stratify=False,
                 groups=groups,
                 duplicates=self.duplicates,
                 error_score=self.error_score,

@@ -273,7 +273,6 @@ class StochasticSVC(CertifiedClassifier):
                 prepare=self.prepare,
                 split=self.split,
                 validation_size=self.validation_size,
-                stratify=False,
                 groups=groups,
                 duplicates=self.duplicates,
                 keep_error_rows=self._keeps_error_rows(groups),

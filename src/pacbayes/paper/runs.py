@@ -97,7 +97,7 @@ def _compute(data: Any, lambdas: FloatArray, protocol: Protocol, seed: int, jobs
         classifiers = svm_set(
             rows, data.target, protocol.lambdas(lambdas, sizes.training), gamma=gamma, scale=scale,
             split="shared" if shared else "independent", validation_size=sizes.validation, test=sizes.test,
-            stratify=False, n_jobs=jobs, random_state=seed,
+            n_jobs=jobs, random_state=seed,
         )  # fmt: skip
     arrays = {
         "errors": np.asarray(classifiers.errors),

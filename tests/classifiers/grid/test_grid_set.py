@@ -56,7 +56,7 @@ def test_same_bits_for_any_number_of_workers(name):
 
 def test_only_the_training_sample_is_seen():
     tree = DecisionTreeClassifier()
-    grid, arguments = {"max_depth": [2, 5, None]}, {"split": "independent", "random_state": 3, "stratify": False}
+    grid, arguments = {"max_depth": [2, 5, None]}, {"split": "independent", "random_state": 3}
     before = grid_set(tree, grid, X, Y, **arguments)
     for i in range(3):
         train, _ = before.splits(i)

@@ -117,7 +117,7 @@ def test_random_state_decides_everything(split):
 @pytest.mark.parametrize("split", ["shared", "independent"])
 def test_only_the_training_sample_is_seen(split):
     X, y = WDBC[0][:, :6], WDBC[1]
-    arguments = {"split": split, "random_state": 3, "test": 0.2, "stratify": False}
+    arguments = {"split": split, "random_state": 3, "test": 0.2}
     before = svm_set(X, y, GRID, **arguments)
     for i in range(3):
         train, _ = before.splits(i)
@@ -232,7 +232,7 @@ X2, Y2 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
         ({"X": np.where(X2 == 3.0, np.nan, X2)}, "Input X contains NaN"),
         ({"y": [0, 0, 0, 0, 0, 1], "split": "independent", "lambdas": np.ones(50)}, "classifier .* are of class 0"),
         (
-            {"y": ["a", "a", "a", "a", "a", "b"], "random_state": 7, "stratify": False},
+            {"y": ["a", "a", "a", "a", "a", "b"], "random_state": 7},
             "training sample are of class 'a'",
         ),
         ({"validation_size": 0.2}, "at least two training and two validation examples, got 0.2 of 6 rows: 5 and 1"),

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.tree import DecisionTreeClassifier
 from skops.io import dumps, loads
 from tests.estimators.models import fitted, three_classes, two_classes
 from tests.estimators.persistence.model_files import read, rewrite, state_of, write_state
@@ -221,15 +220,6 @@ def test_an_altered_posterior_is_not_believed(tmp_path, changed):
     save(model, tmp_path / "model")
     again = load(tmp_path / "model").posterior_
     assert {name: getattr(again, name) for name in changed} == {name: getattr(true, name) for name in changed}
-
-
-def test_a_division_by_labels_is_said_by_the_loaded_certificate(tmp_path):
-    clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=None, random_state=0)
-    clf.fit(*two_classes())
-    assert clf.certificate_.not_valid is None
-    clf.classifiers_.splits = replace(clf.classifiers_.splits, stratified=True)
-    save(clf, tmp_path / "model")
-    assert str(load(tmp_path / "model").certificate_).startswith("Not valid, because the rows were divided by")
 
 
 @pytest.mark.parametrize("errors", [-1, 10_000, 284])

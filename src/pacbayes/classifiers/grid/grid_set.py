@@ -38,7 +38,6 @@ def grid_set(
     split: str = "shared",
     validation_size: float | int = 0.5,
     test: float | int | tuple[Any, ArrayLike] | None = None,
-    stratify: bool = False,
     groups: ArrayLike | None = None,
     duplicates: str = "keep",
     sample_weight: ArrayLike | None = None,
@@ -75,8 +74,6 @@ def grid_set(
         Fraction (rounded down) or number of validation examples among those not put aside for the test.
     test : float, int, pair (X_test, y_test) or None
         Fraction (rounded up) or number of examples to put aside first, or other examples, for `test_risks`.
-    stratify : bool
-        As for `svm_set`: with True no certificate of the set is valid.
     groups, duplicates
         As for `svm_set`.
     sample_weight : array_like of shape (N,), optional
@@ -127,7 +124,7 @@ def grid_set(
     ({'max_depth': 3}, 284, True)
     """
     check_choice("error_score", error_score, ERROR_SCORES)
-    choices = DivisionChoices(split, validation_size, test, stratify, groups, duplicates)
+    choices = DivisionChoices(split, validation_size, test, groups, duplicates)
     if split == "independent" and error_score == "drop":
         raise ValueError(
             "error_score='drop' needs split='shared': with independent splits whether a classifier is left out depends "

@@ -48,7 +48,6 @@ def svm_set(
     split: str = "shared",
     validation_size: float | int = 0.5,
     test: float | int | tuple[ArrayLike, ArrayLike] | None = None,
-    stratify: bool = False,
     groups: ArrayLike | None = None,
     duplicates: str = "keep",
     keep_error_rows: bool = False,
@@ -92,11 +91,6 @@ def svm_set(
         Fraction (rounded down) or number of validation examples among those not put aside for the test.
     test : float, int, pair (X_test, y_test) or None
         Fraction (rounded up) or number of examples to put aside first, or other examples, for `test_risks`.
-    stratify : bool
-        Keep the class proportions in the test sample and in a shared split where every class has two rows.  The
-        training sample then tells the class counts of the validation sample, so that the two are not independent, as
-        the bounds assume: they can fail far more often than with probability `delta`.  The set is `stratified`, and its
-        certificates say that they are not valid.
     groups : array_like of shape (N,), optional
         The group of every row: a patient, a site, a day.  All rows of a group are on one side of the division, sizes
         are shares or numbers of groups, and one loss is counted for each: its share of errors.  `risks` are means over
@@ -150,7 +144,7 @@ def svm_set(
     """
     lambdas = check_lambdas(lambdas)
     check_choice("kernel", kernel, SVM_KERNELS)
-    choices = DivisionChoices(split, validation_size, test, stratify, groups, duplicates)
+    choices = DivisionChoices(split, validation_size, test, groups, duplicates)
     if checkpoint is not None and split == "shared":
         raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
     check_prepare(prepare, split)

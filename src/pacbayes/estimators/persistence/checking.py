@@ -187,7 +187,7 @@ def _same_task(task: SvmTrainingTask, splits: Splits, classes: NDArray[Any]) -> 
 def _check_bags(splits: Splits) -> None:
     """Raise unless bags of all rows each leave some out, the fewest as many as the division says."""
     n, bags = splits.rest.size, splits.bags
-    whole = splits.shared is None and splits.test.size == 0 and splits.unit == EXAMPLE and not splits.stratified
+    whole = splits.shared is None and splits.test.size == 0 and splits.unit == EXAMPLE
     need(whole and np.array_equal(splits.rest, np.arange(n)), "Splits", "must be of all rows, out of bag")
     need_array(bags, "Splits.bags", "u", (None, -(-n // 8)))
     assert bags is not None
@@ -203,7 +203,6 @@ def check_splits(splits: Splits) -> None:
     need_whole(splits.n_train, "Splits.n_train", 0)
     need_whole(splits.m, "Splits.m", 1)
     need(type(splits.seed) is int and 0 <= splits.seed < 2**4096, "Splits.seed", "must be a seed")
-    need(type(splits.stratified) is bool, "Splits.stratified", "must be True or False")
     units = splits.units
     need((units is None) == (splits.unit == EXAMPLE), "Splits.units", "must be None if every row is one")
     if units is not None:
