@@ -22,11 +22,9 @@ LOSSES = ClassifierSet.from_losses(RNG.random((3, 20)))
     [
         (lambda: grid_set(None, [FITTED], X, Y, n_iter=2), ValueError, "n_iter must be None where"),
         (lambda: grid_set(LinearRegression(), {}, X, Y), ValueError, r"estimator must be a classifier, got LinearReg"),
-        (lambda: grid_set(None, [FITTED], X, Y, test=1e-12), ValueError, "test must leave at least one"),
         (lambda: svm_set(X, Y, [1.0], gamma=True), TypeError, "gamma must be 'sigest' or a positive number, got True"),
         (lambda: svm_set(X, Y, [1.0], validation_size=True), TypeError, "validation_size must be a fraction"),
         (lambda: svm_set(X, Y, [1.0], validation_size="half"), TypeError, "validation_size must .* got 'half'"),
-        (lambda: svm_set(X, Y, [1.0], test=True), TypeError, "test must be a fraction or a number"),
         (lambda: SVMClassifier().fit(X, np.zeros(60)), ValueError, "at least two classes, got class 0.0 only"),
         (lambda: ClassifierSet.from_fitted(FITTED, X, Y), TypeError, "the single LogisticRegression"),
         (lambda: StochasticClassifier.from_fitted(FITTED, X, Y), TypeError, "must be a list of fitted classifiers"),

@@ -92,13 +92,6 @@ def test_estimator_with_mixed_columns(tmp_path):
         )
 
 
-def test_given_test_rows_are_prepared():
-    prepare, X, y = mixed(300)
-    found = svm_set(X[:200], y[:200], LAMBDAS, prepare=prepare, test=(X[200:], y[200:]), random_state=0)
-    wrong = found.predict(X[200:]) != y[200:]
-    np.testing.assert_array_equal(found.test_errors, wrong.sum(axis=1))
-
-
 def test_sparse_output_will_do():
     _, X, y = mixed()
     found = svm_set(X[["colour"]], y, LAMBDAS, prepare=OneHotEncoder(handle_unknown="ignore"), random_state=0)

@@ -11,19 +11,17 @@ WDBC = load_breast_cancer(return_X_y=True)
 
 def test_independent_splits_differ_between_classifiers():
     X, y = WDBC
-    classifiers = svm_set(X, y, GRID, split="independent", random_state=0, test=50)
+    classifiers = svm_set(X, y, GRID, split="independent", random_state=0)
     trains = [tuple(classifiers.splits(i)[0]) for i in range(len(classifiers))]
     assert len(set(trains)) == len(trains)
-    assert not np.isin(classifiers.splits.test, np.array(trains)).any()
 
 
 def test_sizes():
     X, y = WDBC
-    classifiers = svm_set(X, y, [1.0], test=0.2, random_state=0)
-    assert (classifiers.m_test, classifiers.splits.n_train, classifiers.m) == (114, 228, 227)
-    classifiers = svm_set(X, y, [1.0], test=69, validation_size=100, split="independent", random_state=0)
-    assert (classifiers.m_test, classifiers.splits.n_train, classifiers.m) == (69, 400, 100)
-    assert svm_set(X, y, [1.0], random_state=0).test_risks is None
+    classifiers = svm_set(X, y, [1.0], random_state=0)
+    assert (classifiers.splits.n_train, classifiers.m) == (285, 284)
+    classifiers = svm_set(X, y, [1.0], validation_size=100, split="independent", random_state=0)
+    assert (classifiers.splits.n_train, classifiers.m) == (469, 100)
 
 
 def test_rows_are_divided_without_a_look_at_their_labels():

@@ -153,11 +153,9 @@ def test_what_follows_from_the_errors_is_computed_from_them(tmp_path):
     assert load(path).certificates_ == clf.certificates_
     # More errors, and all follows.
     classifiers["errors"] = clf.classifiers_.errors + 5
-    classifiers["test_errors"], classifiers["m_test"] = clf.classifiers_.errors, 100
     write_state(path, state)
     again = load(path)
     assert np.array_equal(again.classifiers_.risks, risks_of_errors(clf.classifiers_.errors + 5, 40))
-    assert np.array_equal(again.classifiers_.test_risks, risks_of_errors(clf.classifiers_.errors, 100))
     for voting, certificate in again.certificates_.items():
         assert certificate.bound > clf.certificates_[voting].bound
         assert certificate.baselines["hold-out"].bound > clf.certificates_[voting].baselines["hold-out"].bound

@@ -120,7 +120,6 @@ def train_shared(task: SvmTrainingTask) -> ClassifierSet:
     violation = np.max([path.kkt_violation for path in machines.paths], axis=0)
     converged = np.all([path.converged for path in machines.paths], axis=0)
     warn_unconverged(task.lambdas, violation, converged, MOST_STEPS if task.kernel == NYSTROEM else MAX_ITER)
-    tested = len(task.test_codes) > 0
     number = task.splits.sizes.size
     kept = PackedErrors.none(len(members), validation.size) if task.keep_error_rows else None
     return ClassifierSet.from_counts(
@@ -129,8 +128,6 @@ def train_shared(task: SvmTrainingTask) -> ClassifierSet:
         task.splits,
         members=members,
         copies=task.copies,
-        test_counts=members.errors(task.test_rows, task.test_codes, task.test_kinds, number) if tested else None,
-        m_test=task.m_test,
         kkt_violation=violation,
         converged=converged,
         kept_errors=kept,
