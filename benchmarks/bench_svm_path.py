@@ -10,7 +10,7 @@ and predicts as many others.  The loops are timed on 20 lambdas, evenly spread, 
 
 Then, for independent splits, `svm_set` against a plain loop of StandardScaler and SVC, on the same number of cores
 (threads for the one, joblib processes for the other), with the same splits and kernel widths, predicting the same
-validation and test rows.
+validation rows.
 
 The data sets are four of the paper's, with its training sizes: Wdbc, Waveform, Spambase and Mushroom.
 
@@ -23,6 +23,7 @@ import time
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -105,23 +106,24 @@ def shared(name, X, y, m):
     )
 
 
-def plain_fit(X, y, train, validation, test, lam, gamma, scale):
+def plain_fit(X, y, train, validation, lam, gamma, scale):
     scaler = StandardScaler() if scale else FunctionTransformer()
     machine = SVC(C=1 / lam, gamma=gamma).fit(scaler.fit_transform(X[train]), y[train])
-    return [np.count_nonzero(machine.predict(scaler.transform(X[rows])) != y[rows]) for rows in (validation, test)]
+    return np.count_nonzero(machine.predict(scaler.transform(X[validation])) != y[validation])
 
 
 def independent(name, X, y, m, jobs):
     lambdas = GRID[np.linspace(0, GRID.size - 1, 50).astype(int)]
+    # As many rows as the paper trains and validates with.
+    X, _, y, _ = train_test_split(X, y, test_size=0.2, random_state=0)
     # Processor time of other processes is not seen: with several cores the time on the wall is taken.
     clock = time.process_time if jobs == 1 else time.perf_counter
     for scale in (True, False):
-        arguments = {"split": "independent", "test": 0.2, "random_state": 0, "n_jobs": jobs, "scale": scale}
+        arguments = {"split": "independent", "random_state": 0, "n_jobs": jobs, "scale": scale}
         t_ours, classifiers = timed(lambda arguments=arguments: svm_set(X, y, lambdas, **arguments), clock=clock)
         assert classifiers.m == m
         gammas = [one["gamma"] for one in classifiers.params]
-        test = classifiers.splits.test
-        work = [(*classifiers.splits(i), test, lambdas[i], gammas[i], scale) for i in range(len(lambdas))]
+        work = [(*classifiers.splits(i), lambdas[i], gammas[i], scale) for i in range(len(lambdas))]
         with Parallel(n_jobs=jobs) as parallel:
             parallel(delayed(plain_fit)(X, y, *one) for one in work[:jobs])  # start the processes outside the time
             t_plain, errors = timed(
@@ -130,7 +132,7 @@ def independent(name, X, y, m, jobs):
         print(
             f"{name:14s} m = {m:4d}  independent splits, scale={scale}, {jobs} core(s): svm_set {t_ours:6.2f} s, plain "
             f"{t_plain:6.2f} s, {t_plain / t_ours:4.1f} x  errors differ by at most "
-            f"{np.abs(np.array(errors)[:, 0] - classifiers.errors).max()} of {m}",
+            f"{np.abs(np.array(errors) - classifiers.errors).max()} of {m}",
             flush=True,
         )
 

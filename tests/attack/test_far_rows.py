@@ -137,13 +137,13 @@ def test_recounted_errors_are_the_stored_ones(split, scale, seed, far):
     X = rng.normal(size=(90, 2))
     y = rng.integers(0, rng.integers(2, 4), 90)
     X += far * rng.choice([0.0, 0.0, 0.0, 1.0, -1.0], 90)[:, None]
-    found = svm_set(X, y, LAMBDAS[::2], split=split, scale=scale, random_state=seed, test=10, n_jobs=1)
+    found = svm_set(X, y, LAMBDAS[::2], split=split, scale=scale, random_state=seed, n_jobs=1)
     everything = found.predict(X)
     for i in range(len(found)):
-        for rows, stored in ((found.splits(i)[1], found.errors), (found.splits.test, found.test_errors)):
-            one_by_one = np.concatenate([found[i].predict(X[row : row + 1]) for row in rows])
-            assert stored[i] == np.count_nonzero(one_by_one != y[rows])
-            np.testing.assert_array_equal(everything[i, rows], one_by_one)
+        rows = found.splits(i)[1]
+        one_by_one = np.concatenate([found[i].predict(X[row : row + 1]) for row in rows])
+        assert found.errors[i] == np.count_nonzero(one_by_one != y[rows])
+        np.testing.assert_array_equal(everything[i, rows], one_by_one)
 
 
 @pytest.mark.parametrize("split", ["shared", "independent"])

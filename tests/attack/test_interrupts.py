@@ -214,7 +214,7 @@ def test_no_thread_works_on(split, counted):
     X, y = rng.normal(size=(2400, 2)), rng.integers(0, 3, 2400)
     interrupted_when(lambda: len(counted["calls"]) > 10)
     with pytest.raises(KeyboardInterrupt):
-        svm_set(X, y, [1e-6, 2e-6], split=split, n_jobs=2, stratify=False, random_state=0)
+        svm_set(X, y, [1e-6, 2e-6], split=split, n_jobs=2, random_state=0)
     counted["over"] = True
     for _ in range(6000):
         if len(counted["ended"]) == 2:

@@ -47,7 +47,7 @@ def test_a_trained_model_cannot_say_that_it_was_trained_elsewhere(tmp_path):
     state = state_of(model("trees"))
     state["fitted"]["classifiers_"]["splits"].update(n_train=0)
     write_state(tmp_path / "model", state)
-    with pytest.raises(ValueError, match=r"Splits\.(rest|n_train)"):
+    with pytest.raises(ValueError, match=r"Splits\.(n_rows|n_train)"):
         load(tmp_path / "model")
 
 

@@ -34,7 +34,6 @@ def test_from_fitted():
 def test_sets_without_classifiers_say_so():
     classifiers = ClassifierSet.from_losses([[0.1, 0.2]])
     assert classifiers.errors is None
-    assert classifiers.test_risks is None
     for use in (lambda: classifiers[0], lambda: classifiers.predict([[0.0]])):
         with pytest.raises(ValueError, match="holds risks, not classifiers"):
             use()

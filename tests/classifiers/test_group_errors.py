@@ -48,20 +48,19 @@ def trees(split, **choices):
 @pytest.mark.parametrize("split", ["shared", "independent"])
 @pytest.mark.parametrize("make", [machines, trees])
 def test_whole_groups_are_divided_and_their_mean_error_is_the_risk(make, split):
-    found = make(split, validation_size=0.3, test=6)
+    found = make(split, validation_size=0.3)
     X, y, groups = sample()
-    assert (found.unit, found.errors, found.test_errors) == ("group", None, None)
-    assert (found.m, found.splits.n_train, found.m_test) == (10, 24, 6)
+    assert (found.unit, found.errors) == ("group", None)
+    assert (found.m, found.splits.n_train) == (12, 28)
     assert found.splits.n_rows == y.size
-    test = found.splits.test
     for i in range(4):
         train, validation = found.splits(i)
-        sides = [set(groups[rows]) for rows in (train, validation, test)]
-        assert [len(side) for side in sides] == [24, 10, 6]
+        sides = [set(groups[rows]) for rows in (train, validation)]
+        assert [len(side) for side in sides] == [28, 12]
         assert len(set().union(*sides)) == 40
-        assert sorted(np.concatenate([train, validation, test])) == list(range(y.size))
-        for risk, rows in ((found.risks[i], validation), (found.test_risks[i], test)):
-            assert is_rounded_up(risk, exact_risk(found[i].predict(X[rows]) != y[rows], groups[rows]))
+        assert sorted(np.concatenate([train, validation])) == list(range(y.size))
+        wrong = found[i].predict(X[validation]) != y[validation]
+        assert is_rounded_up(found.risks[i], exact_risk(wrong, groups[validation]))
     divisions = {found.splits(i)[1].tobytes() for i in range(4)}
     assert len(divisions) == (1 if split == "shared" else 4)
 
@@ -132,10 +131,6 @@ def test_impossible_counts_are_refused():
 
 def test_what_groups_do_not_go_with_is_refused():
     X, y, groups = sample()
-    with pytest.raises(ValueError, match="stratify must be False with groups"):
-        svm_set(X, y, LAMBDAS, groups=groups, stratify=True)
-    with pytest.raises(ValueError, match="test must be None, a share or a number of groups"):
-        grid_set(DecisionTreeClassifier(), {}, X, y, groups=groups, test=(X, y))
     with pytest.raises(ValueError, match="validation_size must be between 1 and 39 groups, got 40"):
         svm_set(X, y, LAMBDAS, groups=groups, validation_size=40)
     with pytest.raises(ValueError, match=r"two validation groups, got 0\.5 of 3 groups: 2 and 1"):

@@ -75,7 +75,7 @@ def expected_errors(classifiers, X, y):
 def test_sets_keep_what_they_count(kind, split, duplicates):
     X, y = rows_and_labels()
     X, y = np.vstack([X, X[:9]]), np.r_[y, y[:9]]
-    options = {"split": split, "random_state": 0, "duplicates": duplicates, "test": 7}
+    options = {"split": split, "random_state": 0, "duplicates": duplicates}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.warn", lambda *args, **kwargs: None)  # of copies, which are planted
         if kind == "svm":

@@ -135,26 +135,18 @@ def test_together_keeps_copies_on_one_side_and_counts_them_once(split):
             split=split,
             duplicates="together",
             validation_size=0.4,
-            test=10,
             random_state=0,
         )
     assert (trees.unit, trees.copies) == ("distinct example", 0)
-    assert (trees.m, trees.splits.n_train, trees.m_test) == (44, 66, 10)
+    assert (trees.m, trees.splits.n_train) == (48, 72)
     for i in range(3):
         train, validation = trees.splits(i)
-        originals = [set(rows[part].tolist()) for part in (train, validation, trees.splits.test)]
-        assert [len(part) for part in originals] == [66, 44, 10]
+        originals = [set(rows[part].tolist()) for part in (train, validation)]
+        assert [len(part) for part in originals] == [72, 48]
         assert set().union(*originals) == set(range(120))
-        assert validation.size == 44  # once each
+        assert validation.size == 48  # once each
         assert train.size == sum(np.count_nonzero(rows == original) for original in originals[0])  # all copies
         assert trees.errors[i] == np.count_nonzero(trees[i].predict(many[validation]) != labels[validation])
-    assert np.array_equal(
-        trees.test_errors,
-        [
-            np.sum(one.predict(many[trees.splits.test]) != labels[trees.splits.test])
-            for one in (trees[i] for i in range(3))
-        ],
-    )
 
 
 def test_equal_features_with_another_label_are_no_copies():

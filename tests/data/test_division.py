@@ -23,20 +23,19 @@ def trees(X, y, **arguments):
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"test": 0.2},
-        {"test": 5, "validation_size": 11, "stratify": True},
-        {"groups": np.arange(40) // 2, "test": 0.25},
-        {"duplicates": "together", "test": (X[:4], Y[:4])},
+        {},
+        {"validation_size": 11},
+        {"groups": np.arange(40) // 2},
+        {"duplicates": "together"},
     ],
-    ids=["share", "numbers", "groups", "given"],
+    ids=["share", "number", "groups", "together"],
 )
 def test_both_divide_alike(split, arguments):
     one, other = machines(X, Y, split=split, **arguments), trees(X, Y, split=split, **arguments)
     for i in range(3):
         for first, second in zip(one.splits(i), other.splits(i), strict=True):
             np.testing.assert_array_equal(first, second)
-    np.testing.assert_array_equal(one.splits.test, other.splits.test)
-    facts = [(found.m, found.m_test, found.unit, found.copies, found.stratified) for found in (one, other)]
+    facts = [(found.m, found.unit, found.copies) for found in (one, other)]
     assert facts[0] == facts[1]
 
 
@@ -46,8 +45,6 @@ def test_both_divide_alike(split, arguments):
     [
         ({"split": "both"}, "unknown split 'both'; known are shared, independent"),
         ({"duplicates": "twice"}, "unknown duplicates 'twice'"),
-        ({"test": (X, Y, Y)}, r"test must be a fraction, a number of rows or a pair \(X_test, y_test\), got 3 entries"),
-        ({"test": (X, Y), "groups": np.arange(40)}, "test must be None, a share or a number of groups"),
         ({"groups": np.arange(40), "duplicates": "together"}, "duplicates must be 'keep' with groups"),
     ],
 )

@@ -36,10 +36,10 @@ def mixed(rows=120, seed=0):
 
 def test_the_same_as_by_hand():
     prepare, X, y = mixed()
-    found = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3, stratify=False)
+    found = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3)
     train, validation = found.splits(0)
     numbers = prepare.fit(X.iloc[train]).transform(X)
-    by_hand = svm_set(numbers, y, LAMBDAS, random_state=3, stratify=False)
+    by_hand = svm_set(numbers, y, LAMBDAS, random_state=3)
     np.testing.assert_array_equal(found.errors, by_hand.errors)
     np.testing.assert_array_equal(found.predict(X), by_hand.predict(numbers))
     for i in range(len(LAMBDAS)):
@@ -49,12 +49,12 @@ def test_the_same_as_by_hand():
 
 def test_validation_rows_change_nothing_that_is_fitted():
     prepare, X, y = mixed()
-    first = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3, stratify=False)
+    first = svm_set(X, y, LAMBDAS, prepare=prepare, random_state=3)
     other = X.copy()
     validation = first.splits(0)[1]
     other.loc[validation, "colour"] = "never seen"
     other.loc[validation, ["x", "age"]] = [1e6, np.nan]
-    second = svm_set(other, y, LAMBDAS, prepare=prepare, random_state=3, stratify=False)
+    second = svm_set(other, y, LAMBDAS, prepare=prepare, random_state=3)
     assert (first.errors != second.errors).any()
     np.testing.assert_array_equal(first.predict(X), second.predict(X))
     np.testing.assert_array_equal(first[1][-1].support_vectors_, second[1][-1].support_vectors_)
@@ -90,13 +90,6 @@ def test_estimator_with_mixed_columns(tmp_path):
         np.testing.assert_array_equal(
             again.set_params(voting=voting).predict(X), clf.set_params(voting=voting).predict(X)
         )
-
-
-def test_given_test_rows_are_prepared():
-    prepare, X, y = mixed(300)
-    found = svm_set(X[:200], y[:200], LAMBDAS, prepare=prepare, test=(X[200:], y[200:]), random_state=0)
-    wrong = found.predict(X[200:]) != y[200:]
-    np.testing.assert_array_equal(found.test_errors, wrong.sum(axis=1))
 
 
 def test_sparse_output_will_do():

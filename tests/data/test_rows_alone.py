@@ -215,11 +215,10 @@ def test_samples_are_prepared_apart():
     X, y = data()
     seen = []
     with pytest.warns(UserWarning, match="Centred gives"):
-        classifiers = svm_set(X, y, [1.0], prepare=Centred(seen), validation_size=30, test=40, random_state=0)
-    assert seen == [50, 30, 40, 50, 1, 1]
+        classifiers = svm_set(X, y, [1.0], prepare=Centred(seen), validation_size=30, random_state=0)
+    assert seen == [90, 30, 90, 1, 1]
     train, validation = classifiers.splits(0)
-    parts = {"training": train, "validation": validation, "test": classifiers.splits.test}
-    for name, rows in parts.items():
+    for name, rows in {"training": train, "validation": validation}.items():
         mean = classifiers.members.task.X[rows].mean(axis=0)
         assert np.abs(mean).max() < 1e-12, name
 

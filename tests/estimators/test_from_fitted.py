@@ -256,7 +256,7 @@ def test_sets_of_fitted_classifiers_know_that_all_rows_validate():
 
 def test_parameters_that_were_given_are_kept():
     one = LogisticRegression(max_iter=10_000).fit(*rows(load_iris))
-    clf = StochasticClassifier.from_fitted([one], *rows(load_iris), verbose=0)
+    clf = StochasticClassifier.from_fitted([one], *rows(load_iris))
     assert clf.best_estimator_.get_params() == one.get_params()
     assert clf.best_params_["max_iter"] == 10_000
 

@@ -186,10 +186,9 @@ def test_wrong_parameters(choice, error, message):
         StochasticSVC(**({"lambdas": LAMBDAS} | choice)).fit(*three_classes())
 
 
-def test_baselines_and_assumptions(capsys):
+def test_baselines_and_assumptions():
     X, y = two_classes()
-    clf = StochasticSVC(LAMBDAS, hedge=1, random_state=0, verbose=1).fit(X, y)
-    assert capsys.readouterr().out.strip() == str(clf.certificate_)
+    clf = StochasticSVC(LAMBDAS, hedge=1, random_state=0).fit(X, y)
     baselines = clf.certificate_.baselines
     assert baselines["Occam"].bound == clf.certificates_["best"].bound
     assert 0.0 < baselines["hold-out"].bound < 0.2

@@ -10,7 +10,7 @@ from tests.estimators.models import fitted, two_classes
 from tests.report.models import IMAGE, SCRIPT, hostile
 
 import pacbayes
-from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, optimal_posterior, svm_set
+from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, optimal_posterior
 
 
 def machines():
@@ -25,7 +25,6 @@ SHOWN = {
     "posterior": lambda: machines().posterior_,
     "posterior with nothing proved": lambda: optimal_posterior([0.1, 0.2, 0.4], 50, method="fixed-point"),
     "set": lambda: machines().classifiers_,
-    "set with test rows": lambda: svm_set(*two_classes(), [0.1, 1.0], test=0.2, random_state=0),
     "set of losses": lambda: ClassifierSet.from_losses(np.eye(3)),
     "machines": machines,
     "grid": lambda: fitted("grid", two_classes, "independent"),

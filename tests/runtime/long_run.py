@@ -33,13 +33,13 @@ class SlowTree(DecisionTreeClassifier):
 def grid(checkpoint, n_jobs=None, number=NUMBER, split="independent"):
     settings = [{"min_samples_leaf": i % 7 + 1, "max_features": i % 5 + 1} for i in range(number)]
     listed = [{name: [value] for name, value in setting.items()} for setting in settings]
-    arguments = {"split": split, "test": 0.2, "n_jobs": n_jobs, "random_state": 4}
+    arguments = {"split": split, "n_jobs": n_jobs, "random_state": 4}
     return grid_set(SlowTree(), listed, X, Y, checkpoint=checkpoint, **arguments)
 
 
 def svm(checkpoint, n_jobs=1, number=NUMBER):
     lambdas = np.geomspace(0.01, 100.0, number)
-    arguments = {"split": "independent", "test": 0.2, "n_jobs": n_jobs, "random_state": 4}
+    arguments = {"split": "independent", "n_jobs": n_jobs, "random_state": 4}
     return svm_set(X, Y, lambdas, checkpoint=checkpoint, **arguments)
 
 
@@ -48,7 +48,7 @@ RUNS = {"grid": grid, "svm": svm}
 
 def bits(classifiers):
     """A fingerprint of everything a set of classifiers holds."""
-    arrays = [classifiers.errors, classifiers.test_errors, classifiers.risks, classifiers.kkt_violation]
+    arrays = [classifiers.errors, classifiers.risks, classifiers.kkt_violation]
     members = [vars(classifiers[i]) for i in range(len(classifiers))]
     return fingerprint([arrays, classifiers.params, members, classifiers.m])
 

@@ -98,7 +98,7 @@ def test_altered_pickle_is_not_read(finished, tmp_path):
 
 
 def changed(kind, directory, change):
-    arguments = {"X": X, "y": Y, "split": "independent", "test": 0.2, "random_state": 4, "checkpoint": directory}
+    arguments = {"X": X, "y": Y, "split": "independent", "random_state": 4, "checkpoint": directory}
     if kind == "svm":
         return svm_set(**(arguments | {"lambdas": np.geomspace(0.01, 100.0, SMALL)} | change))
     arguments |= {"estimator": DecisionTreeClassifier(), "param_grid": {"min_samples_leaf": range(1, SMALL + 1)}}
@@ -109,9 +109,8 @@ OTHERS = [
     ({"X": np.nextafter(X, np.inf)}, r"are: X \([0-9a-f]{12}\.\.\. there, [0-9a-f]{12}\.\.\. here\)\. Give"),
     ({"y": 1 - Y}, r"are: y \("),
     ({"validation_size": 0.4}, r"are: validation_size \(0\.5 there, 0\.4 here\)"),
-    ({"split": "independent", "test": 0.3}, r"are: test \(0\.2 there, 0\.3 here\)"),
     ({"random_state": 5}, r"are: random_state \(4 there, 5 here\)"),
-    ({"stratify": True, "random_state": 6}, r"are: stratify \(False there, True here\); random_state"),
+    ({"duplicates": "together", "random_state": 6}, r"are: duplicates \('keep' there, 'together' here\); random_state"),
 ]
 
 

@@ -80,7 +80,7 @@ def test_samples_prepared_apart_are_as_new_ones(fits):
 
 @pytest.mark.parametrize("fits", FITS)
 def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
-    def in_one_batch(prepare, X, y, train, others):
+    def in_one_batch(prepare, X, y, train, validation):
         fitted = clone(prepare).fit(X[train], y[train])
         return fitted, apply_prepare(fitted, X)
 

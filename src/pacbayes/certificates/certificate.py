@@ -80,7 +80,6 @@ class Certificate:
 
     Examples
     --------
-    >>> from dataclasses import replace
     >>> certificate = Certificate(
     ...     bound=0.0866, lower=0.012, delta=0.05, m=284, distance="kl", empirical_risk=0.0401, kl=0.8,
     ...     holds_for="the stochastic classifier", theorem="PAC-Bayes-kl",
@@ -91,8 +90,6 @@ class Certificate:
     Certificate(bound=0.0866, the stochastic classifier; kl, m=284, delta=0.05)
     >>> certificate.vacuous
     False
-    >>> print(replace(certificate, not_valid="the rows were divided by their labels"))  # doctest: +ELLIPSIS
-    Not valid, because the rows were divided by their labels. It would say: "With probability at least 95 % ...
 
     Where always answering the most frequent class has a bound as small, a second sentence says so:
 
@@ -124,8 +121,6 @@ class Certificate:
     assumptions: tuple[str, ...] = ()
     #: What other methods guarantee from the same data, by name.
     baselines: dict[str, Baseline] = field(default_factory=dict)
-    #: Why nothing is guaranteed, whatever the numbers say; None where nothing is known against the certificate.
-    not_valid: str | None = None
     #: What was drawn, and what the shares are of: "example", "distinct example" (copies count once) or "group".
     unit: str = "example"
     #: Validation rows that equal a training row in features and class, None where that is not known.
@@ -188,8 +183,6 @@ class Certificate:
         >>> Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "the classifier", "PAC-Bayes.").headline
         'At most 1.7 % errors'
         """
-        if self.not_valid is not None:
-            return "Not valid"
         if self.answered is not None:
             return self.answered.headline
         if percent_up(self.bound) == percent_up(1.0):
@@ -206,10 +199,6 @@ class Certificate:
         return found | lists | answered | properties
 
     def __str__(self) -> str:
-        claim = self._claim()
-        return claim if self.not_valid is None else f'Not valid, because {self.not_valid}. It would say: "{claim}"'
-
-    def _claim(self) -> str:
         sure = f"With probability at least {confidence(self.delta)} over the sample,"
         if self.answered is not None:
             return self.answered.claim(sure, self.holds_for)
@@ -227,11 +216,10 @@ class Certificate:
         return f"That is no better than {constant.note}, which errs on at most {limit}."
 
     def __repr__(self) -> str:
-        invalid = "" if self.not_valid is None else "not valid; "
         constant = self.baselines.get(CONSTANT)
         beside = "" if constant is None or constant.bound is None else f"; {CONSTANT} {format_up(constant.bound, 4)}"
         return (
-            f"Certificate({invalid}bound={format_up(self.bound, 4)}, {self.holds_for}; {self.distance}, m={self.m}, "
+            f"Certificate(bound={format_up(self.bound, 4)}, {self.holds_for}; {self.distance}, m={self.m}, "
             f"delta={self.delta:g}{beside})"
         )
 

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
@@ -25,11 +24,6 @@ from pacbayes.posteriors.problem import Problem
 VOTINGS = ("stochastic", "majority", "best")
 #: Rules that the validation rows chose.
 POSTERIOR, OCCAM = "posterior", "Occam"
-# Why certificates from a stratified set are none.
-STRATIFIED = (
-    "the rows were divided by their labels (stratify=True), so that the training rows tell the class counts of the "
-    "validation rows"
-)
 _ALONE = (
     "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
     "delta and way of predicting were fixed before their results were seen."
@@ -133,11 +127,9 @@ def certify(
         found[voting] = _certificate(voting, claims, delta, m, shared, baselines)
     if not isinstance(classifiers, ClassifierSet):
         return found
-    not_valid = STRATIFIED if classifiers.stratified else None
-    details: dict[str, Any] = {"not_valid": not_valid, "unit": classifiers.unit, "copies": classifiers.copies}
     for voting, certificate in found.items():
         own = {name: replace(one, unit=classifiers.unit) for name, one in certificate.baselines.items()}
-        found[voting] = replace(certificate, baselines=own, **details)
+        found[voting] = replace(certificate, baselines=own, unit=classifiers.unit, copies=classifiers.copies)
     return {voting: _beforehand(one) for voting, one in found.items()} if elsewhere else found
 
 

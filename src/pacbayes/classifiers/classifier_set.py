@@ -35,8 +35,7 @@ _DIVISIONS = {
 class ClassifierSet:
     r"""Classifiers :math:`h_1, \dots, h_H` with their errors on `m` validation examples each.
 
-    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on; in a
-    set that is `stratified` each does.
+    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
     Made by `svm_set` and `grid_set`, or from classifiers trained elsewhere by `from_fitted`, `from_predictions` and
     `from_losses`.
 
@@ -60,13 +59,8 @@ class ClassifierSet:
     copies : int or None
         Validation rows that equal a training row in features and class; with independent splits the most that any
         classifier has.  None where that is not known.
-    test_errors, test_risks : ndarrays of shape (H,), or None
-        The same on a common test sample that was put aside; with groups `test_errors` is None.
-    m_test : int
-        Size of the test sample in units, 0 without one.
     splits : callable or None
-        ``splits(i)`` gives the row numbers of classifier i's training and validation sample, ``splits.test`` those of
-        the test sample.
+        ``splits(i)`` gives the row numbers of classifier i's training and validation sample.
     kkt_violation, converged : ndarrays of shape (H,), or None
         For support vector machines: how far each is from optimal, the worst over pairs of classes.
     dropped : list of dict
@@ -107,9 +101,6 @@ class ClassifierSet:
         group_errors: GroupErrors | None = None,
         copies: int | None = None,
         members: Members | None = None,
-        test_errors: Errors | None = None,
-        test_group_errors: GroupErrors | None = None,
-        m_test: int = 0,
         splits: Splits | None = None,
         kkt_violation: FloatArray | None = None,
         converged: NDArray[np.bool_] | None = None,
@@ -122,10 +113,6 @@ class ClassifierSet:
         self.errors = errors
         self.group_errors = group_errors
         self.copies = copies
-        self.test_errors = test_errors
-        self.test_group_errors = test_group_errors
-        self.m_test = m_test
-        self.test_risks = self._test_risks()
         self.splits = splits
         self.kkt_violation = kkt_violation
         self.converged = converged
@@ -141,33 +128,13 @@ class ClassifierSet:
 
     @classmethod
     def from_counts(
-        cls,
-        params: Sequence[dict[str, Any]],
-        counts: Errors,
-        splits: Splits,
-        *,
-        test_counts: Errors | None,
-        m_test: int,
-        **details: Any,
+        cls, params: Sequence[dict[str, Any]], counts: Errors, splits: Splits, **details: Any
     ) -> ClassifierSet:
         """Make a set from errors counted by the kinds of rows that a division has, shape (H, kinds)."""
         if splits.unit != GROUP:
-            tested = None if test_counts is None else test_counts[:, 0]
-            return cls.from_errors(
-                params, counts[:, 0], splits.m, test_errors=tested, m_test=m_test, splits=splits, **details
-            )
+            return cls.from_errors(params, counts[:, 0], splits.m, splits=splits, **details)
         errors = GroupErrors(splits.sizes, counts)
-        tested_groups = None if test_counts is None else GroupErrors(splits.sizes, test_counts)
-        return cls(
-            params,
-            errors.risks(splits.m),
-            splits.m,
-            group_errors=errors,
-            test_group_errors=tested_groups,
-            m_test=m_test,
-            splits=splits,
-            **details,
-        )
+        return cls(params, errors.risks(splits.m), splits.m, group_errors=errors, splits=splits, **details)
 
     @classmethod
     def from_fitted(
@@ -196,7 +163,7 @@ class ClassifierSet:
         found = count_fitted(estimators, rows, labels, groups=groups, duplicates=duplicates, keep=keep_error_rows)
         params = [one.get_params() if hasattr(one, "get_params") else {} for one in found.fitted]
         details = {"members": EstimatorMembers(found.fitted), "kept_errors": found.kept}
-        return cls.from_counts(params, found.counts, found.splits, test_counts=None, m_test=0, **details)
+        return cls.from_counts(params, found.counts, found.splits, **details)
 
     @classmethod
     def from_predictions(
@@ -244,9 +211,7 @@ class ClassifierSet:
         return len(self.params)
 
     def __repr__(self) -> str:
-        facts = self._facts()
-        tested = f", test risks {facts['test risks']}" if self.test_risks is not None else ""
-        return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks {facts['validation risks']}{tested})"
+        return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks {_from_to(self.risks)})"
 
     def _repr_html_(self) -> str:
         return card(f"Set of {len(self)} classifiers", facts=self._facts())
@@ -254,8 +219,6 @@ class ClassifierSet:
     def _facts(self) -> dict[str, str]:
         """Return what is to be known of the set at a glance."""
         facts = {"validation risks": _from_to(self.risks), "validation examples m": str(self.m)}
-        if self.test_risks is not None:
-            facts |= {"test risks": _from_to(self.test_risks), "test examples": str(self.m_test)}
         if self.splits is not None:
             elsewhere = self.splits.trained_elsewhere
             facts["training examples"] = "not here" if elsewhere else str(self.splits.n_train)
@@ -324,11 +287,6 @@ class ClassifierSet:
         return self.kept_errors.tandem_risks()
 
     @property
-    def stratified(self) -> bool:
-        """Whether the rows were divided by their labels: then no bound or certificate that rests on them is valid."""
-        return self.splits is not None and self.splits.stratified
-
-    @property
     def trained_elsewhere(self) -> bool:
         """Whether the classifiers were trained before, on rows that are not known here."""
         return self.splits is not None and self.splits.trained_elsewhere
@@ -350,13 +308,7 @@ class ClassifierSet:
         else:
             unequal = self.splits is not None and self.splits.sizes_each is not None
             again.risks = risks_of_errors(counted, self.m_each if unequal else self.m)
-        again.test_risks = self._test_risks()
         return again
-
-    def _test_risks(self) -> FloatArray | None:
-        if self.test_group_errors is not None:
-            return self.test_group_errors.risks(self.m_test)
-        return None if self.test_errors is None else risks_of_errors(self.test_errors, self.m_test)
 
     def without_error_rows(self) -> ClassifierSet:
         """Return the same set, which no longer knows who errs on which row."""

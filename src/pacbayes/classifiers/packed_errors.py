@@ -164,9 +164,7 @@ def kept_errors(splits: Splits, numbers: Sequence[int], wrong: Sequence[Bits]) -
     Examples
     --------
     >>> from pacbayes.data.splits import plan_splits
-    >>> splits = plan_splits(
-    ...     np.array([0, 1] * 5), kind="independent", validation_size=4, test_size=None, stratify=False, seed=0
-    ... )
+    >>> splits = plan_splits(10, kind="independent", validation_size=4, seed=0)
     >>> kept = kept_errors(splits, [0, 1], [np.packbits([True, False, False, True])] * 2)
     >>> kept.n_rows, kept.errors, kept.sizes
     (10, array([2, 2]), array([4, 4]))

@@ -64,8 +64,8 @@ def copies_across(same: Rows, splits: Splits, number: int) -> int:
     Examples
     --------
     >>> from pacbayes.data.splits import plan_splits
-    >>> choices = {"validation_size": 0.5, "test_size": None, "stratify": False, "seed": 0}
-    >>> splits = plan_splits(np.array([0, 1] * 4), kind="shared", **choices)
+    >>> choices = {"validation_size": 0.5, "seed": 0}
+    >>> splits = plan_splits(8, kind="shared", **choices)
     >>> copies_across(np.zeros(8, dtype=int), splits, 3), copies_across(np.arange(8), splits, 3)
     (4, 0)
     """

@@ -17,9 +17,7 @@ class DivisionChoices:
 
     Examples
     --------
-    >>> DivisionChoices("shared", 0.5, ([[1.0]], ["a"]), False, None, "keep").test_is_given
-    True
-    >>> DivisionChoices("shared", 0.5, None, False, ["anna", "ben"], "together")
+    >>> DivisionChoices("shared", 0.5, ["anna", "ben"], "together")
     Traceback (most recent call last):
     ValueError: duplicates must be 'keep' with groups: equal rows of different groups cannot be one draw, and a group is
     counted once, whatever copies it holds
@@ -27,30 +25,12 @@ class DivisionChoices:
 
     split: str
     validation_size: Any
-    test: Any
-    stratify: bool
     groups: Any
     duplicates: str
 
     def __post_init__(self) -> None:
         check_choice("split", self.split, SPLITS)
         check_duplicates(self.duplicates, self.groups)
-        if not self.test_is_given:
-            return
-        if self.groups is not None:
-            raise ValueError(
-                "test must be None, a share or a number of groups where groups are given: those of other rows are not "
-                "known"
-            )
-        if len(self.test) != 2:
-            raise ValueError(
-                f"test must be a fraction, a number of rows or a pair (X_test, y_test), got {len(self.test)} entries"
-            )
-
-    @property
-    def test_is_given(self) -> bool:
-        """Whether the test sample is rows from elsewhere, rather than some to be put aside, or none."""
-        return isinstance(self.test, tuple | list)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the choices by name: they are part of what makes two runs the same."""
@@ -84,7 +64,7 @@ def divide_rows(X: Any, labels: Labels, choices: DivisionChoices, number: int, s
     Examples
     --------
     >>> X, labels = np.arange(8.0).reshape(8, 1), np.array(["no", "yes"] * 4)
-    >>> division = divide_rows(X, labels, DivisionChoices("shared", 0.5, None, False, None, "keep"), 3, seed=0)
+    >>> division = divide_rows(X, labels, DivisionChoices("shared", 0.5, None, "keep"), 3, seed=0)
     >>> division.classes.tolist(), division.codes, division.splits.m, division.copies
     (['no', 'yes'], array([0, 1, 0, 1, 0, 1, 0, 1]), 4, 0)
     """
@@ -93,11 +73,9 @@ def divide_rows(X: Any, labels: Labels, choices: DivisionChoices, number: int, s
         raise ValueError(f"y must hold at least two classes, got class {classes.tolist()[0]!r} only")
     together = belonging(X, codes, choices.groups, choices.duplicates)
     splits = plan_splits(
-        codes,
+        codes.size,
         kind=choices.split,
         validation_size=choices.validation_size,
-        test_size=None if choices.test_is_given else choices.test,
-        stratify=choices.stratify,
         seed=seed,
         unit=together.unit,
         units=together.units,

@@ -1,7 +1,7 @@
 """Preparing rows for support vector machines: a transformer fitted on training rows, then applied to each sample."""
 
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -72,17 +72,17 @@ def _parts_of(value: Any) -> Iterator[Any]:
             yield from _parts_of(list(value.get_params(deep=False).values()))
 
 
-def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows]) -> tuple[Any, FloatArray]:
+def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, validation: Rows) -> tuple[Any, FloatArray]:
     """Return a copy of the transformer fitted on the training rows alone, and all rows as it prepares them.
 
-    The training rows are prepared apart from each of the `others`: in one batch a transformer could let validation rows
+    The training rows are prepared apart from those that validate: in one batch a transformer could let validation rows
     change training rows.
 
     Examples
     --------
     >>> from sklearn.preprocessing import MinMaxScaler
     >>> X = np.array([[0.0], [2.0], [6.0]])
-    >>> fitted, rows = fit_prepare(MinMaxScaler(), X, np.zeros(3), np.array([0, 1]), [np.array([2])])
+    >>> fitted, rows = fit_prepare(MinMaxScaler(), X, np.zeros(3), np.array([0, 1]), np.array([2]))
     >>> rows.ravel()
     array([0., 1., 3.])
     """
@@ -90,14 +90,10 @@ def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, others: Sequence[Rows
     first = apply_prepare(fitted, pick_rows(X, train))
     rows = np.full((_num_samples(X), first.shape[1]), np.nan)
     rows[train] = first
-    for sample in others:
-        if sample.size:
-            made = apply_prepare(fitted, pick_rows(X, sample))
-            if made.shape[1] != first.shape[1]:
-                raise ValueError(
-                    f"prepare must give every sample the same columns, got {first.shape[1]} and {made.shape[1]}"
-                )
-            rows[sample] = made
+    made = apply_prepare(fitted, pick_rows(X, validation))
+    if made.shape[1] != first.shape[1]:
+        raise ValueError(f"prepare must give every sample the same columns, got {first.shape[1]} and {made.shape[1]}")
+    rows[validation] = made
     few = train[few_rows(y[train])]
     warn_of_batches([fitted], lambda i: pick_rows(X, few), "transform")
     return fitted, rows

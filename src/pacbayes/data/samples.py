@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.data.division import Division
-from pacbayes.data.labels import check_complete, check_same_kind
+from pacbayes.data.labels import check_complete
 from pacbayes.data.rows_alone import few_rows
 from pacbayes.data.sparse_rows import copy_rows, csr_rows, pick_rows
 from pacbayes.data.splits import Splits
@@ -30,18 +30,12 @@ class Training:
 
 @dataclass(frozen=True)
 class Samples:
-    """The rows of all classifiers; with a shared split, cut once.
-
-    Attributes
-    ----------
-    test : pair (X, y) or None
-    """
+    """The rows of all classifiers; with a shared split, cut once."""
 
     X: Any
     y: Labels
     weights: FloatArray | None
     splits: Splits
-    test: tuple[Any, Labels] | None
     shared: tuple[Training, tuple[Any, Labels]] | None
     #: Validation rows with an equal training row; None where that is not known.
     copies: int | None = None
@@ -56,26 +50,17 @@ class Samples:
         train, validation = self.splits(i)
         return _training(self.X, self.y, self.weights, train), (pick_rows(self.X, validation), self.y[validation])
 
-    def kinds(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Return the kinds of the i-th classifier's validation rows and of the test rows, and how many there are."""
+    def kinds(self, i: int) -> tuple[NDArray[np.int64], int]:
+        """Return the kinds of the i-th classifier's validation rows, and how many there are."""
         return self._shared_kinds if self.shared is not None else self._kinds(i)
 
     @cached_property
-    def _shared_kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    def _shared_kinds(self) -> tuple[NDArray[np.int64], int]:
         return self._kinds(0)
 
-    def _kinds(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    def _kinds(self, i: int) -> tuple[NDArray[np.int64], int]:
         splits = self.splits
-        return splits.kinds(splits(i)[1]), splits.test_kinds(self._test_rows), splits.sizes.size
-
-    @property
-    def m_test(self) -> int:
-        """The units of the test sample, 0 without one."""
-        return self.splits.m_test(self._test_rows)
-
-    @property
-    def _test_rows(self) -> int:
-        return 0 if self.test is None else self.test[1].size
+        return splits.kinds(splits(i)[1]), splits.sizes.size
 
     def few(self, i: int) -> Any:
         """Return a few rows of the i-th classifier's training sample."""
@@ -95,19 +80,15 @@ def _training(X: Any, y: Labels, weights: FloatArray | None, rows: NDArray[np.in
     return Training(pick_rows(X, rows), y[rows], None if weights is None else weights[rows])
 
 
-def cut_samples(
-    X: Any, y: Labels, weights: FloatArray | None, division: Division, test: tuple[Any, Labels] | None
-) -> Samples:
-    """Return the samples of checked rows; `test` is a pair, or None for the rows the division put aside."""
+def cut_samples(X: Any, y: Labels, weights: FloatArray | None, division: Division) -> Samples:
+    """Return the samples of checked rows."""
     splits, copies = division.splits, division.copies
-    if test is None and splits.test.size:
-        test = (pick_rows(X, splits.test), y[splits.test])
     if splits.shared is None:
-        return Samples(X, y, weights, splits, test, None, copies)
+        return Samples(X, y, weights, splits, None, copies)
     train, validation = splits.shared
     cut = (_training(X, y, weights, train), (pick_rows(X, validation), y[validation]))
     # Only what is cut travels to the workers.
-    return Samples(None, y[:0], None, splits, test, cut, copies)
+    return Samples(None, y[:0], None, splits, cut, copies)
 
 
 def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
@@ -129,16 +110,6 @@ def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
     if _num_samples(X) != labels.size:
         raise ValueError(f"{name}X and {name}y must have the same length, got {_num_samples(X)} and {labels.size}")
     return indexable(X)[0], labels
-
-
-def check_test_rows(test: Any, X: Any, y: Labels) -> tuple[Any, Labels]:
-    """Return a test sample given by the user, a pair."""
-    rows, labels = check_rows(test[0], test[1], name="test ")
-    shape, new = getattr(X, "shape", ()), getattr(rows, "shape", ())
-    if shape[1:] != new[1:]:
-        raise ValueError(f"test must have {shape[1:]} features as X has, got {new[1:]}")
-    check_same_kind("test y", labels, y, "y")
-    return rows, labels
 
 
 def check_weights(sample_weight: Any, n: int) -> FloatArray | None:

@@ -1,4 +1,4 @@
-"""Which rows train, which measure the risk, which are put aside: one split for all classifiers, or one for each."""
+"""Which rows train and which measure the risk: one split for all classifiers, or one for each."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedShuffleSplit
 
 from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.checks import check_choice
@@ -17,8 +16,8 @@ SPLITS = ("shared", "independent")
 OUT_OF_BAG = "out-of-bag"
 # What is drawn, divided and counted: every row for itself, rows that are equal in features and class as one, or groups.
 EXAMPLE, DISTINCT, GROUP = "example", "distinct example", "group"
-# Purposes of random numbers, see `seeds.generator`.
-TEST, SHARED, INDEPENDENT = 0, 1, 2
+# Purposes of random numbers, see `seeds.generator`; 0 is that of the paper's test samples.
+SHARED, INDEPENDENT = 1, 2
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,8 @@ class Splits:
     n_train, m : int
         Sizes of each classifier's training and validation sample, in units; out of bag the rows drawn for each bag, and
         the least number of rows that one leaves out.  No training rows where the classifiers were trained elsewhere.
-    test : ndarray
-        Rows put aside first, sorted; no classifier sees them.
-    stratified : bool
-        Whether rows were divided by their labels.  Then one part tells the class counts of the other, the two are not
-        independent, and no certificate that rests on them is valid.
+    n_rows : int
+        The rows that were divided, copies included.
     unit : {"example", "distinct example", "group"}
         What was divided.  All rows of a unit are on one side.  Equal rows that are one unit train as often as they
         occur, and are validated once.
@@ -48,11 +44,9 @@ class Splits:
     kind: str
     n_train: int
     m: int
-    test: Rows
-    rest: Rows
+    n_rows: int
     seed: int
     shared: tuple[Rows, Rows] | None
-    stratified: bool
     unit: str = EXAMPLE
     units: Rows | None = None
     bags: NDArray[np.uint8] | None = None
@@ -62,14 +56,13 @@ class Splits:
         if self.shared is not None:
             return self.shared
         if self.bags is not None:
-            inside = np.unpackbits(self.bags[i], count=self.rest.size).view(np.bool_)
+            inside = np.unpackbits(self.bags[i], count=self.n_rows).view(np.bool_)
             return np.flatnonzero(inside), np.flatnonzero(~inside)
         order = generator(self.seed, INDEPENDENT, i).permutation(self.n_train + self.m)
         validation, train = order[: self.m], order[self.m :]
         if self.units is None:
-            return np.sort(self.rest[train]), np.sort(self.rest[validation])
-        numbers = np.unique(self.units[self.rest])
-        return _all_rows(self.units, numbers[train]), _counted_rows(self.units, numbers[validation], self.unit)
+            return np.sort(train), np.sort(validation)
+        return _all_rows(self.units, train), _counted_rows(self.units, validation, self.unit)
 
     @property
     def trained_elsewhere(self) -> bool:
@@ -77,33 +70,18 @@ class Splits:
         return self.n_train == 0
 
     @property
-    def n_rows(self) -> int:
-        """The rows that were divided, those of the test sample and copies included."""
-        return self.rest.size + self.test.size if self.units is None else self.units.size
-
-    def m_test(self, n_rows: int) -> int:
-        """Return the units of the test sample; where none was put aside, of one from elsewhere with so many rows."""
-        if self.test.size == 0:
-            return n_rows
-        return self.test.size if self.units is None else np.unique(self.units[self.test]).size
-
-    def test_kinds(self, n_rows: int) -> Rows:
-        """Return the kind of every row of that test sample; those from elsewhere are of one kind."""
-        return self.kinds(self.test) if self.test.size else np.zeros(n_rows, dtype=np.int64)
-
-    @property
     def most_rows(self) -> tuple[int, int]:
         """No classifier has more training rows, and more validation rows, than these."""
         if self.shared is not None:
             return self.shared[0].size, self.shared[1].size
         if self.bags is not None:
-            return self.rest.size, self.rest.size
-        return self.rest.size - self.m, self.rest.size - self.n_train
+            return self.n_rows, self.n_rows
+        return self.n_rows - self.m, self.n_rows - self.n_train
 
     @property
     def sizes_each(self) -> Rows | None:
         """The number of validation rows of each classifier out of bag; None where all have `m`."""
-        return None if self.bags is None else _rows_left_out(self.bags, self.rest.size)
+        return None if self.bags is None else _rows_left_out(self.bags, self.n_rows)
 
     @property
     def sizes(self) -> Rows:
@@ -127,60 +105,43 @@ class Splits:
 
 
 def plan_splits(
-    codes: Rows,
+    n_rows: int,
     *,
     kind: str,
     validation_size: Any,
-    test_size: Any,
-    stratify: bool,
     seed: int,
     unit: str = EXAMPLE,
     units: Rows | None = None,
 ) -> Splits:
-    """Return the splits of rows with class numbers `codes`, and of the units they belong to.
+    """Return the splits of so many rows, and of the units they belong to, whatever their classes are.
 
-    A fraction of the validation sample is rounded down, one of the test sample up (as in scikit-learn).  Stratified are
-    the test sample and the shared split, where every class has two rows; independent splits are not.  Sizes are in
-    units: with groups, shares or numbers of groups.
+    A stratified division would tell, in its training part, the class counts of its validation part: the two would not
+    be independent, as every certificate assumes.  Sizes are in units: with groups, shares or numbers of groups.
 
     Examples
     --------
-    >>> codes = np.array([0, 1] * 10)
-    >>> splits = plan_splits(codes, kind="shared", validation_size=0.5, test_size=4, stratify=True, seed=0)
-    >>> splits.test.size, splits.n_train, splits.m
-    (4, 8, 8)
-    >>> train, validation = splits(0)
-    >>> int(codes[train].sum()), int(codes[validation].sum()), splits.stratified
-    (4, 4, True)
+    >>> splits = plan_splits(20, kind="shared", validation_size=0.3, seed=0)
+    >>> splits.n_train, splits.m
+    (14, 6)
     """
     check_choice("split", kind, SPLITS)
-    if unit == GROUP and stratify:
-        raise ValueError("stratify must be False with groups: a group has no class, and is drawn without looking at it")
-    n = codes.size if units is None else int(units.max()) + 1
+    n = n_rows if units is None else int(units.max()) + 1
     what = {EXAMPLE: "rows", DISTINCT: "distinct rows", GROUP: "groups"}[unit]
     counted = "groups" if unit == GROUP else "examples"
-    n_test = 0 if test_size is None else part_size("test", test_size, n, math.ceil, what)
-    if n_test < 1 and test_size is not None:
-        raise ValueError(f"test must leave at least one test example, got {test_size!r} of {n} {what}")
-    m = part_size("validation_size", validation_size, n - n_test, math.floor, what)
-    n_train = n - n_test - m
+    m = _part_size(validation_size, n, what)
+    n_train = n - m
     if m < 2 or n_train < 2:
         raise ValueError(
             f"validation_size must leave at least two training and two validation {counted}, got "
-            f"{validation_size!r} of {n - n_test} {what}: {max(n_train, 0)} and {m}"
+            f"{validation_size!r} of {n} {what}: {max(n_train, 0)} and {m}"
         )
-    if units is not None:
-        codes = codes[np.unique(units, return_index=True)[1]]  # equal rows have one class; those of groups are not used
-    (rest, test), by_label = _divide(np.arange(n), codes, n_test, stratify, generator(seed, TEST))
     shared = None
     if kind == "shared":
-        shared, again = _divide(rest, codes, m, stratify, generator(seed, SHARED))
-        by_label |= again
-    if units is not None:
-        rest, test = _all_rows(units, rest), _counted_rows(units, test, unit)
-        if shared is not None:
+        order = generator(seed, SHARED).permutation(n)
+        shared = np.sort(order[m:]), np.sort(order[:m])
+        if units is not None:
             shared = _all_rows(units, shared[0]), _counted_rows(units, shared[1], unit)
-    return Splits(kind, n_train, m, test, rest, seed, shared, by_label, unit, units)
+    return Splits(kind, n_train, m, n_rows, seed, shared, unit, units)
 
 
 def validating_splits(n: int, unit: str = EXAMPLE, units: Rows | None = None) -> Splits:
@@ -192,10 +153,9 @@ def validating_splits(n: int, unit: str = EXAMPLE, units: Rows | None = None) ->
     >>> splits.trained_elsewhere, splits.m, splits(0)[1]
     (True, 3, array([0, 1, 3]))
     """
-    rest, none = np.arange(n), np.arange(0)
     m = n if units is None else int(units.max()) + 1
-    counted = rest if units is None else _counted_rows(units, np.arange(m), unit)
-    return Splits("shared", 0, m, none, rest, 0, (none, counted), False, unit, units)
+    counted = np.arange(n) if units is None else _counted_rows(units, np.arange(m), unit)
+    return Splits("shared", 0, m, n, 0, (np.arange(0), counted), unit, units)
 
 
 def out_of_bag_splits(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: int) -> Splits:
@@ -207,9 +167,8 @@ def out_of_bag_splits(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: in
     >>> splits(0)[1], splits(1)[1], splits.m, splits.sizes_each
     (array([1, 3]), array([3]), 1, array([2, 1]))
     """
-    everything, none = np.arange(n_rows), np.arange(0)
     least = int(_rows_left_out(bags, n_rows).min())
-    return Splits(OUT_OF_BAG, draws, least, none, everything, seed, None, False, bags=bags)
+    return Splits(OUT_OF_BAG, draws, least, n_rows, seed, None, bags=bags)
 
 
 def _rows_left_out(bags: NDArray[np.uint8], n_rows: int) -> Rows:
@@ -231,48 +190,20 @@ def _counted_rows(units: Rows, numbers: Rows, unit: str) -> Rows:
     return np.sort(np.unique(units, return_index=True)[1][numbers])
 
 
-def part_size(name: str, size: Any, n: int, rounding: Any, what: str = "rows") -> int:
-    """Return the number of rows, or groups, a fraction or count stands for.
-
-    Examples
-    --------
-    >>> part_size("validation_size", 0.5, 455, math.floor)
-    227
-    """
+def _part_size(size: Any, n: int, what: str) -> int:
+    """Return the number of validation rows, or groups, that a fraction (rounded down) or count stands for."""
     if isinstance(size, bool | np.bool_):
-        raise TypeError(f"{name} must be a fraction or a number of {what}, got {size!r}")
+        raise TypeError(f"validation_size must be a fraction or a number of {what}, got {size!r}")
     if isinstance(size, int | np.integer):
         if not 1 <= size < n:
-            raise ValueError(f"{name} must be between 1 and {n - 1} {what}, got {size}")
+            raise ValueError(f"validation_size must be between 1 and {n - 1} {what}, got {size}")
         return int(size)
     if isinstance(size, float | np.floating):
         if not 0.0 < size < 1.0:
-            raise ValueError(f"{name} as a fraction must lie strictly between 0 and 1, got {size}")
+            raise ValueError(f"validation_size as a fraction must lie strictly between 0 and 1, got {size}")
         # A product such as 0.29 * 100 = 28.999999999999996 means 29.
-        return int(rounding(round(size * n, 9)))
-    raise TypeError(f"{name} must be a fraction or a number of {what}, got {size!r}")
-
-
-def _divide(
-    rows: Rows, codes: Rows, n_second: int, stratify: bool, rng: np.random.Generator
-) -> tuple[tuple[Rows, Rows], bool]:
-    """Divide rows into two sorted parts, the second of `n_second` rows, and say whether that was done by label.
-
-    It is done so where `stratify` asks for it and it is possible.
-    """
-    if n_second == 0:
-        return (rows, rows[:0]), False
-    counts = np.bincount(codes[rows])
-    counts = counts[counts > 0]
-    by_label = bool(stratify and counts.min() >= 2 and min(n_second, rows.size - n_second) >= counts.size)
-    if by_label:
-        # scikit-learn takes no Generator: a number drawn from it seeds its own.
-        splitter = StratifiedShuffleSplit(1, test_size=n_second, random_state=int(rng.integers(2**32)))
-        first, second = next(splitter.split(np.empty((rows.size, 0)), codes[rows]))
-    else:
-        order = rng.permutation(rows.size)
-        second, first = order[:n_second], order[n_second:]
-    return (np.sort(rows[first]), np.sort(rows[second])), by_label
+        return math.floor(round(float(size) * n, 9))
+    raise TypeError(f"validation_size must be a fraction or a number of {what}, got {size!r}")
 
 
 def check_training_classes(splits: Splits, codes: Rows, classes: NDArray[np.generic], number: int) -> None:

@@ -150,8 +150,6 @@ class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[
             assert cross_scores is not None
             self._asked = self._count_thresholds(self._voters(), *validation_rows(), cross_scores, codes[train])
         self._conclude()
-        if self.verbose:
-            print(self.certificate_)
         return self
 
     def _proposed(self, given: tuple[Rule, ...]) -> tuple[Rule, ...]:

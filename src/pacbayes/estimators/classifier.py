@@ -77,8 +77,6 @@ class StochasticClassifier(CertifiedClassifier):
         As for `grid_set`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the classifiers and the key of the draws.  None draws all of them anew in each `fit`.
-    verbose : int
-        1 prints the certificate after fitting.
 
     Attributes
     ----------
@@ -147,7 +145,6 @@ class StochasticClassifier(CertifiedClassifier):
         n_jobs: int | None = None,
         checkpoint: Any = None,
         random_state: Any = None,
-        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -168,7 +165,6 @@ class StochasticClassifier(CertifiedClassifier):
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
         self.random_state = random_state
-        self.verbose = verbose
 
     _splits = (*SPLITS, OUT_OF_BAG)
 
@@ -250,7 +246,6 @@ class StochasticClassifier(CertifiedClassifier):
                 n_iter=self.n_iter,
                 split=self.split,
                 validation_size=self.validation_size,
-                stratify=False,
                 groups=groups,
                 duplicates=self.duplicates,
                 error_score=self.error_score,
@@ -295,7 +290,6 @@ class StochasticClassifier(CertifiedClassifier):
         max_error: None = None,
         voting: str = "stochastic",
         random_state: Any = None,
-        verbose: int = 0,
     ) -> Self:
         """Make a fitted estimator of classifiers that were trained elsewhere, on other rows than these.
 
@@ -320,7 +314,7 @@ class StochasticClassifier(CertifiedClassifier):
         most_frequent : label, optional
             The most frequent class of the training rows, for the baseline of always answering it; left out without, as
             these rows must not choose it.
-        prior, distance, delta, constant, voting, random_state, verbose
+        prior, distance, delta, constant, voting, random_state
             As for the estimator; neither prior nor distance can come from training rows.
         hedge : float or "auto"
             The share of `delta` kept for what these rows may show; "auto" is 0.1 with a proposal and 1 without.
@@ -362,7 +356,6 @@ class StochasticClassifier(CertifiedClassifier):
             max_error=max_error,
             voting=voting,
             random_state=random_state,
-            verbose=verbose,
         )
         facts = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
         certify_fitted(model, estimators, pickable_rows(X_val), y_val, **facts)

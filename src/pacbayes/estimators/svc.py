@@ -118,8 +118,6 @@ class StochasticSVC(CertifiedClassifier):
         For independent splits, as for `svm_set`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the kernel width and the key of the draws.  None draws all of them anew in each `fit`.
-    verbose : int
-        1 prints the certificate after fitting.
 
     Attributes
     ----------
@@ -211,7 +209,6 @@ class StochasticSVC(CertifiedClassifier):
         n_jobs: int | None = None,
         checkpoint: Any = None,
         random_state: Any = None,
-        verbose: int = 0,
     ) -> None:
         self.lambdas = lambdas
         self.kernel = kernel
@@ -234,7 +231,6 @@ class StochasticSVC(CertifiedClassifier):
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
         self.random_state = random_state
-        self.verbose = verbose
 
     @whole_or_not_at_all
     @progress("fitting", None)
@@ -280,7 +276,6 @@ class StochasticSVC(CertifiedClassifier):
                 prepare=self.prepare,
                 split=self.split,
                 validation_size=self.validation_size,
-                stratify=False,
                 groups=groups,
                 duplicates=self.duplicates,
                 keep_error_rows=self._keeps_error_rows(groups),

@@ -17,9 +17,11 @@ from pacbayes.paper.cache import Arrays, Cache, digest
 from pacbayes.paper.protocol import Protocol
 from pacbayes.runtime.seeds import generator
 
-# Purposes of random numbers, see `seeds.generator`: of a width that is estimated once
+# Purposes of random numbers, see `seeds.generator`: of the rows that are put aside for the test,
+_TEST = 0
+# of a width that is estimated once,
 _WIDTH_ONCE = 101
-# ... and of a validation sample that does not look at the training sample.
+# and of a validation sample that does not look at the training sample.
 _OVERLAPPING = 102
 
 
@@ -90,23 +92,25 @@ def _compute(data: Any, lambdas: FloatArray, protocol: Protocol, seed: int, jobs
     gamma: float | str = "sigest"
     if protocol.sigma == "once":
         gamma = sigest(protocol.width_rows(data.data), random_state=generator(seed, _WIDTH_ONCE))
+    # The test rows are put aside first; the others are divided for every classifier, or once for all.
+    order = generator(seed, _TEST).permutation(len(rows))
+    test, rest = np.sort(order[: sizes.test]), np.sort(order[sizes.test :])
     start = time.perf_counter()
     with warnings.catch_warnings():
         # Counted in `unconverged`, which the tables report.
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifiers = svm_set(
-            rows, data.target, protocol.lambdas(lambdas, sizes.training), gamma=gamma, scale=scale,
-            split="shared" if shared else "independent", validation_size=sizes.validation, test=sizes.test,
-            stratify=False, n_jobs=jobs, random_state=seed,
+            rows[rest], data.target[rest], protocol.lambdas(lambdas, sizes.training), gamma=gamma, scale=scale,
+            split="shared" if shared else "independent", validation_size=sizes.validation, n_jobs=jobs,
+            random_state=seed,
         )  # fmt: skip
     arrays = {
         "errors": np.asarray(classifiers.errors),
-        "test_errors": np.asarray(classifiers.test_errors),
-        "sizes": np.array([classifiers.m, classifiers.m_test]),
+        "test_errors": count_errors(classifiers.predict(rows[test]), data.target[test]),
+        "sizes": np.array([classifiers.m, test.size]),
         "unconverged": np.array(np.count_nonzero(~np.asarray(classifiers.converged))),
     }
     if shared:
-        assert classifiers.splits is not None
-        sample = generator(seed, _OVERLAPPING).choice(classifiers.splits.rest, classifiers.m, replace=False)
+        sample = generator(seed, _OVERLAPPING).choice(rest, classifiers.m, replace=False)
         arrays["overlapping"] = count_errors(classifiers.predict(rows[sample]), data.target[sample])
     return arrays | {"seconds": np.array(time.perf_counter() - start)}

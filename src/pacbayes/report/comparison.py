@@ -35,7 +35,7 @@ def bars_of(view: ReportView) -> list[Bar]:
     bars = []
     for distance in view.distances:
         own = single and distance == view.posterior.distance
-        found = view.best_posterior(distance, view.delta)
+        found = view.best_posterior(distance)
         note = "stochastic classifier, with the posterior that is best for this distance"
         label = f"stochastic classifier, {distance}"
         mine = own and view.voting == "stochastic"

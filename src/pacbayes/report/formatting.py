@@ -19,17 +19,6 @@ def format_bound(value: float | None, digits: int = 5) -> str:
     return "∞" if value == math.inf else format_up(value, digits)
 
 
-def format_percent(share: float) -> str:
-    """Return a bound as a percentage with two decimals, rounded up, 100 % at most.
-
-    Examples
-    --------
-    >>> format_percent(0.086612), format_percent(1.7)
-    ('8.67 %', '100.00 %')
-    """
-    return f"{Decimal(format_up(min(share, 1.0), 4)).scaleb(2):.2f} %"
-
-
 def format_number(value: float) -> str:
     """Return a number with four significant digits, as far as it has them.
 

@@ -57,9 +57,8 @@ def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any 
     order = np.argsort(places, kind="stable")
     m = classifiers.m
     axes.plot(places[order], classifiers.risks[order], color=_RISK, label=f"validation risk (m = {m})")
-    tested = classifiers.test_risks if view.observed is None else view.observed.risks
-    if tested is not None:
-        axes.plot(places[order], tested[order], color=_TEST, label="test error")
+    if view.observed is not None:
+        axes.plot(places[order], view.observed.risks[order], color=_TEST, label="test error")
     certificate = clf.certificates_["stochastic"]
     axes.axhline(certificate.bound, color=_RISK, linestyle="--", label="bound of the stochastic classifier")
     right = axes.twinx()

@@ -66,7 +66,7 @@ def five_bounds(view: ReportView) -> list[Posterior]:
 
     Each bound holds alone; choosing the smallest after looking is not covered.
     """
-    return [view.best_posterior(distance, view.delta) for distance in DISTANCES]
+    return [view.best_posterior(distance) for distance in DISTANCES]
 
 
 def weight_groups(view: ReportView) -> list[WeightGroup]:

@@ -121,7 +121,7 @@ class ReportView:
     places: FloatArray
     #: The distances themselves, by name: they need not be known by it elsewhere.
     own_distances: dict[str, Distance] = field(default_factory=dict, repr=False)
-    _found: dict[tuple[str, float], Posterior] = field(default_factory=dict, repr=False)
+    _found: dict[str, Posterior] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, model: Any, test: Any = None, data: Any = None) -> "ReportView":
@@ -192,18 +192,18 @@ class ReportView:
         """Return a distance of this page by its name."""
         return self.own_distances.get(name) or get_distance(name)
 
-    def best_posterior(self, distance: str, delta: float) -> Posterior:
-        """Return the posterior of the smallest bound for another distance and level, computed as the model does."""
-        if (distance, delta) not in self._found:
-            self._found[distance, delta] = choose_posterior(
+    def best_posterior(self, distance: str) -> Posterior:
+        """Return the posterior of the smallest bound for another distance, computed as the model does."""
+        if distance not in self._found:
+            self._found[distance] = choose_posterior(
                 self.classifiers.risks,
                 self.classifiers.m,
                 distance=self.distance(distance),
-                delta=delta,
+                delta=self.delta,
                 prior=self.prior,
                 constant=self.posterior.constant,
             )
-        return self._found[distance, delta]
+        return self._found[distance]
 
 
 def _posterior(model: CertifiedClassifier) -> Posterior:

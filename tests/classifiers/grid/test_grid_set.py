@@ -17,7 +17,7 @@ from pacbayes import grid_set, optimal_posterior
 @pytest.mark.parametrize("name", GRIDS)
 def test_errors_are_what_a_user_recomputes(name, split):
     estimator, grid, rows, labels = GRIDS[name]
-    classifiers = grid_set(estimator, grid, rows, labels, split=split, test=0.2, random_state=1)
+    classifiers = grid_set(estimator, grid, rows, labels, split=split, random_state=1)
     rows = rows.tocsr() if name == "sparse" else rows
     labels = np.asarray(labels)
     everything = classifiers.predict(rows)
@@ -25,12 +25,10 @@ def test_errors_are_what_a_user_recomputes(name, split):
     assert (classifiers.risks < 0.6).all()
     for i in range(len(classifiers)):
         train, validation = classifiers.splits(i)
-        test = classifiers.splits.test
-        np.testing.assert_array_equal(np.sort(np.concatenate([train, validation, test])), np.arange(len(labels)))
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, validation])), np.arange(len(labels)))
         wrong = everything[i] != labels
-        assert (classifiers.m, classifiers.m_test) == (validation.size, test.size)
+        assert classifiers.m == validation.size
         assert classifiers.errors[i] == np.count_nonzero(wrong[validation])
-        assert classifiers.test_errors[i] == np.count_nonzero(wrong[test])
         # The same classifier by hand, from the parameters the fitted one shows.
         again = clone(classifiers[i]).fit(_safe_indexing(rows, train), labels[train])
         np.testing.assert_array_equal(again.predict(rows), everything[i])
@@ -42,21 +40,20 @@ def test_errors_are_what_a_user_recomputes(name, split):
 @pytest.mark.parametrize("name", GRIDS)
 def test_same_bits_for_any_number_of_workers(name):
     estimator, grid, rows, labels = GRIDS[name]
-    arguments = {"split": "independent", "random_state": 5, "test": 0.2}
+    arguments = {"split": "independent", "random_state": 5}
     one = grid_set(estimator, grid, rows, labels, **arguments)
     two = grid_set(estimator, grid, rows, labels, n_jobs=2, **arguments)
     with parallel_config(backend="threading", n_jobs=3):
         three = grid_set(estimator, grid, rows, labels, **arguments)
     for other in (two, three):
         np.testing.assert_array_equal(one.errors, other.errors)
-        np.testing.assert_array_equal(one.test_errors, other.test_errors)
         for i in range(len(one)):
             assert bits(one[i]) == bits(other[i])
 
 
 def test_only_the_training_sample_is_seen():
     tree = DecisionTreeClassifier()
-    grid, arguments = {"max_depth": [2, 5, None]}, {"split": "independent", "random_state": 3, "stratify": False}
+    grid, arguments = {"max_depth": [2, 5, None]}, {"split": "independent", "random_state": 3}
     before = grid_set(tree, grid, X, Y, **arguments)
     for i in range(3):
         train, _ = before.splits(i)
@@ -138,10 +135,6 @@ def test_classes_missing_from_a_training_sample():
         ({"sample_weight": -np.ones(len(Y))}, ValueError, "sample_weight must be finite and not negative, got -1.0"),
         ({"sample_weight": np.ones(3)}, ValueError, r"sample_weight must have one entry .*got shape \(3,\)"),
         ({"sample_weight": np.zeros(len(Y))}, ValueError, "sample_weight must not be zero for every row"),
-        ({"test": (X[:, :3], Y)}, ValueError, r"test must have \(8,\) features as X has, got \(3,\)"),
-        ({"test": (X, Y.astype(str))}, TypeError, "test y must be labels like those of y"),
-        ({"test": (X,)}, ValueError, "test must be a fraction, .*got 1 entries"),
-        ({"test": (X, Y[:3])}, ValueError, "test X and test y must have the same length"),
         ({"random_state": -1}, ValueError, "random_state must not be negative"),
     ],
 )

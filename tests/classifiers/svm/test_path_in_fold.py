@@ -23,7 +23,7 @@ FEW_LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
 @pytest.mark.parametrize("loader", [load_breast_cancer, load_wine])
 def test_errors_in_a_fold_are_those_of_svc(loader):
     X, y = loader(return_X_y=True)
-    classifiers = svm_set(X, y, FEW_LAMBDAS, stratify=False, random_state=3)
+    classifiers = svm_set(X, y, FEW_LAMBDAS, random_state=3)
     members = classifiers.members
     codes = y[classifiers.splits(0)[0]]
     fold = folds_of(codes, 4, np.random.default_rng(0))

@@ -34,7 +34,7 @@ def test_errors_are_what_a_user_recomputes(kernel, split, scale, sample):
     # Columns of sizes 1, 2, ...: the scaling matters, and the unscaled linear machine still converges in seconds.
     X = X / X.std(axis=0) * np.arange(1, X.shape[1] + 1)
     gamma = "sigest" if scale else 0.01
-    classifiers = svm_set(X, y, GRID, kernel=kernel, split=split, scale=scale, gamma=gamma, test=0.2, random_state=1)
+    classifiers = svm_set(X, y, GRID, kernel=kernel, split=split, scale=scale, gamma=gamma, random_state=1)
     assert len(classifiers) == GRID.size
     everything = classifiers.predict(X)
     for i, lam in enumerate(GRID):
@@ -44,11 +44,9 @@ def test_errors_are_what_a_user_recomputes(kernel, split, scale, sample):
         assert one.n_features_in_ == X.shape[1]
         assert classifiers.params[i]["lambda"] == lam
         assert classifiers.errors[i] == zero_one_loss(y[validation], one.predict(X[validation]), normalize=False)
-        test = classifiers.splits.test
-        assert classifiers.test_errors[i] == zero_one_loss(y[test], one.predict(X[test]), normalize=False)
         np.testing.assert_array_equal(everything[i], one.predict(X))
         assert one.score(X[validation], y[validation]) == pytest.approx(1.0 - classifiers.risks[i])
-        rows = np.concatenate([train, validation, test])
+        rows = np.concatenate([train, validation])
         np.testing.assert_array_equal(np.sort(rows), np.arange(len(y)))
         assert validation.size == classifiers.m
         # The same machine from scikit-learn, on the same training rows.
@@ -91,13 +89,10 @@ def test_vote_of_several_classes_is_that_of_svc():
 @pytest.mark.parametrize("scale", [True, False])
 def test_same_bits_for_any_number_of_jobs(split, scale):
     X, y = WINE
-    results = [
-        svm_set(X, y, GRID, split=split, scale=scale, random_state=5, n_jobs=jobs, test=0.2) for jobs in (1, 2, 3, None)
-    ]
+    results = [svm_set(X, y, GRID, split=split, scale=scale, random_state=5, n_jobs=jobs) for jobs in (1, 2, 3, None)]
     first = results[0]
     for other in results[1:]:
         np.testing.assert_array_equal(first.errors, other.errors)
-        np.testing.assert_array_equal(first.test_errors, other.test_errors)
         assert first.params == other.params
         for i in range(len(first)):
             np.testing.assert_array_equal(first[i].decision_function(X), other[i].decision_function(X))
@@ -117,7 +112,7 @@ def test_random_state_decides_everything(split):
 @pytest.mark.parametrize("split", ["shared", "independent"])
 def test_only_the_training_sample_is_seen(split):
     X, y = WDBC[0][:, :6], WDBC[1]
-    arguments = {"split": split, "random_state": 3, "test": 0.2, "stratify": False}
+    arguments = {"split": split, "random_state": 3}
     before = svm_set(X, y, GRID, **arguments)
     for i in range(3):
         train, _ = before.splits(i)
@@ -126,14 +121,6 @@ def test_only_the_training_sample_is_seen(split):
         after = svm_set(spoiled, y, GRID, **arguments)
         np.testing.assert_array_equal(after.splits(i)[0], train)
         np.testing.assert_array_equal(after[i].decision_function(X), before[i].decision_function(X))
-
-
-def test_given_test_sample():
-    X, y = WDBC
-    classifiers = svm_set(X[:400], y[:400], GRID, test=(X[400:], y[400:]), random_state=0)
-    assert classifiers.m_test == 169
-    for i in range(len(GRID)):
-        assert classifiers.test_errors[i] == np.count_nonzero(classifiers[i].predict(X[400:]) != y[400:])
 
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
@@ -232,17 +219,13 @@ X2, Y2 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
         ({"X": np.where(X2 == 3.0, np.nan, X2)}, "Input X contains NaN"),
         ({"y": [0, 0, 0, 0, 0, 1], "split": "independent", "lambdas": np.ones(50)}, "classifier .* are of class 0"),
         (
-            {"y": ["a", "a", "a", "a", "a", "b"], "random_state": 7, "stratify": False},
+            {"y": ["a", "a", "a", "a", "a", "b"], "random_state": 7},
             "training sample are of class 'a'",
         ),
         ({"validation_size": 0.2}, "at least two training and two validation examples, got 0.2 of 6 rows: 5 and 1"),
         ({"validation_size": 5}, "at least two training and two validation examples, got 5 of 6 rows: 1 and 5"),
         ({"validation_size": 6}, "validation_size must be between 1 and 5 rows, got 6"),
         ({"validation_size": 1.5}, "strictly between 0 and 1, got 1.5"),
-        ({"test": 0.9}, "validation_size must|validation_size as"),
-        ({"test": -1}, "test must be between 1 and 5 rows, got -1"),
-        ({"test": (X2[:, :1], Y2)}, "test must have 2 features as X has, got 1"),
-        ({"test": (X2,)}, "pair"),
         ({"kernel": "poly"}, "unknown kernel 'poly'"),
         ({"n_components": 0}, "n_components must be at least 1, got 0"),
         ({"gamma": -1.0}, "gamma must be 'sigest' or a positive number, got -1.0"),

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.tree import DecisionTreeClassifier
 from skops.io import dumps, loads
 from tests.estimators.models import fitted, three_classes, two_classes
 from tests.estimators.persistence.model_files import read, rewrite, state_of, write_state
@@ -154,11 +153,9 @@ def test_what_follows_from_the_errors_is_computed_from_them(tmp_path):
     assert load(path).certificates_ == clf.certificates_
     # More errors, and all follows.
     classifiers["errors"] = clf.classifiers_.errors + 5
-    classifiers["test_errors"], classifiers["m_test"] = clf.classifiers_.errors, 100
     write_state(path, state)
     again = load(path)
     assert np.array_equal(again.classifiers_.risks, risks_of_errors(clf.classifiers_.errors + 5, 40))
-    assert np.array_equal(again.classifiers_.test_risks, risks_of_errors(clf.classifiers_.errors, 100))
     for voting, certificate in again.certificates_.items():
         assert certificate.bound > clf.certificates_[voting].bound
         assert certificate.baselines["hold-out"].bound > clf.certificates_[voting].baselines["hold-out"].bound
@@ -221,15 +218,6 @@ def test_an_altered_posterior_is_not_believed(tmp_path, changed):
     save(model, tmp_path / "model")
     again = load(tmp_path / "model").posterior_
     assert {name: getattr(again, name) for name in changed} == {name: getattr(true, name) for name in changed}
-
-
-def test_a_division_by_labels_is_said_by_the_loaded_certificate(tmp_path):
-    clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=None, random_state=0)
-    clf.fit(*two_classes())
-    assert clf.certificate_.not_valid is None
-    clf.classifiers_.splits = replace(clf.classifiers_.splits, stratified=True)
-    save(clf, tmp_path / "model")
-    assert str(load(tmp_path / "model").certificate_).startswith("Not valid, because the rows were divided by")
 
 
 @pytest.mark.parametrize("errors", [-1, 10_000, 284])

@@ -1,6 +1,5 @@
 """A report as a tree, read by a parser that accepts valid HTML only."""
 
-import json
 from xml.etree import ElementTree
 
 import html5lib
@@ -20,9 +19,6 @@ class Page:
 
     def text(self, ident):
         return " ".join("".join(self.ids[ident].itertext()).split())
-
-    def json(self, ident):
-        return json.loads(self.ids[ident].text)
 
     def table(self, caption):
         """Return head and rows of the table with that caption's id."""

@@ -8,7 +8,6 @@ import pytest
 from tests.estimators.models import fitted, three_classes
 from tests.report.models import (
     SCRIPT,
-    breast_cancer,
     breast_cancer_page,
     by_class,
     hostile_page,
@@ -18,9 +17,7 @@ from tests.report.models import (
     with_target,
 )
 
-from pacbayes import optimal_posterior
 from pacbayes.report import report_html
-from pacbayes.report.formatting import format_percent
 
 CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
@@ -118,7 +115,6 @@ def open_page(browser, tmp_path):
 def test_opens_without_a_complaint_or_a_request(open_page):
     page = open_page("breast cancer")
     assert page.title() == "Breast cancer"
-    assert page.locator("#controls").is_visible()  # the script ran
 
 
 def test_its_policy_lets_nothing_out(browser, tmp_path):
@@ -132,28 +128,6 @@ def test_its_policy_lets_nothing_out(browser, tmp_path):
     assert page.evaluate("window.ran === undefined")
     assert len([text for text in complaints if "Content Security Policy" in text]) >= 2
     page.close()
-
-
-def test_slider_shows_what_python_gives(open_page):
-    page, clf = open_page("breast cancer"), breast_cancer()[0]
-    slider, choice = page.get_by_role("slider"), page.get_by_role("combobox")
-
-    def compare():
-        delta, distance = page.inner_text("#answer-delta"), page.inner_text("#answer-distance")
-        found = optimal_posterior(clf.classifiers_.risks, clf.classifiers_.m, distance=distance, delta=float(delta))
-        assert page.inner_text("#answer-bound") == format_percent(found.bound)
-        return float(delta), distance, page.inner_text("#answer-bound")
-
-    assert compare()[:2] == (0.05, "kl")
-    seen = set()
-    for distance in ("squared", "linear", "ch", "pinsker", "kl"):
-        choice.select_option(label=distance)
-        for key in ("Home", "ArrowRight", "PageUp", "End", "ArrowLeft"):
-            slider.press(key)
-            seen.add(compare())
-    assert len(seen) == 25
-    assert {0.001, 0.5} < {delta for delta, _, _ in seen}
-    assert slider.get_attribute("aria-valuetext").endswith(f"at most {page.inner_text('#answer-bound')}")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -194,7 +168,7 @@ def test_tab_reaches_every_control_in_order(open_page, details_open):
         "all.forEach((one, i) => { one.dataset.place = i; }); return all.length; }",
         CONTROLS,
     )
-    assert number >= 8 + 2 + 4 + 5
+    assert number >= 7 + 3 + 5
     reached = []
     for _ in range(number):
         page.keyboard.press("Tab")
@@ -206,8 +180,6 @@ def test_tab_reaches_every_control_in_order(open_page, details_open):
 
 def test_names_for_a_screen_reader(open_page):
     page = open_page("breast cancer")
-    assert page.get_by_role("slider", name="δ, the probability that the statement is false").count() == 1
-    assert page.get_by_role("combobox", name="Distance").count() == 1
     assert page.get_by_role("img").count() == 3
     assert page.get_by_role("img", name="The certified minimum").count() == 1
     assert page.get_by_role("heading", level=1).count() == 1
@@ -220,7 +192,7 @@ def test_script_stays_text(open_page):
     page = open_page("hostile")
     assert page.get_by_text(SCRIPT).count() >= 2
     assert page.locator("img").count() == 0
-    assert page.locator("script").count() == 2
+    assert page.locator("script").count() == 0
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -239,18 +211,9 @@ def test_print(open_page, name):
     # The width between the margins of a sheet of A4; from a dark screen too the paper stays white.
     page = open_page(name, width=680, color_scheme="dark")
     page.emulate_media(media="print")
-    assert not page.locator("#controls").is_visible()
     assert not page.locator("nav").is_visible()
     assert page.locator("svg.wide:visible").count() == DRAWINGS[name]
     assert page.evaluate(COLLISIONS) == []
     assert page.evaluate(CLIPPED) == []
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf(format="A4").startswith(b"%PDF")
-
-
-def test_without_javascript(open_page):
-    page = open_page("breast cancer", java_script_enabled=False)
-    assert not page.locator("#controls").is_visible()
-    assert page.locator("#answer-bound").inner_text() == format_percent(breast_cancer()[0].certificate_.bound)
-    page.get_by_text("All 60 levels as a table").click()
-    assert page.locator("#numbers-what-if tbody tr").count() == 60

@@ -69,10 +69,3 @@ def test_levels_are_short_and_never_too_small():
     for row, one in zip(table.rows, view.model.certificates_.values(), strict=False):
         assert len(row[place]) <= 8
         assert one.level <= float(row[place]) <= one.level * 1.001
-
-
-def test_what_if_is_about_the_posterior_alone():
-    clf, html = by_class()
-    said = " ".join(Page(html).text("what-if").split())
-    assert said.startswith("If only the posterior had been certified")
-    assert ("It is not the bound at the top of this page" in said) == (clf.certificate_.rule != "posterior")

@@ -130,23 +130,6 @@ def test_bound_along_the_curve(clf, page):
     assert 0 <= float(digits) * 10.0**exponent - clf.posterior_.gap <= 0.11 * 10.0**exponent
 
 
-def test_what_if(clf, page):
-    values = page.json("looked-up")
-    head, rows = page.table("table-what-if")
-    assert head[2:] == values["distances"] == list(DISTANCES)
-    assert [row[2:] for row in rows] == values["bounds"]
-    assert len(rows) == 60
-    risks, m = clf.classifiers_.risks, clf.classifiers_.m
-    for i in (0, 20, 45, 59):
-        for j, distance in enumerate(DISTANCES):
-            expected = optimal_posterior(risks, m, distance=distance, delta=float(rows[i][0])).bound
-            assert float(rows[i][2 + j].removesuffix(" %")) / 100 == pytest.approx(min(expected, 1.0), abs=1.01e-4)
-    own = values["deltas"].index("0.05")
-    assert is_rounded_up(values["bounds"][own][0], clf.certificate_.bound)
-    assert page.text("answer-bound") == values["bounds"][own][0]
-    assert "An illustration, not a certificate" in page.text("what-if")
-
-
 def test_classifiers_that_carry_the_weight(clf, page):
     head, rows = page.table("table-weights")
     assert head == ["lambda", "machines", "weight", "weight so far", "validation errors", "test errors"]

@@ -22,8 +22,7 @@ from pacbayes.report.view import ReportView
 
 def test_names_stay_text():
     page = Page(hostile_page())
-    scripts = list(page.root.iter(f"{HTML}script"))
-    assert [one.get("type") for one in scripts] == ["application/json", None]
+    assert not list(page.root.iter(f"{HTML}script"))
     assert not list(page.root.iter(f"{HTML}img"))
     assert SCRIPT in page.text("table-record-1") + str(page.table("table-record-1"))
     facts = dict(page.table("table-record-1")[1])
@@ -103,7 +102,6 @@ def test_several_distances():
     assert bounds["hold-out, chosen by cross-validation"] == "–"
     assert set(page.column("table-gibbs", "distance")) == {"squared", "kl"}
     assert "a share of δ each" in page.text("figure-bounds")
-    assert page.text("answer-delta") == "0.05"
 
 
 def test_independent_splits():
@@ -124,7 +122,6 @@ def test_vacuous(distance):
     assert page.text("headline") == "No useful guarantee"
     assert page.text("sentence") == str(clf.certificate_)
     assert "which says nothing useful" in page.text("guarantee")
-    assert page.text("answer-bound") == ("99.99 %" if distance == "kl" else "100.00 %")
     ends = [float(bar.get("width")) for bar in page.drawing("bounds-wide").iter(f"{SVG}rect")]
     assert max(ends) <= 760
 
@@ -196,9 +193,9 @@ def test_prior_that_is_not_uniform():
         shown.items()
         <= {"0.1": "50.0 %", "1": "50.0 %", "0.1 to 1": "100.0 %", "10": "0.0 %", "0.1 to 10": "100.0 %"}.items()
     )
-    answer = page.text("answer-bound")
     expected = optimal_posterior(clf.classifiers_.risks, clf.classifiers_.m, prior=[0.5, 0.5, 0.0]).bound
-    assert float(answer.removesuffix(" %")) == pytest.approx(100 * expected, abs=0.0101)
+    bounds = dict(zip(page.column("table-bounds", "guarantee"), page.column("table-bounds", "bound"), strict=True))
+    assert float(bounds["stochastic classifier, kl"]) == pytest.approx(expected, abs=1.1e-5)
 
 
 def test_written_as_a_whole(tmp_path, monkeypatch):

@@ -66,8 +66,6 @@ def members_below(
     most = check_number("target", target, "a number between 0 and 1")
     if not 0.0 <= most <= 1.0:
         raise ValueError(f"target must lie in [0, 1] (a share, such as 0.05), got {target!r}")
-    if classifiers.stratified:
-        raise ValueError("nothing is certified of a set whose rows were divided by their labels (stratify=True)")
     limits = occam_limits(classifiers.counted, sizes_of(classifiers, classifiers.m), delta, prior)
     below = np.flatnonzero(limits <= most)
     costs = _costs(classifiers, cost, below)

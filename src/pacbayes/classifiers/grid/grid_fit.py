@@ -13,7 +13,6 @@ from pacbayes.classifiers.grid.fit_weights import fit_arguments
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.samples import Samples
-from pacbayes.data.sparse_rows import copy_rows
 from pacbayes.numeric.arrays import Labels
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.checkpoint import Codec
@@ -35,7 +34,6 @@ class Fitted:
 
     estimator: Any
     errors: NDArray[np.int64]
-    test_errors: NDArray[np.int64] | None
     #: Which validation rows it gets wrong, packed; None where that is not to be kept.
     wrong: NDArray[np.uint8] | None = None
 
@@ -104,15 +102,9 @@ class Recount:
 
 
 def _counted(task: Task, i: int, one: Any, validation: tuple[Any, Labels]) -> Fitted:
-    name, (kinds, test_kinds, number) = f"classifier {i}.predict", task.samples.kinds(i)
-    wrong = wrong_rows(one, *validation, name)
-    errors = count_errors_by_kind(wrong, kinds, number)
-    kept = np.packbits(wrong) if task.keep_error_rows else None
-    if task.samples.test is None:
-        return Fitted(one, errors, None, kept)
-    rows, labels = task.samples.test
-    tested = wrong_rows(one, copy_rows(rows), labels, name)
-    return Fitted(one, errors, count_errors_by_kind(tested, test_kinds, number), kept)
+    wrong = wrong_rows(one, *validation, f"classifier {i}.predict")
+    errors = count_errors_by_kind(wrong, *task.samples.kinds(i))
+    return Fitted(one, errors, np.packbits(wrong) if task.keep_error_rows else None)
 
 
 # Estimators of any library have no other common form; the SHA-256 in the manifest is checked before one is read.

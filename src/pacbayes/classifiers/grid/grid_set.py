@@ -17,7 +17,7 @@ from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.packed_errors import check_kept_rows, kept_errors
 from pacbayes.data.division import DivisionChoices, divide_rows
 from pacbayes.data.rows_alone import warn_of_batches
-from pacbayes.data.samples import check_rows, check_test_rows, check_weights, cut_samples
+from pacbayes.data.samples import check_rows, check_weights, cut_samples
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice
 from pacbayes.runtime.checkpoint import open_checkpoint
@@ -37,8 +37,6 @@ def grid_set(
     n_iter: int | None = None,
     split: str = "shared",
     validation_size: float | int = 0.5,
-    test: float | int | tuple[Any, ArrayLike] | None = None,
-    stratify: bool = False,
     groups: ArrayLike | None = None,
     duplicates: str = "keep",
     sample_weight: ArrayLike | None = None,
@@ -51,7 +49,7 @@ def grid_set(
     r"""Train a classifier with every setting of a grid and count its errors on validation examples.
 
     Classifier :math:`h_i` is trained on its training sample alone and its risk is :math:`k_i/m`, with :math:`k_i`
-    errors on `m` validation examples.  Validation and test risks count every example once: `sample_weight` reaches the
+    errors on `m` validation examples.  Risks count every example once: `sample_weight` reaches the
     training only, because the bounds are about the share of new examples a classifier gets wrong.
 
     Parameters
@@ -72,11 +70,7 @@ def grid_set(
     split : {"shared", "independent"}
         One training and validation sample for all classifiers, or for each its own.
     validation_size : float or int
-        Fraction (rounded down) or number of validation examples among those not put aside for the test.
-    test : float, int, pair (X_test, y_test) or None
-        Fraction (rounded up) or number of examples to put aside first, or other examples, for `test_risks`.
-    stratify : bool
-        As for `svm_set`: with True no certificate of the set is valid.
+        Fraction (rounded down) or number of validation examples.
     groups, duplicates
         As for `svm_set`.
     sample_weight : array_like of shape (N,), optional
@@ -127,7 +121,7 @@ def grid_set(
     ({'max_depth': 3}, 284, True)
     """
     check_choice("error_score", error_score, ERROR_SCORES)
-    choices = DivisionChoices(split, validation_size, test, stratify, groups, duplicates)
+    choices = DivisionChoices(split, validation_size, groups, duplicates)
     if split == "independent" and error_score == "drop":
         raise ValueError(
             "error_score='drop' needs split='shared': with independent splits whether a classifier is left out depends "
@@ -142,8 +136,7 @@ def grid_set(
         division = divide_rows(rows, labels, choices, len(candidates), seed)
         if keep_error_rows:
             check_kept_rows(division.splits, len(candidates))
-        test_rows = check_test_rows(test, rows, labels) if choices.test_is_given else None
-        samples = cut_samples(rows, labels, weights, division, test_rows)
+        samples = cut_samples(rows, labels, weights, division)
         if store is not None:
             data = {"X": rows, "y": labels, "estimator and param_grid": candidates.described()}
             options = choices.as_dict() | {"sample_weight": weights, "keep_error_rows": keep_error_rows}
@@ -190,15 +183,12 @@ def _as_set(task: Task, trained: list[Fitted | Failed]) -> ClassifierSet:
         lambda k: task.samples.few(numbers[k]),
         settings=[params for _, params in kept],
     )
-    tested = [one.test_errors for one, _ in kept if one.test_errors is not None]
     return ClassifierSet.from_counts(
         [params for _, params in kept],
         np.stack([one.errors for one, _ in kept]),
         task.samples.splits,
         members=EstimatorMembers([one.estimator for one, _ in kept]),
         copies=task.samples.copies,
-        test_counts=np.stack(tested) if tested else None,
-        m_test=task.samples.m_test,
         dropped=dropped,
         kept_errors=kept_errors(task.samples.splits, numbers, [one.wrong for one, _ in kept if one.wrong is not None]),
     )

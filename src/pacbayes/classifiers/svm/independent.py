@@ -71,9 +71,8 @@ def train_independent(task: SvmTrainingTask, checkpoint: Checkpoint | None) -> C
     """Train every classifier on its own sample and count its errors on its own validation examples."""
     # Scaling differs from sample to sample.  Without it all share their distances, which are those of every pair by
     # itself: no row has a part in the training of a machine that it validates.
-    rest = task.splits.rest
     distances = task.scale is False and task.kernel != NYSTROEM
-    everything = shared_matrix(within_range(task.X[rest]), task.kernel) if distances else None
+    everything = shared_matrix(within_range(task.X), task.kernel) if distances else None
     trained = run_units(
         _train_one,
         (task, everything),
@@ -91,15 +90,12 @@ def _as_set(task: SvmTrainingTask, trained: list[Trained]) -> ClassifierSet:
     violation = np.array([one.kkt_violation for one in trained])
     converged = np.array([one.converged for one in trained])
     warn_unconverged(task.lambdas, violation, converged, MOST_STEPS if task.kernel == NYSTROEM else MAX_ITER)
-    tested = len(task.test_codes) > 0
     return ClassifierSet.from_counts(
         task.params([one.kernel.gamma for one in trained]),
         np.stack([one.errors for one in trained]),
         task.splits,
         members=IndependentMembers(task, trained),
         copies=task.copies,
-        test_counts=np.stack([one.test_errors for one in trained]) if tested else None,
-        m_test=task.m_test,
         kkt_violation=violation,
         converged=converged,
         kept_errors=kept_errors(
@@ -109,7 +105,7 @@ def _as_set(task: SvmTrainingTask, trained: list[Trained]) -> ClassifierSet:
 
 
 def _train_one(common: tuple[SvmTrainingTask, FloatArray | None], i: int) -> Trained:
-    """Train the i-th classifier; common are, without scaling, distances (or products) of all rows but the test's."""
+    """Train the i-th classifier; common are, without scaling, distances (or products) of all rows."""
     with one_thread():
         return _trained(*common, i)
 
@@ -131,22 +127,13 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
         machine = machines.one(0)
         K = kernel.between(rows[machine.support], scaling(task.X[validation]))
     else:
-        places = np.searchsorted(task.splits.rest, train)
-        machines = train_machines(lambda part: kernel.of_shared(everything, places[part], places[part]), codes, lambdas)
+        machines = train_machines(lambda part: kernel.of_shared(everything, train[part], train[part]), codes, lambdas)
         machine = machines.one(0)
-        new = np.searchsorted(task.splits.rest, validation)
-        K = kernel.of_shared(everything, places[machine.support], new)
+        K = kernel.of_shared(everything, train[machine.support], validation)
     wrong, number = machine.predict(machine.decisions(K)) != task.codes[validation], task.splits.sizes.size
     errors = count_errors_by_kind(wrong, task.splits.kinds(validation), number)
-    one = Trained(
-        machine, support[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
-    )
-    if task.keep_error_rows:
-        one = replace(one, wrong=np.packbits(wrong))
-    if len(task.test_codes) == 0:
-        return one
-    wrong = _predict(one, task.X, task.test_rows) != task.test_codes
-    return replace(one, test_errors=count_errors_by_kind(wrong, task.test_kinds, number))
+    one = Trained(machine, support[machine.support], scaling, kernel, errors, *_convergence(machines))
+    return replace(one, wrong=np.packbits(wrong)) if task.keep_error_rows else one
 
 
 def _convergence(machines: Machines) -> tuple[float, bool]:

@@ -11,7 +11,6 @@ from sklearn.utils import check_array
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.packed_errors import PackedErrors
-from pacbayes.classifiers.svm.expected_time import say_how_long
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SINGLE_FROM, Kernel, Scaling, fit_kernel, fit_scaling
 from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
@@ -107,7 +106,6 @@ def _train(task: SvmTrainingTask, kernel: Kernel, rows: FloatArray, codes: Rows)
         values = kernel.gram if len(rows) < SINGLE_FROM else kernel.gram_in_single
         return values(rows if part.size == len(rows) else rows[part])
 
-    say_how_long(kernel, rows, codes, task.lambdas, task.jobs)
     return rows, train_machines(gram, codes, task.lambdas, task.jobs)
 
 
@@ -122,7 +120,6 @@ def train_shared(task: SvmTrainingTask) -> ClassifierSet:
     violation = np.max([path.kkt_violation for path in machines.paths], axis=0)
     converged = np.all([path.converged for path in machines.paths], axis=0)
     warn_unconverged(task.lambdas, violation, converged, MOST_STEPS if task.kernel == NYSTROEM else MAX_ITER)
-    tested = len(task.test_codes) > 0
     number = task.splits.sizes.size
     kept = PackedErrors.none(len(members), validation.size) if task.keep_error_rows else None
     return ClassifierSet.from_counts(
@@ -131,8 +128,6 @@ def train_shared(task: SvmTrainingTask) -> ClassifierSet:
         task.splits,
         members=members,
         copies=task.copies,
-        test_counts=members.errors(task.test_rows, task.test_codes, task.test_kinds, number) if tested else None,
-        m_test=task.m_test,
         kkt_violation=violation,
         converged=converged,
         kept_errors=kept,

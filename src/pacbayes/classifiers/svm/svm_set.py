@@ -23,9 +23,9 @@ from pacbayes.classifiers.svm.trained import SVM_CHUNKS
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.division import Division, DivisionChoices, divide_rows
 from pacbayes.data.labels import check_complete
-from pacbayes.data.preparing import apply_prepare, check_prepare, fit_prepare
+from pacbayes.data.preparing import check_prepare, fit_prepare
 from pacbayes.data.samples import check_rows
-from pacbayes.numeric.arrays import FloatArray, Labels, Rows
+from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
 from pacbayes.runtime.checkpoint import open_checkpoint
 from pacbayes.runtime.cores import at_most_cores
@@ -47,8 +47,6 @@ def svm_set(
     prepare: Any = None,
     split: str = "shared",
     validation_size: float | int = 0.5,
-    test: float | int | tuple[ArrayLike, ArrayLike] | None = None,
-    stratify: bool = False,
     groups: ArrayLike | None = None,
     duplicates: str = "keep",
     keep_error_rows: bool = False,
@@ -73,8 +71,7 @@ def svm_set(
     kernel : {"rbf", "linear", "nystroem"}
         "nystroem" is for many rows: the Gaussian kernel by way of `n_components` training rows, with a cost that grows
         with the number of rows, not with its square or cube.  Its machines are C-SVCs on Nyström's features of the
-        training rows, solved to a KKT violation of 0.01 (the others: 0.001).  Where the others would take more than
-        some minutes, that is said on stderr before they start.
+        training rows, solved to a KKT violation of 0.01 (the others: 0.001).
     gamma : float or "sigest"
         Width of the Gaussian kernel :math:`\exp(-\gamma |x-x'|^2)`; see `sigest`.
     n_components : int
@@ -84,19 +81,12 @@ def svm_set(
         is constant in the training sample.
     prepare : scikit-learn transformer, optional
         For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
-        training sample; X is then handed to it as it is, training, validation and test rows apart.  A warning names
+        training sample; X is then handed to it as it is, training and validation rows apart.  A warning names
         one that answers otherwise for a row alone than among others: no certificate would hold.
     split : {"shared", "independent"}
         One training and validation sample for all classifiers, or for each its own.
     validation_size : float or int
-        Fraction (rounded down) or number of validation examples among those not put aside for the test.
-    test : float, int, pair (X_test, y_test) or None
-        Fraction (rounded up) or number of examples to put aside first, or other examples, for `test_risks`.
-    stratify : bool
-        Keep the class proportions in the test sample and in a shared split where every class has two rows.  The
-        training sample then tells the class counts of the validation sample, so that the two are not independent, as
-        the bounds assume: they can fail far more often than with probability `delta`.  The set is `stratified`, and its
-        certificates say that they are not valid.
+        Fraction (rounded down) or number of validation examples.
     groups : array_like of shape (N,), optional
         The group of every row: a patient, a site, a day.  All rows of a group are on one side of the division, sizes
         are shares or numbers of groups, and one loss is counted for each: its share of errors.  `risks` are means over
@@ -118,7 +108,7 @@ def svm_set(
         Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
         k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
         copies of the rows and a block of 64 MiB.  Independent splits need ``8 * (n**2 + m * n)`` per thread, the duals
-        and, where ``scale=False``, the distances of all rows that are not for the test.  "nystroem" needs
+        and, where ``scale=False``, the distances of all rows.  "nystroem" needs
         ``16 * n * n_components`` and the coefficients instead, for independent splits per thread.
 
     Returns
@@ -150,7 +140,7 @@ def svm_set(
     """
     lambdas = check_lambdas(lambdas)
     check_choice("kernel", kernel, SVM_KERNELS)
-    choices = DivisionChoices(split, validation_size, test, stratify, groups, duplicates)
+    choices = DivisionChoices(split, validation_size, groups, duplicates)
     if checkpoint is not None and split == "shared":
         raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
     check_prepare(prepare, split)
@@ -162,9 +152,8 @@ def svm_set(
         division = divide_rows(features, labels, choices, lambdas.size, seed)
         if keep_error_rows:
             check_kept_rows(division.splits, lambdas.size, max_bytes)
-        given = test if choices.test_is_given else None
         task = _training_task(
-            features, labels, division, given, prepare, lambdas=lambdas, seed=seed, jobs=_jobs(n_jobs),
+            features, labels, division, prepare, lambdas=lambdas, seed=seed, jobs=_jobs(n_jobs),
             keep_error_rows=keep_error_rows, **options,
         )  # fmt: skip
         _check_memory(task, max_bytes)
@@ -185,26 +174,16 @@ def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
     return features, labels
 
 
-def _training_task(
-    X: Any, labels: Labels, division: Division, given: Any, prepare: Any, **settings: Any
-) -> SvmTrainingTask:
-    """Return what is to be trained on divided rows, prepared where they are to be; `given` is a user's test sample."""
-    splits, codes = division.splits, division.codes
+def _training_task(X: Any, labels: Labels, division: Division, prepare: Any, **settings: Any) -> SvmTrainingTask:
+    """Return what is to be trained on divided rows, prepared where they are to be."""
     fitted = None
     if prepare is not None:
-        train, validation = splits(0)
-        fitted, X = fit_prepare(prepare, X, labels, train, (validation, splits.test))
-    if given is None:
-        test_rows, test_codes = X[splits.test], codes[splits.test]
-    else:
-        test_rows, test_codes = _test_sample(given, X, division.classes, fitted)
+        fitted, X = fit_prepare(prepare, X, labels, *division.splits(0))
     return SvmTrainingTask(
         X=X,
-        codes=codes,
+        codes=division.codes,
         classes=division.classes,
-        splits=splits,
-        test_rows=test_rows,
-        test_codes=test_codes,
+        splits=division.splits,
         copies=division.copies,
         prepare=fitted,
         **settings,
@@ -215,17 +194,6 @@ def _jobs(n_jobs: int | None) -> int:
     """Return the number of workers: what the user, or joblib's context, says; all cores where nobody does."""
     said = int(effective_n_jobs(n_jobs))
     return int(cpu_count()) if n_jobs is None and said == 1 else said
-
-
-def _test_sample(test: Any, X: FloatArray, classes: Labels, prepare: Any) -> tuple[FloatArray, Rows]:
-    """Return the rows and class numbers of a test sample given by the user; -1 for labels that never occurred."""
-    given = test if prepare is None else (apply_prepare(prepare, test[0]), test[1])
-    check_not_masked("test X", given[0])
-    rows, labels = check_X_y(given[0], check_complete(narrow_labels(given[1]), "test y"), dtype=np.float64)
-    if rows.shape[1] != X.shape[1]:
-        raise ValueError(f"test must have {X.shape[1]} features as X has, got {rows.shape[1]}")
-    places = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
-    return rows, np.where(classes[places] == labels, places, -1)
 
 
 def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
@@ -244,11 +212,11 @@ def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
         needed = entry * n * n + 10 * (k - 1) * h * n + 8 * n * task.X.shape[1] + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
     else:
-        whole = splits.rest.size**2 if task.scale is False else 0
+        whole = splits.n_rows**2 if task.scale is False else 0
         needed = 8 * (whole + min(jobs, h) * (n * n + m * n) + h * n)
         what = f"kernel matrices of {n} x {n} in {min(jobs, h)} threads"
         if whole:
-            what += f" and the distances of {splits.rest.size} rows"
+            what += f" and the distances of {splits.n_rows} rows"
     advice = 'Use kernel="nystroem", which needs no kernel matrix. ' if task.kernel == "rbf" else ""
     advice += (
         "Give fewer rows, a larger validation_size or fewer lambdas; for independent splits fewer n_jobs or scale=True"

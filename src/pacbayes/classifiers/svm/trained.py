@@ -21,7 +21,6 @@ class Trained:
     scaling: Scaling
     kernel: Kernel
     errors: NDArray[np.int64]
-    test_errors: NDArray[np.int64]
     kkt_violation: float
     converged: bool
     #: Which validation rows it gets wrong, packed; none where that is not to be kept.
@@ -34,7 +33,6 @@ def _encode(unit: list[Trained]) -> bytes:
         # The linear kernel has no width.
         "gamma": np.array([np.nan if one.kernel.gamma is None else one.kernel.gamma for one in unit]),
         "errors": np.stack([one.errors for one in unit]),
-        "test_errors": np.stack([one.test_errors for one in unit]),
         "converged": np.array([one.converged for one in unit]),
         "kkt_violation": np.array([one.kkt_violation for one in unit]),
     }
@@ -60,7 +58,6 @@ def _decode(data: bytes) -> list[Trained]:
                 Scaling(arrays[f"{i}.shift"], arrays[f"{i}.width"]),
                 Kernel(str(arrays["kernel"][i]), None if np.isnan(gamma) else gamma),
                 arrays["errors"][i],
-                arrays["test_errors"][i],
                 float(arrays["kkt_violation"][i]),
                 converged,
                 arrays[f"{i}.wrong"],

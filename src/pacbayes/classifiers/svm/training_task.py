@@ -28,8 +28,6 @@ class SvmTrainingTask:
     gamma: float | str
     scale: bool | str
     splits: Splits
-    test_rows: FloatArray
-    test_codes: Rows
     seed: int
     jobs: int
     #: Validation rows with an equal training row; None where that is not known.
@@ -40,16 +38,6 @@ class SvmTrainingTask:
     n_components: int = N_COMPONENTS
     keep_error_rows: bool = False
 
-    @property
-    def test_kinds(self) -> Rows:
-        """The kind of every test row by its group; of one kind where the test sample was given."""
-        return self.splits.test_kinds(len(self.test_codes))
-
-    @property
-    def m_test(self) -> int:
-        """The units of the test sample, 0 without one."""
-        return self.splits.m_test(len(self.test_codes))
-
     def params(self, gammas: list[float | None]) -> list[dict[str, Any]]:
         """Return what distinguishes each classifier."""
         return [
@@ -59,7 +47,7 @@ class SvmTrainingTask:
 
     def with_rows(self, X: FloatArray) -> "SvmTrainingTask":
         """Return the task with other rows in place of the data, for machines that are trained already."""
-        return replace(self, X=X, codes=self.codes[:0], test_rows=self.test_rows[:0], test_codes=self.test_codes[:0])
+        return replace(self, X=X, codes=self.codes[:0])
 
     def classifier(
         self, i: int, scaling: Scaling, kernel: Kernel, machine: OneMachine, support_vectors: FloatArray

@@ -151,27 +151,18 @@ def check_classifier_set(classifiers: ClassifierSet, classes: NDArray[Any]) -> N
 
 
 def _check_set_errors(classifiers: ClassifierSet, splits: Splits, number: int) -> None:
-    """Raise unless the errors of a set, on validation and on test rows, are counted as the rows were divided."""
-    m_test = classifiers.m_test
-    need_whole(m_test, "ClassifierSet.m_test", 0)
+    """Raise unless the errors of a set are counted as the rows were divided."""
     if splits.unit == GROUP:
-        need(classifiers.errors is None and classifiers.test_errors is None, "ClassifierSet.errors", "must be None")
+        need(classifiers.errors is None, "ClassifierSet.errors", "must be None")
         check_group_errors(classifiers.group_errors, "ClassifierSet.group_errors", number, splits)
-        if classifiers.test_group_errors is not None:
-            need_whole(m_test, "ClassifierSet.m_test", 1)
-            check_group_errors(classifiers.test_group_errors, "ClassifierSet.test_group_errors", number, splits)
         return
-    none = classifiers.group_errors is None and classifiers.test_group_errors is None
-    need(none, "ClassifierSet.group_errors", "must be None")
-    most = splits.m if splits.sizes_each is None else splits.rest.size
+    need(classifiers.group_errors is None, "ClassifierSet.group_errors", "must be None")
+    most = splits.m if splits.sizes_each is None else splits.n_rows
     need_counts(classifiers.errors, "ClassifierSet.errors", number, most)
     if splits.sizes_each is not None:
         need(len(splits.sizes_each) == number, "Splits.bags", f"must be {number}")
         assert classifiers.errors is not None
         need(bool((classifiers.errors <= splits.sizes_each).all()), "ClassifierSet.errors", "must be of its own rows")
-    if classifiers.test_errors is not None:
-        need_whole(m_test, "ClassifierSet.m_test", 1)
-        need_counts(classifiers.test_errors, "ClassifierSet.test_errors", number, m_test)
 
 
 def _same_task(task: SvmTrainingTask, splits: Splits, classes: NDArray[Any]) -> None:
@@ -186,9 +177,8 @@ def _same_task(task: SvmTrainingTask, splits: Splits, classes: NDArray[Any]) -> 
 
 def _check_bags(splits: Splits) -> None:
     """Raise unless bags of all rows each leave some out, the fewest as many as the division says."""
-    n, bags = splits.rest.size, splits.bags
-    whole = splits.shared is None and splits.test.size == 0 and splits.unit == EXAMPLE and not splits.stratified
-    need(whole and np.array_equal(splits.rest, np.arange(n)), "Splits", "must be of all rows, out of bag")
+    n, bags = splits.n_rows, splits.bags
+    need(splits.shared is None and splits.unit == EXAMPLE, "Splits", "must be of all rows, out of bag")
     need_array(bags, "Splits.bags", "u", (None, -(-n // 8)))
     assert bags is not None
     need(len(bags) > 0, "Splits.bags", "must not be empty")
@@ -202,37 +192,34 @@ def check_splits(splits: Splits) -> None:
     need(splits.kind in (*SPLITS, OUT_OF_BAG), "Splits.kind", "is not known")
     need_whole(splits.n_train, "Splits.n_train", 0)
     need_whole(splits.m, "Splits.m", 1)
+    need_whole(splits.n_rows, "Splits.n_rows", 1)
     need(type(splits.seed) is int and 0 <= splits.seed < 2**4096, "Splits.seed", "must be a seed")
-    need(type(splits.stratified) is bool, "Splits.stratified", "must be True or False")
-    units = splits.units
+    units, number = splits.units, splits.n_rows
     need((units is None) == (splits.unit == EXAMPLE), "Splits.units", "must be None if every row is one")
     if units is not None:
         need(splits.unit in (DISTINCT, GROUP), "Splits.unit", "is not known")
-        need_array(units, "Splits.units", "i", (None,))
+        need_array(units, "Splits.units", "i", (splits.n_rows,))
         # Every number from 0 on, so that there are not more of them than rows.
         known = np.unique(units)
         need(np.array_equal(known, np.arange(known.size)), "Splits.units", "must be numbered from 0")
-    end = MOST if units is None else units.size
-    need_rows(splits.test, "Splits.test", end)
-    need_rows(splits.rest, "Splits.rest", end)
+        number = known.size
     need((splits.bags is None) == (splits.kind != OUT_OF_BAG), "Splits.bags", "must be there out of bag")
     if splits.bags is not None:
         _check_bags(splits)
         return
-    elsewhere = splits.kind == "shared" and splits.test.size == 0
-    need(splits.n_train > 0 or elsewhere, "Splits.n_train", "must be positive but where all rows validate")
-    tested, divided = _units(splits, splits.test), _units(splits, splits.rest)
-    need(np.intersect1d(tested, divided).size == 0, "Splits.test", "must not be in rest")
-    need(divided.size == splits.n_train + splits.m, "Splits.rest", "must train or validate")
+    trains = splits.n_train > 0 or splits.kind == "shared"
+    need(trains, "Splits.n_train", "must be positive but where all rows validate")
+    need(number == splits.n_train + splits.m, "Splits.n_rows", "must train or validate")
     need((splits.kind == "shared") == (splits.shared is not None), "Splits.shared", "must be there if it is shared")
     if splits.shared is None:
         return
     need(type(splits.shared) is tuple and len(splits.shared) == 2, "Splits.shared", "must be a pair")
     for part in splits.shared:
-        need_rows(part, "Splits.shared", end)
+        need_rows(part, "Splits.shared", splits.n_rows)
     train, validation = (_units(splits, part) for part in splits.shared)
     need((train.size, validation.size) == (splits.n_train, splits.m), "Splits.shared", "must have the sizes it says")
-    need(np.array_equal(np.sort(np.concatenate([train, validation])), divided), "Splits.shared", "must divide rest")
+    # As many as there are, and all of them different.
+    need(np.unique(np.concatenate([train, validation])).size == number, "Splits.shared", "must divide all rows")
 
 
 def _units(splits: Splits, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -252,8 +239,6 @@ def check_task(task: SvmTrainingTask, number: int) -> None:
     check_gamma(task.gamma)
     check_scale(task.scale)
     check_splits(task.splits)
-    need_array(task.test_rows, "SvmTrainingTask.test_rows", "f", (None, None))
-    need_array(task.test_codes, "SvmTrainingTask.test_codes", "i", (None,))
     need(type(task.seed) is int and 0 <= task.seed < 2**4096, "SvmTrainingTask.seed", "must be a seed")
     need_whole(task.jobs, "SvmTrainingTask.jobs", 1, _MOST_JOBS)
     prepares = task.prepare is None or callable(getattr(task.prepare, "transform", None))
@@ -293,8 +278,7 @@ def check_trained(one: Trained, rows: int, width: int, task: SvmTrainingTask) ->
     check_one_machine(one.machine, task.classes.size)
     need_rows(one.support, "Trained.support", rows)
     need(one.support.size == one.machine.coefs.shape[1], "Trained.support", "must be a row for each coefficient")
-    for errors in (one.errors, one.test_errors):
-        need_counts(errors, "Trained.errors", task.splits.sizes.size, task.splits.n_rows)
+    need_counts(one.errors, "Trained.errors", task.splits.sizes.size, task.splits.n_rows)
     need(type(one.kkt_violation) is float and type(one.converged) is bool, "Trained", "must say if it converged")
     need(type(one.wrong) is np.ndarray and one.wrong.size == 0, "Trained.wrong", "must be empty in a saved model")
 

@@ -46,8 +46,7 @@ def with_rules(fitted: dict[str, Any]) -> dict[str, Any]:
 
 def _by_kind(one: Trained) -> Trained:
     """Return a machine with an array of errors, by the kind of row: in format 1 they were a number."""
-    errors, test_errors = (np.atleast_1d(np.asarray(counted)) for counted in (one.errors, one.test_errors))
-    return replace(one, errors=errors, test_errors=test_errors)
+    return replace(one, errors=np.atleast_1d(np.asarray(one.errors)))
 
 
 def _choice(baseline: Baseline) -> CrossValidation | None:

@@ -64,8 +64,6 @@ _FORMER_CLASSES = {"Problem": "SvmTrainingTask", "Choice": "CrossValidation"}
 _FORMER_FIELDS = {"SharedMembers": {"problem": "task"}, "IndependentMembers": {"problem": "task"}}
 # Fields that are no more: the strength of the vote, which formats 4 and 5 had, is in the vote itself.
 _DROPPED = {"CrossValidation": {"strength"}}
-# Fields without a default that came after format 1, and what they were before.
-_LATER: dict[str, dict[str, Any]] = {"Splits": {"stratified": False}}
 
 
 def encode(value: Any) -> Any:
@@ -128,7 +126,7 @@ def _absent(kind: type) -> dict[str, Any]:
             values[field.name] = field.default
         elif field.default_factory is not MISSING:
             values[field.name] = field.default_factory()
-    return values | _LATER.get(kind.__name__, {})
+    return values
 
 
 def _known_name(distance: Distance) -> str:

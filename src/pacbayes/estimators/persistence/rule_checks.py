@@ -68,7 +68,7 @@ def check_kept_errors(kept: Any, classifiers: ClassifierSet) -> None:
     need(type(kept) is PackedErrors, "PackedErrors", "must be bits")
     assert splits is not None
     need(splits.unit != GROUP and splits.kind != "independent", "PackedErrors", "must not be there for such rows")
-    n_rows = splits.rest.size if splits.shared is None else splits.shared[1].size
+    n_rows = splits.n_rows if splits.shared is None else splits.shared[1].size
     need(type(kept.n_rows) is int and kept.n_rows == n_rows, "PackedErrors.n_rows", f"must be {n_rows}")
     shape = (len(classifiers), -(-n_rows // 8))
     ones = np.packbits(np.ones(n_rows, dtype=bool))

@@ -58,7 +58,7 @@ def risks_chart(view: ReportView) -> Chart:
     """Return the posterior above the risks of the classifiers."""
     places, risks, weights = view.places, view.classifiers.risks, view.weights
     shown = _shown(view)
-    tested = view.observed.risks if view.observed is not None else view.classifiers.test_risks
+    tested = None if view.observed is None else view.observed.risks
     bound = view.model.certificates_["stochastic"].bound
     axis = "regularisation parameter λ" if view.is_path else "rank of the classifier by its risk"
 
@@ -89,9 +89,8 @@ def risks_chart(view: ReportView) -> Chart:
     )
     counted = PLURAL[view.classifiers.unit]
     legend = [("weight", view.weight_name), ("risk", f"errors on {view.classifiers.m} validation {counted}")]
-    if tested is not None:
-        rows = view.observed.rows if view.observed is not None else view.classifiers.m_test
-        legend.append(("test", f"errors on {rows} test rows"))
+    if view.observed is not None:
+        legend.append(("test", f"errors on {view.observed.rows} test rows"))
     legend.append(("bound", "bound of the stochastic classifier"))
     heaviest = int(np.argmax(weights))
     description = (

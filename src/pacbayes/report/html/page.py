@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 import re
 from collections.abc import Sequence
@@ -12,7 +10,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.report.comparison import bars_of
 from pacbayes.report.guarantee import guarantee
@@ -22,7 +19,6 @@ from pacbayes.report.questions import part_table
 from pacbayes.report.record import data_table, parameter_table, version_table
 from pacbayes.report.tables import certificate_table, weight_table
 from pacbayes.report.view import ReportView
-from pacbayes.report.what_if import what_if
 from pacbayes.runtime.file_write import check_can_write, write_file
 
 # Rows of the table of weights.
@@ -119,28 +115,18 @@ def report_html(
 
 def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
     """Return the page: first all that is said, then the charts, then the whole of it put together."""
-    script = _file("report.js")
-    # The hash of a script is that of the characters between its tags.
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    slider, bars = what_if(view), bars_of(view)
     said = {
         "guarantee": guarantee(view),
-        "what_if": slider,
-        "looked_up": slider.looked_up,
-        "posterior_wins": view.certificate.rule == POSTERIOR,
-        "levels": slider.table,
         "by_class": part_table(view),
         "weights": weight_table(view, most=_MOST_WEIGHTS),
         "certificates": certificate_table(view, full=True).transposed,
         "record": [data_table(view), parameter_table(view), version_table()],
     }
-    drawings = (coverage_chart(view), risks_chart(view), bounds_chart(view, bars), gibbs_chart(view))
+    drawings = (coverage_chart(view), risks_chart(view), bounds_chart(view, bars_of(view)), gibbs_chart(view))
     charts = {chart.ident: chart for chart in drawings if chart is not None}
     page: str = _template().render(
         title=title,
         style=_file("report.css"),
-        script=script,
-        script_hash=f"sha256-{digest}",
         notes=list(notes),
         charts=charts,
         **said,

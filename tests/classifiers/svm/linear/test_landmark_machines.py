@@ -26,15 +26,14 @@ def sample(name):
 def test_errors_are_what_a_user_recomputes(split, scale, name):
     X, y = sample(name)
     gamma = "sigest" if scale else 1e-3
-    found = svm_set(X, y, GRID, split=split, scale=scale, gamma=gamma, n_components=40, test=0.2, **CHOICES)
+    found = svm_set(X, y, GRID, split=split, scale=scale, gamma=gamma, n_components=40, **CHOICES)
     assert (found.kkt_violation <= TOL).all()
     assert found.converged.all()
-    everything, test = found.predict(X), found.splits.test
+    everything = found.predict(X)
     for i in range(GRID.size):
         one, validation = found[i], found.splits(i)[1]
         assert len(one.support_vectors_) <= 40
         assert found.errors[i] == zero_one_loss(y[validation], one.predict(X[validation]), normalize=False)
-        assert found.test_errors[i] == zero_one_loss(y[test], one.predict(X[test]), normalize=False)
         np.testing.assert_array_equal(everything[i], one.predict(X))
 
 
