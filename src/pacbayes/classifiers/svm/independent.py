@@ -15,14 +15,16 @@ from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, fit_kernel, fit_sc
 from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
 from pacbayes.classifiers.svm.linear.nystroem import LANDMARKS
+from pacbayes.classifiers.svm.machine_checks import check_trained
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.needs import need
 from pacbayes.runtime.checkpoint import Checkpoint
-from pacbayes.runtime.cores import one_core
+from pacbayes.runtime.cores import cores, one_core
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -48,7 +50,14 @@ class IndependentMembers:
         """Return the same machines with no other rows than their support vectors."""
         kept = np.unique(np.concatenate([one.support for one in self.trained]))
         trained = [
-            replace(one, support=np.searchsorted(kept, one.support), wrong=one.wrong[:0]) for one in self.trained
+            replace(
+                one,
+                support=np.searchsorted(kept, one.support),
+                errors=one.errors[:0],
+                test_errors=one.test_errors[:0],
+                wrong=one.wrong[:0],
+            )
+            for one in self.trained
         ]
         return IndependentMembers(self.task.with_rows(self.task.X[kept]), trained)
 
@@ -59,7 +68,7 @@ class IndependentMembers:
             raise ValueError(f"X must have {self.task.X.shape[1]} features, got {new.shape[1]}")
         labels = []
         with one_thread(), progress("predictions", len(self)) as advance:
-            workers = Parallel(n_jobs=self.task.jobs, require="sharedmem", return_as="generator")
+            workers = Parallel(n_jobs=min(self.task.jobs, cores()), require="sharedmem", return_as="generator")
             for one in workers(delayed(_predict_alone)(one, self.task.X, new) for one in self.trained):
                 labels.append(one)
                 advance(1)
@@ -83,6 +92,7 @@ def train_independent(task: SvmTrainingTask, checkpoint: Checkpoint | None) -> C
         # The solver leaves other threads free to run; another backend is the user's choice.
         prefer="threads",
         checkpoint=checkpoint,
+        again=_recounted,
     )
     return _as_set(task, trained)
 
@@ -136,11 +146,26 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
         machine = machines.one(0)
         new = np.searchsorted(task.splits.rest, validation)
         K = kernel.of_shared(everything, places[machine.support], new)
-    wrong, number = machine.predict(machine.decisions(K)) != task.codes[validation], task.splits.sizes.size
+    one = Trained(machine, support[machine.support], scaling, kernel, *_convergence(machines))
+    return _counted(task, i, one, machine.predict(machine.decisions(K)))
+
+
+def _recounted(common: tuple[SvmTrainingTask, FloatArray | None], i: int, stored: Trained) -> Trained:
+    """Return the i-th classifier from a checkpoint, checked, with the errors that it makes."""
+    task = common[0]
+    train, validation = task.splits(i)
+    check_trained(stored, len(task.X), task.X.shape[1], task)
+    need(bool(np.isin(stored.support, train).all()), "Trained.support", "must be its training rows")
+    with one_thread():
+        return _counted(task, i, stored, _predict(stored, task.X, task.X[validation]))
+
+
+def _counted(task: SvmTrainingTask, i: int, one: Trained, answers: NDArray[np.intp]) -> Trained:
+    """Return the i-th classifier with the errors of its answers to its validation rows, and of those to test rows."""
+    validation, number = task.splits(i)[1], task.splits.sizes.size
+    wrong = answers != task.codes[validation]
     errors = count_errors_by_kind(wrong, task.splits.kinds(validation), number)
-    one = Trained(
-        machine, support[machine.support], scaling, kernel, errors, np.zeros_like(errors), *_convergence(machines)
-    )
+    one = replace(one, errors=errors, test_errors=np.zeros_like(errors))
     if task.keep_error_rows:
         one = replace(one, wrong=np.packbits(wrong))
     if len(task.test_codes) == 0:

@@ -15,7 +15,7 @@ from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.data.splits import GROUP, Splits
-from pacbayes.estimators.persistence.needs import need, need_array, need_rows, need_whole
+from pacbayes.numeric.needs import need, need_array, need_rows, need_whole
 
 
 def check_rules(model: Any) -> None:
