@@ -13,6 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.cli.running import in_process
+
+from pacbayes import load_dataset
+from pacbayes.runtime import memory
 
 MB = 10**6
 LONG = 150 * MB
@@ -144,3 +148,33 @@ def test_a_long_parquet_file_of_short_blocks_is_read(tmp_path):
     bomb = tmp_path / "bomb.parquet"
     numbers(bomb)
     assert read_in_child("blocks", bomb, bomb)[1] == "read"
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".parquet"])
+def test_the_command_line_says_so_in_one_line(ending, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(memory, "free_bytes", lambda: MB)
+    path = tmp_path / f"own{ending}"
+    frame = pd.DataFrame({"a": np.zeros(200_000), "class": [0, 1] * 100_000})
+    frame.to_csv(path, index=False) if ending == ".csv.gz" else frame.to_parquet(path)
+    done = in_process(["certify", path], capsys)
+    assert done.code == 2
+    assert done.error.startswith(
+        f"pacbayes: reading {str(path)!r} needs more than half of the free memory, 500 kB: use"
+    )
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_archives_that_unpack_as_a_whole_are_refused(method, tmp_path):
+    with zipfile.ZipFile(tmp_path / "own.csv.zip", "w", method) as archive:
+        archive.writestr("own.csv", "a,class\n1,2\n")
+    with pytest.raises(ValueError, match=r"own\.csv\.zip' as CSV: its archive must be packed by the method deflate"):
+        load_dataset(tmp_path / "own.csv.zip")
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_archives_of_other_than_one_file_are_refused(number, tmp_path):
+    with zipfile.ZipFile(tmp_path / "own.csv.zip", "w") as archive:
+        for i in range(number):
+            archive.writestr(f"{i}.csv", "a,class\n1,2\n")
+    with pytest.raises(ValueError, match=rf"as CSV: its archive must hold one file, got {number}"):
+        load_dataset(tmp_path / "own.csv.zip")

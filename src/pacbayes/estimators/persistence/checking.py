@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.bounds.distances.base import CONSTANTS
-from pacbayes.certificates.posterior_choice import check_distances
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.svm.independent import IndependentMembers
@@ -40,8 +39,7 @@ from pacbayes.estimators.persistence.rule_checks import (
     check_tandem,
 )
 from pacbayes.estimators.prediction.draws import KEY_BYTES
-from pacbayes.estimators.training.prior import PRIORS, resolve_prior
-from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
+from pacbayes.estimators.training.prior import PRIORS
 from pacbayes.numeric.checks import check_choice, check_distribution, check_level
 from pacbayes.numeric.needs import (
     MOST,
@@ -84,20 +82,15 @@ def check_model(model: Any) -> None:
         need_array(model._fitted_rows, "_fitted_rows", "i", (classifiers.splits.n_rows,))
     check_level(model._level)
     check_choice("_bound_constant", model._bound_constant, CONSTANTS)
-    check_distances(model._distances)
     need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")
     need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
     check_cross_validation(model._cross_validated, classifiers)
-    if model._prior_kind == CROSS_VALIDATION:
-        need(model._cross_validated is not None, "_prior_kind", "must not be from a cross-validation that is not there")
-        expected = resolve_prior(CROSS_VALIDATION, classifiers.params, None, model._cross_validated, classifiers.splits)
-        assert expected is not None
-        need(np.allclose(model.prior_, expected, rtol=1e-9, atol=0.0), "prior_", "must follow from cross-validation")
     if model._vote_errors is not None:
         check_counted(model._vote_errors, "_vote_errors", classifiers.splits)
     check_rules(model)
     check_asked(model)
     check_tandem(model)
+    need(model._constant is not None or classifiers.trained_elsewhere, "_constant", "must be there after training")
     if model._constant is not None:
         need(type(model._constant) is tuple and len(model._constant) == 2, "_constant", "must be a pair")
         need_whole(model._constant[0], "_constant", 0, classes.size - 1)
@@ -296,3 +289,28 @@ def check_svm_classifier(machine: SVMClassifier) -> None:
     check_kernel(machine._kernel)
     need_whole(machine.n_features_in_, "SVMClassifier.n_features_in_", 1)
     need(machine.n_features_in_ == machine.support_vectors_.shape[1], "SVMClassifier.n_features_in_", "is wrong")
+
+
+def settle_objects(root: Any) -> None:
+    """Check the single machines among all that was made of a file, and let no object in it start processes."""
+    seen: set[int] = set()
+    left = [root]
+    while left:
+        value = left.pop()
+        if id(value) in seen or isinstance(value, str | bytes | int | float | complex | type | None):
+            continue
+        seen.add(id(value))
+        if isinstance(value, dict):
+            left += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            left += value
+        elif isinstance(value, np.ndarray):
+            left += value.ravel().tolist() if value.dtype == object else []
+        else:
+            own = getattr(value, "__dict__", {})
+            if "n_jobs" in own:
+                own["n_jobs"] = None
+            if isinstance(value, SVMClassifier):
+                check_svm_classifier(value)
+            # A method holds its object.
+            left += [*own.values(), getattr(value, "__self__", None)]
