@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
@@ -24,7 +24,7 @@ from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.needs import need
 from pacbayes.runtime.checkpoint import Checkpoint
-from pacbayes.runtime.cores import cores, one_core
+from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -68,7 +68,7 @@ class IndependentMembers:
             raise ValueError(f"X must have {self.task.X.shape[1]} features, got {new.shape[1]}")
         labels = []
         with one_thread(), progress("predictions", len(self)) as advance:
-            workers = Parallel(n_jobs=min(self.task.jobs, cores()), require="sharedmem", return_as="generator")
+            workers = Parallel(n_jobs=min(self.task.jobs, cpu_count()), require="sharedmem", return_as="generator")
             for one in workers(delayed(_predict_alone)(one, self.task.X, new) for one in self.trained):
                 labels.append(one)
                 advance(1)
