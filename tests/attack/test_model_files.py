@@ -14,12 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.preprocessing import OneHotEncoder
-from sklearn.tree import DecisionTreeClassifier
-from tests.attack.small_models import COLUMNS, ENSEMBLES, MACHINES, file_of, model, nodes_of, rows, with_parts
+from tests.attack.small_models import COLUMNS, MACHINES, file_of, model, nodes_of, rows, with_parts
 from tests.estimators.persistence.model_files import read, rewrite, state_of, write_state
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes import load
 from pacbayes.classifiers.svm.kernels.kernel import Kernel
 from pacbayes.classifiers.svm.path_scores import decisions_of_one, path_scores
 
@@ -126,45 +124,8 @@ def test_every_part_of_machines_may_be_missing(name, child, tmp_path):
         assert said.startswith(("ok", "refused")), (place, said)
 
 
-def changed_array(data, contents, name):
-    """Return bytes of an array in an archive, changed."""
-    with zipfile.ZipFile(io.BytesIO(contents)) as archive:
-        old = np.load(io.BytesIO(archive.read(name)))
-    buffer = io.BytesIO()
-    if old.dtype.fields is None:
-        np.save(buffer, data.draw(arrays_like(old)))
-    else:
-        new = old.copy()
-        field = data.draw(st.sampled_from(sorted(old.dtype.fields)))
-        new[field] = data.draw(arrays_like(old[field]).filter(lambda value: value.shape == old.shape)).astype(
-            old.dtype[field], casting="unsafe"
-        )
-        np.save(buffer, new if data.draw(st.booleans()) else new[: data.draw(st.integers(0, new.size))])
-    return buffer.getvalue()
-
-
-@pytest.mark.filterwarnings("ignore:invalid value", "ignore:Casting complex values")
 @pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("name", [*ENSEMBLES, "words"])
-def test_any_array_of_an_ensemble_may_be_anything(name, number, child, tmp_path):
-    settled(number)(given(data=st.data())(change_an_array))(name, child, tmp_path)
-
-
-def change_an_array(name, child, tmp_path, data):
-    path = tmp_path / "model"
-    path.write_bytes(file_of(name))
-    contents = read(path)[1]
-    with zipfile.ZipFile(io.BytesIO(contents)) as archive:
-        names = [part for part in archive.namelist() if part.endswith(".npy")]
-    part = data.draw(st.sampled_from(names))
-    rewrite(path, change=lambda old: with_parts(old, {part: changed_array(data, old, part)}))
-    said = child.answer(path, COLUMNS)
-    # NumPy's own exceptions, when the model predicts, are no crash.
-    assert said.startswith(("ok", "refused", "raised by predict")), said
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("name", [*ENSEMBLES, "words", "two", "independent"])
+@pytest.mark.parametrize("name", ["two", "independent"])
 def test_any_node_of_a_schema_may_be_anything(name, number, child, tmp_path):
     settled(number)(given(data=st.data())(change_a_node))(name, child, tmp_path)
 
@@ -235,100 +196,3 @@ def test_classes_of_a_pair_are_whole_numbers(wrong, child, tmp_path):
     state["fitted"]["classifiers_"]["_members"]["machines"]["pairs"][0]["first"] = wrong
     write_state(tmp_path / "model", state)
     assert "Machines.pairs must be all pairs of the classes" in child.answer(tmp_path / "model", COLUMNS)
-
-
-@pytest.mark.parametrize(
-    ("name", "field", "wrong"),
-    [
-        ("trees", "left_child", 10**9),
-        ("trees", "left_child", 0),
-        ("forest", "right_child", -5),
-        ("boosting", "feature", 10**6),
-        ("boosting of three", "left_child", 2**40),
-        ("histogram", "left", 2**31),
-        ("histogram", "right", 0),
-        ("histogram", "feature_idx", 10**6),
-        ("histogram", "is_categorical", 1),
-    ],
-)
-def test_nodes_that_lead_out_of_a_tree_are_refused(name, field, wrong, child, tmp_path):
-    path = tmp_path / "model"
-    save(model(name), path)
-
-    def change(contents):
-        parts = {}
-        with zipfile.ZipFile(io.BytesIO(contents)) as archive:
-            for part in archive.namelist():
-                nodes = np.load(io.BytesIO(archive.read(part))) if part.endswith(".npy") else np.zeros(1)
-                if nodes.dtype.fields is not None and nodes.size > 1:
-                    nodes[field][0] = wrong
-                    buffer = io.BytesIO()
-                    np.save(buffer, nodes)
-                    parts[part] = buffer.getvalue()
-        assert parts
-        return with_parts(contents, parts)
-
-    rewrite(path, change=change)
-    said = child.answer(path, COLUMNS)
-    assert said.startswith("refused"), said
-    # Somebody who trusts all of scikit-learn is not handed such a tree either, as far as it is known before it is made.
-    if name in ("trees", "forest", "boosting", "boosting of three"):
-        assert child.answer(path, COLUMNS, ["sklearn."]).startswith("refused")
-
-
-def test_a_tree_is_not_made_with_other_arguments(child, tmp_path):
-    """scikit-learn copies as many numbers of classes as there are outputs, from an array that may be shorter."""
-    path = tmp_path / "model"
-    for outputs, features in (("1000000000", "2"), ("0", "2"), ("2", "2"), ("1", "0"), ("1", "1e3"), ("true", "2")):
-        save(model("trees"), path)
-        contents = read(path)[1]
-        with zipfile.ZipFile(io.BytesIO(contents)) as archive:
-            tree = json.loads(archive.read("schema.json"))
-        for node in nodes_of(tree):
-            if node["__loader__"] == "TreeNode":
-                first, _, last = node["__reduce__"]["args"]["content"]
-                last["content"], first["content"] = outputs, features
-                last["__id__"], first["__id__"] = 10**6, 10**6 + 1
-                node["__reduce__"]["args"].pop("__id__")
-                node.pop("__id__")
-        rewrite(path, change=lambda old, tree=tree: with_parts(old, {"schema.json": json.dumps(tree)}))
-        said = child.answer(path, COLUMNS)
-        assert said.startswith("refused"), said
-
-
-@pytest.mark.parametrize("loader", ["ConstructorFromReduceNode", "LossNode", "ObjectNode", "TupleNode", "TypeNode"])
-def test_a_tree_is_not_made_another_way(loader, child, tmp_path):
-    path = tmp_path / "model"
-    save(model("trees"), path)
-    with zipfile.ZipFile(io.BytesIO(read(path)[1])) as archive:
-        tree = json.loads(archive.read("schema.json"))
-    for node in nodes_of(tree):
-        if node["__loader__"] == "TreeNode":
-            node["__loader__"] = loader
-    rewrite(path, change=lambda old: with_parts(old, {"schema.json": json.dumps(tree)}))
-    assert f"is a {loader}" in child.answer(path, COLUMNS)
-
-
-def test_categories_without_a_column_are_refused(child, tmp_path):
-    """The encoder makes a sparse matrix whose indices nobody checks, and scipy writes where they say."""
-    for change in ("columns", "order"):
-        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        clf = StochasticSVC([0.1, 1.0], prepare=encoder, random_state=0, cv=None)
-        X, y = rows(2)
-        clf.fit(X.round(0), y)
-        encoder = clf.classifiers_.members.task.prepare
-        if change == "columns":
-            encoder._n_features_outs = [1, 1]
-        else:
-            encoder.categories_ = [categories[::-1] for categories in encoder.categories_]
-        with pytest.warns(UserWarning, match="OneHotEncoder"):
-            save(clf, tmp_path / "model")
-        assert "OneHotEncoder" in child.answer(tmp_path / "model", COLUMNS)
-
-
-def test_attributes_do_not_take_the_place_of_methods(child, tmp_path):
-    clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=None, random_state=0).fit(*rows(2))
-    clf.classifiers_[0].predict = np.sin
-    with pytest.warns(UserWarning, match="DecisionTreeClassifier"):
-        save(clf, tmp_path / "model")
-    assert "in the place of a method" in child.answer(tmp_path / "model", COLUMNS)

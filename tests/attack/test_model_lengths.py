@@ -1,7 +1,7 @@
 """Hostile model files: lengths that are lies, bombs of several kinds, and nesting without end.
 
-A file that would unpack to more than it says, or than fits, is refused before it is unpacked: the memory it took to
-refuse it is measured.
+A file that would unpack to more than fits is refused before it is unpacked: the memory it took to refuse it is
+measured.
 """
 
 import io
@@ -11,13 +11,12 @@ import tracemalloc
 import zipfile
 
 import pytest
-from tests.attack.small_models import COLUMNS, ENSEMBLES, MACHINES, model, with_parts
-from tests.estimators.persistence.model_files import read, rewrite
+from tests.attack.small_models import COLUMNS, model, with_parts
+from tests.estimators.persistence.model_files import rewrite
 
 from pacbayes import load, save
 from pacbayes.estimators.persistence import saving
 from pacbayes.estimators.persistence.archive import MANIFEST, MODEL, write_archive
-from pacbayes.estimators.persistence.schema import Schema
 from pacbayes.runtime import memory
 
 LONG = 64 * 2**20
@@ -40,22 +39,15 @@ def packed(path, contents, manifest, method=zipfile.ZIP_DEFLATED):
         archive.writestr(MODEL, contents)
 
 
-@pytest.mark.parametrize("manifest", [{"format": 1}, {"format": 2}, {"format": saving.FORMAT, "bytes": 2 * LONG}])
-def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(manifest, tmp_path):
+def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(tmp_path):
     path = tmp_path / "model"
-    packed(path, bytes(LONG), manifest)
+    packed(path, bytes(LONG), {"format": saving.FORMAT})
     assert path.stat().st_size < LONG / 500
     assert peak_of(path, r"needs 67\.1 MB, more than max_bytes = 50 MB", max_bytes=50_000_000) < 10 * 2**20
 
 
-def test_a_file_that_unpacks_to_more_than_it_says_is_refused_before_it_is(tmp_path):
-    path = tmp_path / "model"
-    packed(path, bytes(LONG), {"format": saving.FORMAT, "bytes": 10_000})
-    assert peak_of(path, r"unpacks to 67\.1 MB, more than the 10 kB its manifest says") < 10 * 2**20
-
-
 def test_the_limit_is_half_of_the_free_memory(tmp_path, monkeypatch):
-    packed(tmp_path / "model", bytes(10**6), {"format": 1})
+    packed(tmp_path / "model", bytes(10**6), {"format": saving.FORMAT})
     monkeypatch.setattr(memory, "free_bytes", lambda: 10**6)
     with pytest.raises(ValueError, match="more than half of the free memory, 500 kB"):
         load(tmp_path / "model")
@@ -63,7 +55,7 @@ def test_the_limit_is_half_of_the_free_memory(tmp_path, monkeypatch):
 
 def test_a_length_in_the_archive_that_is_a_lie_does_not_help(tmp_path):
     path = tmp_path / "model"
-    packed(path, bytes(LONG), {"format": saving.FORMAT, "bytes": 10_000})
+    packed(path, bytes(LONG), {"format": saving.FORMAT})
     data = path.read_bytes()
     long, short = struct.pack("<L", LONG), struct.pack("<L", 5000)
     assert data.count(long) == 2
@@ -75,7 +67,7 @@ def test_a_length_in_the_archive_that_is_a_lie_does_not_help(tmp_path):
 def test_other_ways_to_pack_are_refused(method, tmp_path):
     """They are unpacked as a whole, however little is asked for."""
     path = tmp_path / "model"
-    packed(path, bytes(LONG // 2), {"format": saving.FORMAT, "bytes": LONG}, method)
+    packed(path, bytes(LONG // 2), {"format": saving.FORMAT}, method)
     assert peak_of(path, "packed by a method that pacbayes does not use") < 10 * 2**20
 
 
@@ -139,7 +131,7 @@ def schema_with(content, parts=()):
 
 
 def write_contents(path, contents):
-    manifest = {"format": saving.FORMAT, "version": "0", "bytes": 10**12}
+    manifest = {"format": saving.FORMAT, "version": "0"}
     write_archive(path, manifest | {"sha256": saving._digest(manifest, contents)}, contents)
 
 
@@ -174,6 +166,23 @@ def test_a_sparse_matrix_that_unpacks_to_more_is_refused(tmp_path):
     path = tmp_path / "model"
     write_contents(path, schema_with(listed([node]), [("long.npz", inner.getvalue())]))
     assert peak_of(path, r"needs 60\d MB, more than max_bytes = 500 MB", max_bytes=5 * 10**8) < 30 * 2**20
+
+
+@pytest.mark.parametrize("name", ["long.npz", "long.bin"])
+def test_a_header_that_is_long_is_not_read(name, tmp_path):
+    """NumPy reads a header before it looks at its length; 400 MB of spaces are 400 kB in an archive."""
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("data.npy", "w") as file:
+        file.write(b"\x93NUMPY\x02\x00" + struct.pack("<L", 400 * 2**20))
+        for _ in range(400):
+            file.write(b" " * 2**20)
+    node = (
+        '{"__class__": "csr_matrix", "__module__": "scipy.sparse._csr", "__loader__": "SparseMatrixNode", '
+        f'"type": "scipy", "file": "{name}"}}'
+    )
+    path = tmp_path / "model"
+    write_contents(path, schema_with(listed([node]), [(name, inner.getvalue())]))
+    assert peak_of(path, r"a header of 419430400 bytes") < 30 * 2**20
 
 
 def test_overlapping_parts_are_refused(tmp_path):
@@ -215,26 +224,10 @@ def test_parts_within_parts_by_number_are_refused(child, tmp_path):
         )
     path = tmp_path / "model"
     write_contents(path, schema_with(text))
-    assert "two different parts with one number" in child.answer(path, COLUMNS)
+    assert "names the same parts again and again" in child.answer(path, COLUMNS)
 
 
 def test_a_long_manifest_is_refused(tmp_path):
     path = tmp_path / "model"
-    packed(path, b"", {"format": saving.FORMAT, "bytes": 1, "text": "x" * LONG})
+    packed(path, b"", {"format": saving.FORMAT, "text": "x" * LONG})
     assert peak_of(path, r"manifest\.json is too long") < 10 * 2**20
-
-
-@pytest.mark.parametrize("said", ["1", 1.5, None, True, [], -1])
-def test_sizes_that_are_none_are_refused(said, tmp_path):
-    path = tmp_path / "model"
-    save(model("two"), path)
-    rewrite(path, lambda manifest: manifest.update(bytes=said))
-    with pytest.raises(ValueError, match="not a model saved by pacbayes"):
-        load(path)
-
-
-def test_a_manifest_says_to_what_its_file_unpacks(tmp_path):
-    for name in (*MACHINES, *ENSEMBLES):
-        save(model(name), tmp_path / "model")
-        manifest, contents = read(tmp_path / "model")
-        assert manifest["bytes"] == Schema(contents).bytes >= len(contents)

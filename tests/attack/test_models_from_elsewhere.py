@@ -67,7 +67,7 @@ def test_own_classes_need_trust(tmp_path):
         load(tmp_path / "model")
 
 
-def test_reviewed_classifiers_need_none(tmp_path, recwarn):
+def test_trees_need_none(tmp_path, recwarn):
     X, y = rows(3)
     fitted = [DecisionTreeClassifier(max_depth=depth).fit(X, y) for depth in (1, 2)]
     clf = StochasticClassifier.from_fitted(fitted, X, y, random_state=0, proposal=1)

@@ -170,14 +170,14 @@ def test_two_at_once(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "{", "[]", "3", '{"format": 2, "run": {}, "chunks": {}}', '{"format": 1, "run": [], "chunks": {}}'),
-        '{"format": 1, "run": {"random_state": 1}, "chunks": {"0": "ab"}}',
-        '{"format": 1, "run": {"random_state": "a"}, "chunks": {}}',
+        *("", "{", "[]", "3", '{"format": 1, "run": {}, "chunks": {}}', '{"format": 2, "run": [], "chunks": {}}'),
+        '{"format": 2, "run": {"random_state": 1}, "chunks": {"0": "ab"}}',
+        '{"format": 2, "run": {"random_state": "a"}, "chunks": {}}',
     ],
 )
 def test_manifest_of_something_else(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of format 1, got .*"):
+    with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of format 2, got .*"):
         RUNS["grid"](tmp_path)
     assert (tmp_path / "manifest.json").read_text() == text
 

@@ -48,8 +48,9 @@ separators, --skip-unlabelled for rows without a class.""",
         "model-files",
         """\
 certify --save FILE writes a model that predict reads. It holds no pickle and
-runs no code; types outside a reviewed list need --trust. Loading computes the
-certificate anew from the stored counts. The report (--report FILE.html) is
+runs no code; types that skops does not trust need --trust. Loading computes
+the certificate anew from the stored counts. A forged file may crash predict:
+--sha256 pins the one that you know. The report (--report FILE.html) is
 one page that loads nothing from elsewhere.""",
     ),
     "scripts": (

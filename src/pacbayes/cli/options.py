@@ -19,7 +19,7 @@ Separator = Annotated[
 Trust = Annotated[
     bool,
     typer.Option(
-        "--trust", help="Load types of scikit-learn that were not reviewed too: only for files whose origin you know."
+        "--trust", help="Load types of scikit-learn too that skops does not trust: for files whose origin you know."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

@@ -35,7 +35,8 @@ def load_dataset(
     name : str or path
         A name in `pacbayes.data.DATASETS`, or the path of a file that ends in ``.csv`` or ``.tsv`` (also with
         ``.gz``, ``.bz2``, ``.xz``, ``.zip``) or ``.parquet`` (needs the extra ``pacbayes[parquet]``).  Text files
-        start with a line of column names.  A file whose path is also the name of a data set is reached with a
+        start with a line of column names.  A file that would take more than half of the free memory is a `MemoryError`
+        before it does.  A file whose path is also the name of a data set is reached with a
         `pathlib.Path`.
     target : str, optional
         For a file: the column with the classes, by default the last one.  All others are features, and must be

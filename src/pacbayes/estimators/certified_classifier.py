@@ -128,7 +128,8 @@ class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[
         target = None if self.max_error is None else float(self.max_error)
         self._asked = Asked(float(self.class_share), *named, max_error=target)
         share = hedged_level(self._main_level, self.hedge_, 1)
-        self._distances = resolve_distances(self.distance, self._cross_validated, classifiers.m, share or self._level)
+        self._distance = self.distance
+        self._distances = resolve_distances(self._distance, self._cross_validated, classifiers.m, share or self._level)
         # What is proposed is fixed here, before anything that was counted on validation rows is used.
         rules = list(self._proposed(() if beforehand is None else beforehand.rules))
         if self.hedge_ > 0.0:

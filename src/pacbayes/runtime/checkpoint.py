@@ -23,7 +23,7 @@ from pacbayes.runtime.file_lock import hold_lock
 from pacbayes.runtime.file_write import write_file
 from pacbayes.runtime.seeds import seed_of
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 
 
@@ -70,8 +70,8 @@ class Checkpoint:
                 "directory, or delete this one"
             )
 
-    def load(self, unit: int) -> list[Any] | None:
-        """Return the results of a finished unit; None where it was not finished, or its file was damaged since."""
+    def load(self, unit: int, number: int) -> list[Any] | None:
+        """Return so many results of a unit; None where it was not finished, or its file was damaged since."""
         entry = self.manifest["chunks"].get(str(unit))
         if entry is None:
             return None
@@ -86,10 +86,21 @@ class Checkpoint:
             return None
         # Only now: decoding may unpickle, and what this run wrote can be trusted more than what somebody altered.
         # A pickle calls code of other libraries, which may raise anything.
+        with self.naming(unit, Exception):
+            found = self.codec.decode(data)
+            if len(found) != number:
+                raise ValueError(f"it must hold {number} classifiers, got {len(found)}")
+            return found
+
+    @contextmanager
+    def naming(self, unit: int, kind: type[Exception] = ValueError) -> Iterator[None]:
+        """Turn what is wrong with the results of a unit into an error that names their file."""
         try:
-            return self.codec.decode(data)
-        except Exception as error:
-            raise ValueError(f"{path} is as it was written, but cannot be read here: {error}") from error
+            yield
+        except kind as error:
+            raise ValueError(
+                f"{self._chunk(unit)} cannot be used: {error}. Give another directory, or delete this one"
+            ) from error
 
     def save(self, unit: int, results: list[Any]) -> None:
         """Store the results of a unit, first its chunk, then the manifest that lists it."""
@@ -120,7 +131,7 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
     ...         checkpoint.begin({"X": "ab12", "random_state": 7})
     ...         checkpoint.save(0, [1, 2, 3])
     ...     with open_checkpoint(directory, codec) as checkpoint:
-    ...         print(checkpoint.seed(None), checkpoint.load(0), checkpoint.load(1))
+    ...         print(checkpoint.seed(None), checkpoint.load(0, 3), checkpoint.load(1, 3))
     7 [1, 2, 3] None
     """
     if directory is None:
@@ -185,16 +196,24 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         return {}
     try:
         manifest = json.loads(text)
-        found = manifest["format"]
-        seed, chunks = manifest["run"]["random_state"], manifest["chunks"].values()
-        if found == FORMAT and isinstance(seed, int) and all(isinstance(chunk["sha256"], str) for chunk in chunks):
+        if manifest["format"] == FORMAT and _is_run(manifest["run"]) and _are_chunks(manifest["chunks"]):
             return dict(manifest)
-        found = f"format {found}"
-    except (ValueError, TypeError, KeyError, AttributeError):
+        found = "other contents" if manifest["format"] == FORMAT else f"format {manifest['format']}"
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         found = "no format that pacbayes writes"
     raise ValueError(
         f"{path} must be a manifest of format {FORMAT}, got {found}. Give another directory, or delete this one"
     )
+
+
+def _is_run(run: Any) -> bool:
+    """Return whether this is what `describe_run` gives."""
+    seed = run["random_state"]
+    return type(seed) is int and seed >= 0 and all(isinstance(value, str | int) for value in run.values())
+
+
+def _are_chunks(chunks: Any) -> bool:
+    return all(number.isdecimal() and isinstance(chunk["sha256"], str) for number, chunk in chunks.items())
 
 
 def _shown(value: Any) -> str:

@@ -37,7 +37,8 @@ def run_units(
     """Return ``[task(common, i) for i in range(number)]``, by the workers the user chose.
 
     What `check` raises about a result ends the work at once.  Units that `checkpoint` holds are not done again; others
-    are stored there as soon as they are complete.  What is taken from there, `again` may replace.
+    are stored there as soon as they are complete.  What is taken from there, `again` may replace, or refuse with a
+    `ValueError`.
 
     Examples
     --------
@@ -47,12 +48,13 @@ def run_units(
     units = [range(start, min(start + UNIT, number)) for start in range(0, number, UNIT)]
     results: dict[int, Result] = {}
     for k, unit in enumerate(units):
-        stored = None if checkpoint is None else checkpoint.load(k)
+        stored = None if checkpoint is None else checkpoint.load(k, len(unit))
         results.update(zip(unit, stored or (), strict=stored is not None))
-    if again is not None and results:
+    if again is not None and checkpoint is not None and results:
         with progress(f"{description}, stored ones", len(results)) as advance:
             for i, result in results.items():
-                results[i] = again(common, i, result)
+                with checkpoint.naming(i // UNIT):
+                    results[i] = again(common, i, result)
                 advance(1)
     for i, result in results.items():
         check(i, result)

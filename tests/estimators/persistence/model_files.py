@@ -1,4 +1,4 @@
-"""Model files as somebody with bad intentions would write them: anything inside, and every digest and size right."""
+"""Model files as somebody with bad intentions would write them: anything inside, and every digest right."""
 
 import copy
 import json
@@ -6,7 +6,6 @@ import zipfile
 
 from pacbayes.estimators.persistence import saving
 from pacbayes.estimators.persistence.archive import MANIFEST, MODEL, write_archive
-from pacbayes.estimators.persistence.schema import Schema
 
 
 def read(path):
@@ -16,13 +15,9 @@ def read(path):
 
 
 def rewrite(path, change_manifest=lambda manifest: None, change=lambda contents: contents):
-    """Change the contents of a file and make its digest right again, and the size where there is one."""
+    """Change the contents of a file and make its digest right again."""
     manifest, contents = read(path)
     contents = change(contents)
-    try:
-        manifest["bytes"] = Schema(contents).bytes
-    except Exception:  # whatever else is in there
-        manifest["bytes"] = len(contents)
     change_manifest(manifest)
     manifest["sha256"] = saving._digest(manifest, contents)
     write_archive(path, manifest, contents)
@@ -36,5 +31,5 @@ def state_of(model):
 def write_state(path, state):
     """Write any state as a model file of this format."""
     contents = saving._dumped(state)
-    manifest = {"format": saving.FORMAT, "version": "0", "bytes": Schema(contents).bytes}
+    manifest = {"format": saving.FORMAT, "version": "0"}
     write_archive(path, manifest | {"sha256": saving._digest(manifest, contents)}, contents)

@@ -1,100 +1,14 @@
-"""Rules in files: what is stored comes back, what cannot be is refused, and files from before there were rules load."""
-
-from copy import copy
-from dataclasses import replace
-from pathlib import Path
+"""Rules in files: what is stored comes back, and what cannot be is refused."""
 
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
 from tests.estimators.persistence.model_files import state_of, write_state
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes import load, save
 from pacbayes.certificates.binomial import binomial_upper
 
 VOTINGS = ("stochastic", "majority", "best")
-FORMAT_3 = Path(__file__).parent / "format_3"
-# What the version that wrote these files said of its models: the bounds by voting, the lower limit, the classifier of
-# hold-out, the best one, and labels by voting.
-BEFORE = {
-    "shared": (
-        [0.4730168401695442, 0.9460336803390884, 0.4350668158184222],
-        0.0,
-        "classifier 35 (lambda = 0.602089, gamma = 0.722292), chosen among 50 of 60 by 3-fold cross-validation",
-        0,
-        ["caccbbaa", "caccbbba", "caccbbba"],
-    ),
-    "groups": (
-        [0.6121443640191527, 1.0, 0.5500838838031613],
-        0.04205429145180208,
-        "classifier 0 (lambda = 0.1, gamma = 0.802898), chosen among all 3 by 3-fold cross-validation",
-        0,
-        ["aaccabab", "aaccabbb", "aaccabbb"],
-    ),
-    "trees": (
-        [0.3499229376008543, 0.6998458752017086, 0.26792495409685096],
-        0.025135408137264132,
-        "classifier 1 (max_depth = 2), chosen among all 3 by 3-fold cross-validation",
-        2,
-        ["cacccbbb", "cacccbbb", "cacccbbb"],
-    ),
-}
-
-
-def rows():
-    """Return the rows those models were fitted with, their labels and groups."""
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(90, 2)).round(3)
-    y = np.array(["a", "b", "c"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0.4)]
-    y[rng.random(90) < 0.1] = "a"
-    return X, y, np.arange(90) // 2
-
-
-def fitted_again(name):
-    """Return the same model, fitted by this version."""
-    X, y, groups = rows()
-    if name == "shared":
-        lambdas = np.geomspace(0.01, 10, 60)
-        return StochasticSVC(lambdas, cv=3, distance=["kl", "pinsker"], hedge=1, random_state=1).fit(X, y)
-    if name == "groups":
-        return StochasticSVC([0.1, 1.0, 10.0], cv=3, hedge=1, random_state=1).fit(X, y, groups=groups)
-    grid, prior = {"max_depth": [1, 2, 3]}, [0.2, 0.3, 0.5]
-    return StochasticClassifier(
-        DecisionTreeClassifier(), grid, voting="majority", prior=prior, hedge=1, random_state=2
-    ).fit(X, y)
-
-
-@pytest.mark.parametrize("name", BEFORE)
-def test_files_of_format_3_have_all_of_delta_for_the_posterior(name):
-    clf = load(FORMAT_3 / f"{name}.pacbayes")
-    bounds, lower, hold_out, best, said = BEFORE[name]
-    assert [certificate.bound for certificate in clf.certificates_.values()] == pytest.approx(bounds, rel=1e-12)
-    assert clf.certificates_["stochastic"].lower == pytest.approx(lower)
-    assert clf.certificates_["best"].baselines["hold-out"].note.startswith(hold_out)
-    assert (clf.hedge_, clf.best_index_, clf.proposal_) == (1.0, best, {})
-    assert {certificate.alternatives for certificate in clf.certificates_.values()} == {()}
-    new = np.random.default_rng(6).normal(size=(8, 2)).round(3)
-    assert ["".join(clf.set_params(voting=voting).predict(new)) for voting in VOTINGS] == said
-
-
-@pytest.mark.parametrize("name", BEFORE)
-def test_hedge_1_is_what_there_was_before_to_the_last_bit(name, tmp_path):
-    before, now = load(FORMAT_3 / f"{name}.pacbayes"), fitted_again(name)
-    assert now.certificates_ == before.certificates_
-    assert np.array_equal(now.posterior_.weights, before.posterior_.weights)
-    assert now.posterior_.delta == before.posterior_.delta
-    assert now._key == before._key
-    assert now.best_index_ == before.best_index_
-    X = np.random.default_rng(7).normal(size=(200, 2))
-    # The rules are compared on the stored machines: compiled arithmetic is not that of every processor to the last bit,
-    # and which label a machine gives a row on its boundary is no matter of the hedge.
-    now.classifiers_ = before.classifiers_
-    assert np.array_equal(now.vote_share(X), before.vote_share(X))
-    for voting in VOTINGS:
-        assert np.array_equal(now.set_params(voting=voting).predict(X), before.set_params(voting=voting).predict(X))
-    save(now, tmp_path / "model")
-    assert load(tmp_path / "model").certificates_ == before.certificates_
 
 
 @pytest.mark.parametrize("hedge", [0, 0.1])
@@ -185,36 +99,3 @@ def test_what_cannot_be_is_refused(name, change, tmp_path):
     write_state(tmp_path / "model", state)
     with pytest.raises(ValueError, match="is not a model saved by pacbayes"):
         load(tmp_path / "model")
-
-
-@pytest.mark.parametrize("errors", [(0, 1, 2, 3, 4, 5, 6), None])
-def test_the_errors_of_votes_are_kept(errors, tmp_path):
-    clf = copy(fitted("svc", two_classes))
-    clf._cross_validated = replace(clf._cross_validated, errors_of_votes=errors)
-    save(clf, tmp_path / "model")
-    assert load(tmp_path / "model")._cross_validated.errors_of_votes == errors
-
-
-def test_the_strength_that_files_had_before_is_in_the_vote(tmp_path):
-    clf = fitted("svc", two_classes)
-    state = state_of(clf)
-    state["fitted"]["_cross_validated"].pop("errors_of_votes")
-    state["fitted"]["_cross_validated"]["strength"] = 2.0
-    write_state(tmp_path / "model", state)
-    loaded = load(tmp_path / "model")
-    assert loaded._cross_validated.errors_of_votes is None
-    np.testing.assert_array_equal(loaded.proposal_["majority"], clf.proposal_["majority"])
-    assert loaded.certificates_["majority"].bound == clf.certificates_["majority"].bound
-
-
-def test_more_rules_in_a_file_make_no_level_larger(tmp_path):
-    """Levels are not stored but follow from the number of rules: somebody who adds one takes from the others."""
-    clf = fitted("svc", two_classes)
-    state = state_of(clf)
-    votes = [rule for rule in state["fitted"]["_rules"] if rule["voting"] == "majority"]
-    state["fitted"]["_rules"] = (*state["fitted"]["_rules"], votes[-1] | {"name": "one more"})
-    write_state(tmp_path / "model", state)
-    again = load(tmp_path / "model").certificates_["majority"]
-    levels = [again.level, *(claim.level for claim in again.alternatives)]
-    assert len(levels) == len(clf.certificates_["majority"].alternatives) + 2
-    assert sum(levels) <= 0.05

@@ -107,5 +107,12 @@ def _counted(task: Task, i: int, one: Any, validation: tuple[Any, Labels]) -> Fi
     return Fitted(one, errors, np.packbits(wrong) if task.keep_error_rows else None)
 
 
+def _unpickled(data: bytes) -> list[Fitted | Failed]:
+    unit = pickle.loads(data)
+    if type(unit) is not list or not all(isinstance(one, Fitted | Failed) for one in unit):
+        raise ValueError("it must hold classifiers of a grid")
+    return unit
+
+
 # Estimators of any library have no other common form; the SHA-256 in the manifest is checked before one is read.
-GRID_CHUNKS = Codec(".pickle", pickle.dumps, pickle.loads)
+GRID_CHUNKS = Codec(".pickle", pickle.dumps, _unpickled)

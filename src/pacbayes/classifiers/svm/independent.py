@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
@@ -15,12 +15,14 @@ from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, fit_kernel, fit_sc
 from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
 from pacbayes.classifiers.svm.linear.nystroem import LANDMARKS
+from pacbayes.classifiers.svm.machine_checks import check_trained
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.needs import need
 from pacbayes.runtime.checkpoint import Checkpoint
 from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import progress
@@ -48,7 +50,13 @@ class IndependentMembers:
         """Return the same machines with no other rows than their support vectors."""
         kept = np.unique(np.concatenate([one.support for one in self.trained]))
         trained = [
-            replace(one, support=np.searchsorted(kept, one.support), wrong=one.wrong[:0]) for one in self.trained
+            replace(
+                one,
+                support=np.searchsorted(kept, one.support),
+                errors=one.errors[:0],
+                wrong=one.wrong[:0],
+            )
+            for one in self.trained
         ]
         return IndependentMembers(self.task.with_rows(self.task.X[kept]), trained)
 
@@ -59,7 +67,7 @@ class IndependentMembers:
             raise ValueError(f"X must have {self.task.X.shape[1]} features, got {new.shape[1]}")
         labels = []
         with one_thread(), progress("predictions", len(self)) as advance:
-            workers = Parallel(n_jobs=self.task.jobs, require="sharedmem", return_as="generator")
+            workers = Parallel(n_jobs=min(self.task.jobs, cpu_count()), require="sharedmem", return_as="generator")
             for one in workers(delayed(_predict_alone)(one, self.task.X, new) for one in self.trained):
                 labels.append(one)
                 advance(1)
@@ -82,6 +90,7 @@ def train_independent(task: SvmTrainingTask, checkpoint: Checkpoint | None) -> C
         # The solver leaves other threads free to run; another backend is the user's choice.
         prefer="threads",
         checkpoint=checkpoint,
+        again=_recounted,
     )
     return _as_set(task, trained)
 
@@ -130,10 +139,26 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
         machines = train_machines(lambda part: kernel.of_shared(everything, train[part], train[part]), codes, lambdas)
         machine = machines.one(0)
         K = kernel.of_shared(everything, train[machine.support], validation)
-    wrong, number = machine.predict(machine.decisions(K)) != task.codes[validation], task.splits.sizes.size
-    errors = count_errors_by_kind(wrong, task.splits.kinds(validation), number)
-    one = Trained(machine, support[machine.support], scaling, kernel, errors, *_convergence(machines))
-    return replace(one, wrong=np.packbits(wrong)) if task.keep_error_rows else one
+    one = Trained(machine, support[machine.support], scaling, kernel, *_convergence(machines))
+    return _counted(task, i, one, machine.predict(machine.decisions(K)))
+
+
+def _recounted(common: tuple[SvmTrainingTask, FloatArray | None], i: int, stored: Trained) -> Trained:
+    """Return the i-th classifier from a checkpoint, checked, with the errors that it makes."""
+    task = common[0]
+    train, validation = task.splits(i)
+    check_trained(stored, len(task.X), task.X.shape[1], task)
+    need(bool(np.isin(stored.support, train).all()), "Trained.support", "must be its training rows")
+    with one_thread():
+        return _counted(task, i, stored, _predict(stored, task.X, task.X[validation]))
+
+
+def _counted(task: SvmTrainingTask, i: int, one: Trained, answers: NDArray[np.intp]) -> Trained:
+    """Return the i-th classifier with the errors of its answers to its validation rows."""
+    validation = task.splits(i)[1]
+    wrong = answers != task.codes[validation]
+    errors = count_errors_by_kind(wrong, task.splits.kinds(validation), task.splits.sizes.size)
+    return replace(one, errors=errors, wrong=np.packbits(wrong) if task.keep_error_rows else one.wrong)
 
 
 def _convergence(machines: Machines) -> tuple[float, bool]:

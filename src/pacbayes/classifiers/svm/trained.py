@@ -14,15 +14,16 @@ from pacbayes.runtime.checkpoint import Codec
 
 @dataclass(frozen=True)
 class Trained:
-    """One classifier with its errors by kind of row; `support` are rows of the whole sample."""
+    """One classifier; `support` are rows of the whole sample.  What it errs on is counted here and never stored."""
 
     machine: OneMachine
     support: NDArray[np.int64]
     scaling: Scaling
     kernel: Kernel
-    errors: NDArray[np.int64]
     kkt_violation: float
     converged: bool
+    #: Errors by kind of row; empty as long as they are not counted.
+    errors: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     #: Which validation rows it gets wrong, packed; none where that is not to be kept.
     wrong: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
 
@@ -32,13 +33,11 @@ def _encode(unit: list[Trained]) -> bytes:
         "kernel": np.array([one.kernel.name for one in unit]),
         # The linear kernel has no width.
         "gamma": np.array([np.nan if one.kernel.gamma is None else one.kernel.gamma for one in unit]),
-        "errors": np.stack([one.errors for one in unit]),
         "converged": np.array([one.converged for one in unit]),
         "kkt_violation": np.array([one.kkt_violation for one in unit]),
     }
     for i, one in enumerate(unit):
         arrays |= {f"{i}.{part.name}": getattr(one.machine, part.name) for part in fields(OneMachine)}
-        arrays |= {f"{i}.wrong": one.wrong}
         arrays |= {f"{i}.rows": one.support, f"{i}.shift": one.scaling.shift, f"{i}.width": one.scaling.width}
     file = io.BytesIO()
     np.savez(file, **arrays)
@@ -57,10 +56,8 @@ def _decode(data: bytes) -> list[Trained]:
                 arrays[f"{i}.rows"],
                 Scaling(arrays[f"{i}.shift"], arrays[f"{i}.width"]),
                 Kernel(str(arrays["kernel"][i]), None if np.isnan(gamma) else gamma),
-                arrays["errors"][i],
                 float(arrays["kkt_violation"][i]),
                 converged,
-                arrays[f"{i}.wrong"],
             )
         )
     return unit

@@ -3,9 +3,10 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pacbayes.data.files.reading import check_frame, csv_frames, file_kind, need_pyarrow
+from pacbayes.data.files.reading import check_frame, csv_frames, file_kind
+from pacbayes.data.files.unpacking import ParquetRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,7 @@ class FileBlocks:
         self._separator = file_kind(path, sep)
         self._missing, self._as_text = missing, as_text
         self.done = 0
-        self.total = os.path.getsize(path) if self._separator is not None else self._parquet().metadata.num_rows
+        self.total = os.path.getsize(path) if self._separator is not None else ParquetRows(path).metadata.num_rows
 
     def __iter__(self) -> "Iterator[pd.DataFrame]":
         """Yield the blocks, at least one, each with at least one row."""
@@ -62,11 +63,14 @@ class FileBlocks:
 
     def _frames(self) -> "Iterator[pd.DataFrame]":
         if self._separator is None:
-            yield from self._parquet_frames()
+            rows = ParquetRows(self._path)
+            for frame in rows.blocks(self._rows_of(rows.metadata.num_columns)):
+                self.done += len(frame)
+                yield frame
             return
         with self._path.open("rb") as file:
             for frame in csv_frames(
-                self._path, self._separator, self._missing, self._as_text, file=file, rows=self._rows_of
+                self._path, file, self._separator, self._missing, self._as_text, rows=self._rows_of
             ):
                 # What the file was asked for so far: pandas reads ahead, by less than a block.
                 self.done = file.tell()
@@ -74,25 +78,3 @@ class FileBlocks:
 
     def _rows_of(self, columns: int) -> int:
         return self._rows or min(max(_CELLS // max(1, columns), _FEWEST_ROWS), _MOST_ROWS)
-
-    def _parquet(self) -> Any:
-        with need_pyarrow(self._path):
-            from pyarrow.parquet import ParquetFile
-
-            # Read ahead, it would hold the file.
-            return ParquetFile(self._path, pre_buffer=False)
-
-    def _parquet_frames(self) -> "Iterator[pd.DataFrame]":
-        with need_pyarrow(self._path):
-            import pyarrow as pa
-
-        file = self._parquet()
-        batches = file.iter_batches(batch_size=self._rows_of(file.metadata.num_columns))
-        while True:
-            with need_pyarrow(self._path):
-                batch = next(batches, None)
-                if batch is None:
-                    return
-                frame = pa.Table.from_batches([batch]).to_pandas().reset_index(drop=True)
-            self.done += len(frame)
-            yield frame

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pacbayes.data.files.identifiers import is_unnamed, refused_name, refused_numbers
 from pacbayes.data.files.refusals import Hint, Refused, in_python, refuse
 from pacbayes.data.files.subjects import refused_runs
+from pacbayes.data.files.unpacking import ParquetRows, Room, unpacked_text
 from pacbayes.data.table import Table
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import did_you_mean, narrow_labels
@@ -33,8 +34,6 @@ _COMPRESSED = ("", ".gz", ".bz2", ".xz", ".zip")
 _CSV_ENDINGS = tuple(f".csv{ending}" for ending in _COMPRESSED)
 _TSV_ENDINGS = tuple(f".tsv{ending}" for ending in _COMPRESSED)
 _PARQUET_ENDINGS = (".parquet",)
-# What pandas calls them; of an open file it cannot tell.
-_COMPRESSION: dict[str, Any] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
 
 
 def read_file(
@@ -76,7 +75,11 @@ def read_frame(
     """
     separator = file_kind(path, sep)
     with progress(f"reading {path.name}", None):
-        frame = _read_parquet(path) if separator is None else next(csv_frames(path, separator, missing, as_text))
+        if separator is None:
+            frame = ParquetRows(path).whole()
+        else:
+            with path.open("rb") as file:
+                frame = next(csv_frames(path, file, separator, missing, as_text))
     check_frame(frame, path)
     if len(frame) == 0:
         raise ValueError(f"{str(path)!r} has column names but no rows")
@@ -191,21 +194,27 @@ def labelled(frame: "pd.DataFrame", target: str, path: Path) -> "tuple[pd.DataFr
 
 def csv_frames(
     path: Path,
+    file: BinaryIO,
     separator: str,
     missing: Sequence[str],
     as_text: Sequence[str],
-    file: BinaryIO | None = None,
     rows: Callable[[int], int] | None = None,
 ) -> "Iterator[pd.DataFrame]":
-    """Yield a text file as one frame, or in frames of ``rows(number of columns)`` rows; `file` is the open file."""
+    """Yield a text file as one frame, or in frames of ``rows(number of columns)`` rows; `file` is the open file.
+
+    A frame that would not fit into half of the free memory is a `MemoryError`.
+    """
     import pandas as pd
 
     kind = "CSV" if separator == "," else "TSV"
     # Before 3.1 pandas reads decimals only to about 1e-12 unless asked; from 3.1 on it reads them exactly, and
     # asking is deprecated.
     exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
+    suffix, room = path.suffix.lower(), Room(path)
     with _readable(path, kind):
-        header = _header(path, separator)
+        header = _header(unpacked_text(file, suffix, separator, room), separator)
+    file.seek(0)
+    room.clear()
     if all(is_number(cell) for cell in header):
         raise ValueError(
             f"the first line of {str(path)!r} must hold column names, but it holds only numbers ({listed(header)}); "
@@ -216,7 +225,7 @@ def csv_frames(
         raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
     with _readable(path, kind, len(header)):
         found: Any = pd.read_csv(
-            path if file is None else file,
+            unpacked_text(file, suffix, separator, room),
             sep=separator,
             na_values=list(missing),
             dtype=dict.fromkeys(as_text, str),
@@ -224,7 +233,6 @@ def csv_frames(
             low_memory=False,
             index_col=False,
             float_precision=None if exact else "round_trip",
-            compression=_COMPRESSION.get(path.suffix.lower()),
             chunksize=None if rows is None else rows(len(header)),
         )
     if rows is None:
@@ -236,14 +244,15 @@ def csv_frames(
                 frame = next(found, None)
             if frame is None:
                 return
+            room.clear()
             yield frame.reset_index(drop=True)
 
 
-def _header(path: Path, separator: str) -> list[str]:
+def _header(text: BinaryIO, separator: str) -> list[str]:
     import pandas as pd
 
     first = pd.read_csv(
-        path, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False, skipinitialspace=True
+        text, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False, skipinitialspace=True
     )
     return [str(cell) for cell in first.iloc[0]]
 
@@ -270,26 +279,6 @@ def _readable(path: Path, kind: str, columns: int = 0) -> Iterator[None]:
     except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         # pandas' own parser errors are ValueErrors, the others come from damaged compressed files
         raise ValueError(f"cannot read {str(path)!r} as {kind}: {error}") from None
-
-
-def _read_parquet(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
-    with need_pyarrow(path):
-        return pd.read_parquet(path)
-
-
-@contextmanager
-def need_pyarrow(path: Path) -> Iterator[None]:
-    """Say which extra is missing, or that a file is no Parquet."""
-    try:
-        yield
-    except ImportError:
-        raise ImportError(
-            f"reading {str(path)!r} needs pyarrow, which is not installed: pip install 'pacbayes[parquet]'"
-        ) from None
-    except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
-        raise ValueError(f"cannot read {str(path)!r} as Parquet: {error}") from None
 
 
 def _features(frame: "pd.DataFrame", path: Path, keep: Collection[str]) -> FloatArray:

@@ -35,6 +35,8 @@ class FittedAttributes:
     _cross_validated: CrossValidation | None
     _constant: tuple[int, int | GroupErrors] | None
     _level: float
+    #: What was asked for, and what that is: Catoni's parameter may come from cross-validation.
+    _distance: Any
     _distances: tuple[Distance, ...]
     _uniform: bool
     _key: bytes
@@ -74,7 +76,7 @@ class FittedAttributes:
         Returns
         -------
         Overlap or None
-            None where it is not known: for models of an early version, and rows without a value to be compared by.
+            None where it is not known: for rows without a value to be compared by.
         """
         check_is_fitted(self)
         known = self.__dict__.get("_fitted_rows")

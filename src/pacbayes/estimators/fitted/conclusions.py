@@ -11,12 +11,13 @@ from pacbayes.certificates.certify import OCCAM, certify
 from pacbayes.certificates.constant import constant_baseline
 from pacbayes.certificates.hold_out import hold_out
 from pacbayes.certificates.limits import risk_of_one
-from pacbayes.certificates.posterior_choice import check_distances, divide_delta, restored_posterior, weights_of
+from pacbayes.certificates.posterior_choice import divide_delta, restored_posterior, weights_of
 from pacbayes.certificates.rules.hedge import hedged_level
 from pacbayes.data.splits import GROUP
 from pacbayes.estimators.fitted.roles import roles
 from pacbayes.estimators.questions.answering import Questions
 from pacbayes.estimators.training.prior import PRIORS
+from pacbayes.estimators.training.training_choices import resolve_distances
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice
 
@@ -42,7 +43,10 @@ class Conclusions(Questions):
         number = len(self.classifiers_)
         if self._uniform:
             self.prior_ = np.full(number, 1.0 / number)
-        self._distances = check_distances(self._distances)
+        share = hedged_level(self._main_level, self.hedge_, 1)
+        self._distances = resolve_distances(
+            self._distance, self._cross_validated, self.classifiers_.m, share or self._level
+        )
         if posterior is not None:
             self._restore_posterior(**posterior)
         self._conclude()
@@ -110,12 +114,8 @@ class Conclusions(Questions):
         """Return what always answering the most frequent class errs on, from its stored errors."""
         splits = self.classifiers_.splits
         assert splits is not None
-        elsewhere = splits.trained_elsewhere
         if self._constant is None:
-            unknown = (
-                "the training rows are not here" if elsewhere else "the model is of a version that did not count it"
-            )
-            return Baseline(None, None, unknown)
+            return Baseline(None, None, "the training rows are not here")
         code, errors = self._constant
         whose = "the training rows" if splits.kind == "shared" else "the training rows of the first classifier"
         size = splits.m if splits.sizes_each is None else int(splits.sizes_each[0])

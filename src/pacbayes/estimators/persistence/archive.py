@@ -2,45 +2,56 @@
 
 ::
 
-    manifest.json    format, version, SHA-256, and how many bytes are unpacked in all
+    manifest.json    format, version and SHA-256
     model.skops      the model, itself an archive: a schema and the arrays it names, none of them compressed
 """
 
 import io
 import json
+import math
 import os
 import zipfile
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from numpy.lib import format as npy
 
 from pacbayes.runtime.file_write import write_file
 from pacbayes.runtime.memory import memory_limit, readable
 
-MANIFEST, MODEL = "manifest.json", "model.skops"
+MANIFEST, MODEL, SCHEMA = "manifest.json", "model.skops", "schema.json"
 _LARGEST_MANIFEST = 10_000
 # Archives know no date before 1980, and clocks may stand at 1970; the same date in all makes equal models equal files.
 _DATE = (1980, 1, 1, 0, 0, 0)
+# Levels of braces and brackets in a schema; a pipeline in a pipeline in a grid has about 50.
+_DEEPEST = 200
+# skops makes objects of this many bytes, at most, from one byte of a schema.
+_OBJECT_BYTES = 60
+# How often skops may come by a node of a schema, on average, where parts of a model are named more than once.
+_MOST_VISITS = 1000
+# Copies of an array that exist at once while it is loaded: packed, as a stream, as an array.
+_COPIES = 3
+# NumPy's own limit, which it looks at only after it has read a header.
+_LARGEST_HEADER = 10_000
 
 
-class DatelessZip(zipfile.ZipFile):
-    """An archive that does not say when it was written."""
-
-    def writestr(self, zinfo_or_arcname: Any, data: Any, *args: Any, **options: Any) -> None:
-        """Add a member under a name, or as a `ZipInfo` says."""
-        member = zinfo_or_arcname
-        if not isinstance(member, zipfile.ZipInfo):
-            member = zipfile.ZipInfo(str(member), date_time=_DATE)
-            member.compress_type, member.external_attr = self.compression, 0o644 << 16
-        super().writestr(member, data, *args, **options)
+def packed(parts: Mapping[str, bytes], method: int) -> bytes:
+    """Return an archive of some parts by name, without a date."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, data in parts.items():
+            member = zipfile.ZipInfo(name, date_time=_DATE)
+            member.compress_type, member.external_attr = method, 0o644 << 16
+            archive.writestr(member, data)
+    return buffer.getvalue()
 
 
 def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], contents: bytes) -> None:
     """Write manifest and model; no reader ever sees half of them."""
-    archive = io.BytesIO()
-    with DatelessZip(archive, "w", zipfile.ZIP_DEFLATED) as out:
-        out.writestr(MANIFEST, json.dumps(manifest).encode())
-        out.writestr(MODEL, contents)
-    write_file(Path(path), archive.getvalue())
+    parts = {MANIFEST: json.dumps(manifest).encode(), MODEL: contents}
+    write_file(Path(path), packed(parts, zipfile.ZIP_DEFLATED))
 
 
 def read_archive(file: BinaryIO, max_bytes: int | None) -> tuple[dict[str, Any], bytes]:
@@ -50,27 +61,67 @@ def read_archive(file: BinaryIO, max_bytes: int | None) -> tuple[dict[str, Any],
         if not isinstance(manifest, dict):
             raise ValueError(f"its manifest is {type(manifest).__name__}")
         size = archive.getinfo(MODEL).file_size
-        check_said(size, manifest)
-        check_room(size, max_bytes)
+        _check_room(size, max_bytes)
         return manifest, _member(archive, MODEL, size)
 
 
-def said_bytes(manifest: dict[str, Any]) -> int | None:
-    """Return to how many bytes a file unpacks by its own account; None where it does not say, as in format 1."""
-    said = manifest.get("bytes")
-    if said is not None and (isinstance(said, bool) or not isinstance(said, int)):
-        raise ValueError(f"its manifest says {said!r} for the number of bytes")
-    return said
+def check_parts(contents: bytes, max_bytes: int | None) -> None:
+    """Raise `ValueError` unless making what a skops file describes takes no more memory than it may, and ends.
+
+    A skops file is an archive of a schema, a tree of nodes, and of the arrays that nodes name.
+    """
+    with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+        infos = archive.infolist()
+        sizes = {info.filename: info.file_size for info in infos}
+        if len(sizes) < len(infos):
+            raise ValueError("its model has two parts of the same name")
+        if any(info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size for info in infos):
+            raise ValueError("its model is packed twice")
+        if sum(sizes.values()) > len(contents):
+            raise ValueError("parts of its model overlap")
+        objects = _OBJECT_BYTES * archive.getinfo(SCHEMA).file_size
+        _check_room(_COPIES * len(contents) + objects, max_bytes)
+        nodes = _Nodes()
+        if nodes.visits(json.loads(archive.read(SCHEMA))) > _MOST_VISITS * nodes.number:
+            raise ValueError("its model names the same parts again and again")
+        # A part that is named several times is made as often.
+        total = sum(times * _unpacked(archive.read(name)) for name, times in nodes.files.items())
+        _check_room(_COPIES * (len(contents) + total) + objects, max_bytes)
 
 
-def check_said(found: int, manifest: dict[str, Any]) -> None:
-    """Raise if a file unpacks to more than its manifest says."""
-    said = said_bytes(manifest)
-    if said is not None and found > said:
-        raise ValueError(f"it unpacks to {readable(found)}, more than the {readable(said)} its manifest says")
+class _Nodes:
+    """The nodes of a schema, looked at: how many there are, how often they are visited, and which parts they name."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.files: Counter[str] = Counter()
+        self._known: dict[int, int] = {}
+
+    def visits(self, value: Any, depth: int = 0) -> int:
+        """Return how many nodes a walk meets: skops goes through a node that has an earlier one's number again."""
+        if depth > _DEEPEST:
+            raise ValueError("its model is nested too deeply")
+        if isinstance(value, list):
+            return sum(self.visits(inner, depth + 1) for inner in value)
+        if not isinstance(value, dict):
+            return 0
+        if not isinstance(value.get("__loader__"), str):
+            return sum(self.visits(inner, depth + 1) for inner in value.values())
+        number = value.get("__id__")
+        if number is not None and type(number) is not int:
+            raise ValueError(f"its model has a part with the number {number!r}")
+        if number in self._known:
+            return self._known[number]
+        self.number += 1
+        if isinstance(value.get("file"), str):
+            self.files[value["file"]] += 1
+        found = 1 + sum(self.visits(inner, depth + 1) for inner in value.values())
+        if number is not None:
+            self._known[number] = found
+        return found
 
 
-def check_room(needed: int, max_bytes: int | None) -> None:
+def _check_room(needed: int, max_bytes: int | None) -> None:
     """Raise if loading would need more than `max_bytes`, or than half of the free memory for None."""
     limit, name = memory_limit(max_bytes)
     if limit is not None and needed > limit:
@@ -83,11 +134,50 @@ def check_room(needed: int, max_bytes: int | None) -> None:
 def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     """Return a member of at most so many bytes, whatever it unpacks to."""
     info = archive.getinfo(name)
-    # Others cannot be unpacked a bit at a time: a few bytes could become gigabytes before anybody counts them.
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError(f"its {name} is packed by a method that pacbayes does not use")
+    _check_method(info, name)
     if info.file_size > most:
         raise ValueError(f"its {name} is too long")
     with archive.open(info) as stream:
         # With a number of bytes the stream is unpacked no further, even where the size in the archive is a lie.
         return stream.read(info.file_size)
+
+
+def _check_method(info: zipfile.ZipInfo, name: str) -> None:
+    # Others cannot be unpacked a bit at a time: a few bytes could become gigabytes before anybody counts them.
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"its {name} is packed by a method that pacbayes does not use")
+
+
+def _unpacked(data: bytes) -> int:
+    """Return to how many bytes a part unpacks; arrays must hold as much as they say.
+
+    What it is shows in its first bytes, by which NumPy goes, too.
+    """
+    if data.startswith(npy.MAGIC_PREFIX):
+        _check_npy(io.BytesIO(data), len(data))
+    if not data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return len(data)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for info in archive.infolist():
+            _check_method(info, "sparse matrix")
+            with archive.open(info) as stream:
+                _check_npy(stream, info.file_size)
+        return sum(info.file_size for info in archive.infolist())
+
+
+def _check_npy(stream: Any, size: int) -> None:
+    """Raise unless an array has a short header, and the shape it says in as many bytes as there are."""
+    start = stream.read(npy.MAGIC_LEN)
+    version = npy.read_magic(io.BytesIO(start))
+    field = stream.read(2 if version == (1, 0) else 4)
+    length = int.from_bytes(field, "little")
+    if length > _LARGEST_HEADER:
+        raise ValueError(f"an array of its model has a header of {length} bytes")
+    header = io.BytesIO(field + stream.read(length))
+    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read_header(header)
+    count, held = math.prod(shape), size - len(start) - header.tell()
+    if min(shape, default=0) < 0 or dtype.hasobject or count * dtype.itemsize != held:
+        raise ValueError(f"an array of its model says {shape} of {dtype} and has {size} bytes")
+    if dtype.itemsize == 0 and count > 0:
+        raise ValueError(f"an array of its model says {shape} of {dtype}")

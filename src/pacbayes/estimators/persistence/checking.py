@@ -5,43 +5,31 @@ rely on; whatever does not hold is a `ValueError` that names the class and the f
 (risks, bounds, certificates, words) are not checked but computed anew, see `Conclusions._restore`.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.bounds.distances.base import CONSTANTS
-from pacbayes.certificates.posterior_choice import check_distances
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.svm.independent import IndependentMembers
-from pacbayes.classifiers.svm.kernels.kernel import (
-    KERNELS,
-    NYSTROEM,
-    SVM_KERNELS,
-    Kernel,
-    Scaling,
-    check_gamma,
-    check_scale,
+from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SVM_KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.svm.machine_checks import (
+    check_kernel,
+    check_machines,
+    check_one_machine,
+    check_scaling,
+    check_trained,
 )
-from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair, pairs_of
+from pacbayes.classifiers.svm.machines import OneMachine
 from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.classifiers.svm.solver.path import SVMPath, check_lambdas
+from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, SPLITS, Splits
 from pacbayes.estimators.persistence.checking_questions import check_asked
-from pacbayes.estimators.persistence.needs import (
-    MOST,
-    need,
-    need_array,
-    need_counts,
-    need_number,
-    need_rows,
-    need_whole,
-)
 from pacbayes.estimators.persistence.rule_checks import (
     check_counted,
     check_cross_validation,
@@ -51,9 +39,15 @@ from pacbayes.estimators.persistence.rule_checks import (
     check_tandem,
 )
 from pacbayes.estimators.prediction.draws import KEY_BYTES
-from pacbayes.estimators.training.prior import PRIORS, resolve_prior
-from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
+from pacbayes.estimators.training.prior import PRIORS
 from pacbayes.numeric.checks import check_choice, check_distribution, check_level
+from pacbayes.numeric.needs import (
+    need,
+    need_array,
+    need_counts,
+    need_rows,
+    need_whole,
+)
 
 # Votes take room for every row and class.
 MOST_CLASSES = 100_000
@@ -87,20 +81,15 @@ def check_model(model: Any) -> None:
         need_array(model._fitted_rows, "_fitted_rows", "i", (classifiers.splits.n_rows,))
     check_level(model._level)
     check_choice("_bound_constant", model._bound_constant, CONSTANTS)
-    check_distances(model._distances)
     need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")
     need((model._prior_kind == "uniform") == model._uniform, "_prior_kind", "must be that of the prior")
     check_cross_validation(model._cross_validated, classifiers)
-    if model._prior_kind == CROSS_VALIDATION:
-        need(model._cross_validated is not None, "_prior_kind", "must not be from a cross-validation that is not there")
-        expected = resolve_prior(CROSS_VALIDATION, classifiers.params, None, model._cross_validated, classifiers.splits)
-        assert expected is not None
-        need(np.allclose(model.prior_, expected, rtol=1e-9, atol=0.0), "prior_", "must follow from cross-validation")
     if model._vote_errors is not None:
         check_counted(model._vote_errors, "_vote_errors", classifiers.splits)
     check_rules(model)
     check_asked(model)
     check_tandem(model)
+    need(model._constant is not None or classifiers.trained_elsewhere, "_constant", "must be there after training")
     if model._constant is not None:
         need(type(model._constant) is tuple and len(model._constant) == 2, "_constant", "must be a pair")
         need_whole(model._constant[0], "_constant", 0, classes.size - 1)
@@ -271,18 +260,6 @@ def check_independent_members(members: IndependentMembers, number: int) -> None:
         check_trained(one, rows, width, members.task)
 
 
-def check_trained(one: Trained, rows: int, width: int, task: SvmTrainingTask) -> None:
-    """Raise unless a machine with its own sample has support vectors among so many rows of so many columns."""
-    check_scaling(one.scaling, width)
-    check_kernel(one.kernel, task.kernel)
-    check_one_machine(one.machine, task.classes.size)
-    need_rows(one.support, "Trained.support", rows)
-    need(one.support.size == one.machine.coefs.shape[1], "Trained.support", "must be a row for each coefficient")
-    need_counts(one.errors, "Trained.errors", task.splits.sizes.size, task.splits.n_rows)
-    need(type(one.kkt_violation) is float and type(one.converged) is bool, "Trained", "must say if it converged")
-    need(type(one.wrong) is np.ndarray and one.wrong.size == 0, "Trained.wrong", "must be empty in a saved model")
-
-
 def check_svm_classifier(machine: SVMClassifier) -> None:
     """Raise unless a single machine, as it stands at the end of a pipeline, is one on its own support vectors."""
     if not hasattr(machine, "_machine"):  # not fitted
@@ -298,68 +275,26 @@ def check_svm_classifier(machine: SVMClassifier) -> None:
     need(machine.n_features_in_ == machine.support_vectors_.shape[1], "SVMClassifier.n_features_in_", "is wrong")
 
 
-def check_scaling(scaling: Any, width: int) -> None:
-    """Raise unless a scaling is one for so many columns."""
-    need(isinstance(scaling, Scaling), "scaling", "must be a Scaling")
-    need_array(scaling.shift, "Scaling.shift", "f", (width,))
-    need_array(scaling.width, "Scaling.width", "f", (width,))
-    need(bool((scaling.width > 0.0).all()), "Scaling.width", "must be positive")
-
-
-def check_kernel(kernel: Any, asked: str | None = None) -> None:
-    """Raise unless a kernel is rbf with a width, or linear without, and what was asked for."""
-    need(isinstance(kernel, Kernel) and kernel.name in KERNELS, "Kernel.name", f"must be one of {', '.join(KERNELS)}")
-    need(asked is None or (asked == "linear") == (kernel.name == "linear"), "Kernel.name", f"must be for {asked!r}")
-    if kernel.name == "linear":
-        need(kernel.gamma is None, "Kernel.gamma", "must be None for linear")
-    else:
-        need(type(kernel.gamma) is float and 0.0 < kernel.gamma < math.inf, "Kernel.gamma", "must be positive")
-
-
-def check_machines(machines: Any, n_train: int, task: SvmTrainingTask) -> None:
-    """Raise unless there is a path for every pair of the classes that occur in so many training rows."""
-    need(isinstance(machines, Machines), "machines", "must be Machines")
-    _check_codes(machines.codes, "Machines.codes", task.classes.size)
-    need(type(machines.pairs) is tuple, "Machines.pairs", "must be a tuple")
-    need(all(isinstance(pair, Pair) for pair in machines.pairs), "Machines.pairs", "must be of Pair")
-    found = [(pair.first, pair.second) for pair in machines.pairs]
-    whole = all(type(code) is int for pair in found for code in pair)  # 0.0 and False are equal to 0, and no index
-    need(whole and found == pairs_of(machines.codes), "Machines.pairs", "must be all pairs of the classes, in order")
-    for pair in machines.pairs:
-        need_rows(pair.rows, "Pair.rows", n_train)
-        # The kernel of a single pair is that of all training rows.
-        need(len(found) > 1 or pair.rows.size == n_train, "Pair.rows", "must be all training rows")
-        need_number(pair.kernel_size, "Pair.kernel_size")
-        check_path(pair.path, task.lambdas, pair.rows.size)
-
-
-def check_path(path: Any, lambdas: NDArray[Any], n: int) -> None:
-    """Raise unless a path has a machine for each lambda, and each of them a coefficient for each of n rows."""
-    need(isinstance(path, SVMPath), "Pair.path", "must be an SVMPath")
-    number = lambdas.size
-    need_array(path.lambdas, "SVMPath.lambdas", "f", (number,))
-    need(np.array_equal(path.lambdas, lambdas), "SVMPath.lambdas", "must be those of the task")
-    need_array(path.dual_coef, "SVMPath.dual_coef", "f", (number, n))
-    need(path.dual_coef.flags.c_contiguous, "SVMPath.dual_coef", "must be stored by rows")
-    need_array(path.intercept, "SVMPath.intercept", "f", (number,))
-    need_array(path.n_iter, "SVMPath.n_iter", "i", (number,))
-    need_array(path.kkt_violation, "SVMPath.kkt_violation", "f", (number,), finite=False)
-    need_array(path.converged, "SVMPath.converged", "b", (number,))
-
-
-def check_one_machine(machine: Any, n_classes: int) -> None:
-    """Raise unless a machine has coefficients for every pair of its classes and every support vector."""
-    need(isinstance(machine, OneMachine), "machine", "must be a OneMachine")
-    _check_codes(machine.codes, "OneMachine.codes", n_classes)
-    pairs = pairs_of(machine.codes)
-    need_array(machine.pairs, "OneMachine.pairs", "i", (len(pairs), 2))
-    need(np.array_equal(machine.pairs, pairs), "OneMachine.pairs", "must be all pairs of the classes, in order")
-    need_rows(machine.support, "OneMachine.support", MOST)
-    need_array(machine.coefs, "OneMachine.coefs", "f", (len(pairs), machine.support.size))
-    need_array(machine.intercepts, "OneMachine.intercepts", "f", (len(pairs),))
-    need_array(machine.kernel_sizes, "OneMachine.kernel_sizes", "f", (len(pairs),))
-
-
-def _check_codes(codes: Any, name: str, n_classes: int) -> None:
-    need_rows(codes, name, n_classes)
-    need(codes.size >= 2, name, "must be at least two classes")
+def settle_objects(root: Any) -> None:
+    """Check the single machines among all that was made of a file, and let no object in it start processes."""
+    seen: set[int] = set()
+    left = [root]
+    while left:
+        value = left.pop()
+        if id(value) in seen or isinstance(value, str | bytes | int | float | complex | type | None):
+            continue
+        seen.add(id(value))
+        if isinstance(value, dict):
+            left += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            left += value
+        elif isinstance(value, np.ndarray):
+            left += value.ravel().tolist() if value.dtype == object else []
+        else:
+            own = getattr(value, "__dict__", {})
+            if "n_jobs" in own:
+                own["n_jobs"] = None
+            if isinstance(value, SVMClassifier):
+                check_svm_classifier(value)
+            # A method holds its object.
+            left += [*own.values(), getattr(value, "__self__", None)]

@@ -1,13 +1,12 @@
 """Fitted models as plain values: dicts, lists, strings, numbers and arrays, and back."""
 
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from pacbayes.bounds.distances.base import Distance
 from pacbayes.bounds.distances.registry import get_distance
-from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.questions.by_class import PartErrors
 from pacbayes.certificates.questions.selective import ThresholdCounts, Thresholds
 from pacbayes.certificates.rules.rule import Rule
@@ -26,12 +25,9 @@ from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.splits import Splits
 from pacbayes.estimators.questions.asked import Asked
 from pacbayes.numeric.checks import check_choice
-from pacbayes.posteriors.posterior import Posterior
 
 _TYPES: tuple[type, ...] = (
     Asked,
-    Baseline,
-    Certificate,
     ClassifierSet,
     CrossValidation,
     EstimatorMembers,
@@ -43,7 +39,6 @@ _TYPES: tuple[type, ...] = (
     PackedErrors,
     Pair,
     PartErrors,
-    Posterior,
     Rule,
     SvmTrainingTask,
     SVMPath,
@@ -59,11 +54,6 @@ KNOWN: dict[str, type] = {known.__name__: known for known in _TYPES}
 _MARK = "pacbayes:type"
 _BYTES = "bytes"
 _DISTANCE = "Distance"
-# Classes and fields that had another name in formats 1 to 3.
-_FORMER_CLASSES = {"Problem": "SvmTrainingTask", "Choice": "CrossValidation"}
-_FORMER_FIELDS = {"SharedMembers": {"problem": "task"}, "IndependentMembers": {"problem": "task"}}
-# Fields that are no more: the strength of the vote, which formats 4 and 5 had, is in the vote itself.
-_DROPPED = {"CrossValidation": {"strength"}}
 
 
 def encode(value: Any) -> Any:
@@ -118,17 +108,6 @@ def check_names(kind: type, inner: dict[str, Any]) -> dict[str, Any]:
     return inner
 
 
-def _absent(kind: type) -> dict[str, Any]:
-    """Return the fields that a file of an earlier version lacks."""
-    values: dict[str, Any] = {}
-    for field in fields(kind):
-        if field.default is not MISSING:
-            values[field.name] = field.default
-        elif field.default_factory is not MISSING:
-            values[field.name] = field.default_factory()
-    return values
-
-
 def _known_name(distance: Distance) -> str:
     """Return the name by which a distance will be found again, or raise: a file holds no code."""
     try:
@@ -147,17 +126,12 @@ def _made(name: Any, inner: dict[str, Any]) -> Any:
         return bytes.fromhex(inner["hex"])
     if name == _DISTANCE:
         return get_distance(check_choice("distance", inner["name"], (inner["name"],)))
-    name = _FORMER_CLASSES.get(name, name) if isinstance(name, str) else name
     if not isinstance(name, str) or name not in KNOWN:
         raise ValueError(f"the file names {name!r}, which is no part of a saved model")
     kind = KNOWN[name]
-    if is_dataclass(kind):
-        former, dropped = _FORMER_FIELDS.get(name, {}), _DROPPED.get(name, set())
-        kept = {former.get(field, field): value for field, value in inner.items() if field not in dropped}
-        inner = _absent(kind) | kept
-        if set(inner) != {field.name for field in fields(kind)}:
-            found = ", ".join(sorted(map(str, inner)))
-            raise ValueError(f"the file's {name} has the fields {found}, which this version does not know")
+    if is_dataclass(kind) and set(inner) != {field.name for field in fields(kind)}:
+        found = ", ".join(sorted(map(str, inner)))
+        raise ValueError(f"the file's {name} has the fields {found}, which this version does not know")
     check_names(kind, inner)
     # No constructor runs: a class is its fields, filled in as they were.
     made: Any = object.__new__(kind)

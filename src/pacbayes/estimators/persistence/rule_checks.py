@@ -7,6 +7,7 @@ import numpy as np
 
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.posterior_choice import BITS, integer_weights, weights_of
+from pacbayes.certificates.rules.given_proposal import given_rules
 from pacbayes.certificates.rules.proposals import STRENGTHS
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule
 from pacbayes.certificates.rules.tandem_vote import TANDEM
@@ -15,7 +16,13 @@ from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.data.splits import GROUP, Splits
-from pacbayes.estimators.persistence.needs import need, need_array, need_rows, need_whole
+from pacbayes.estimators.prediction.draws import draw_key
+from pacbayes.estimators.training.prior import resolve_prior
+from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
+from pacbayes.numeric.needs import need, need_array, need_rows, need_whole
+
+# By how much weights may differ from those that are computed here: another machine may round otherwise.
+TOLERANCE = 1e-9
 
 
 def check_rules(model: Any) -> None:
@@ -38,6 +45,42 @@ def check_rules(model: Any) -> None:
         need(rule.is_alone or rule.voting != "best", "Rule.parts", "must be one classifier")
         # Its errors are stored twice.
         need(not rule.is_alone or rule.erred_as(classifiers.counted), "Rule.errors", "must be the same")
+
+
+def check_follows(model: Any) -> None:
+    """Raise unless prior, rules and key are what the stored cross-validation, proposal and seed give."""
+    classifiers, found = model.classifiers_, model._cross_validated
+    if model._prior_kind == CROSS_VALIDATION:
+        need(found is not None, "_prior_kind", "must not be from a cross-validation that is not there")
+        expected = resolve_prior(CROSS_VALIDATION, classifiers.params, None, found, classifiers.splits)
+        assert expected is not None
+        need(
+            np.allclose(model.prior_, expected, rtol=TOLERANCE, atol=0.0), "prior_", "must follow from cross-validation"
+        )
+    if not classifiers.trained_elsewhere:
+        need(model._key == draw_key(classifiers.splits.seed), "_key", "must follow from the seed")
+    if model.hedge_ == 1.0:
+        return
+    given: tuple[Rule, ...] = ()
+    if found is None:
+        proposal = next(rule for rule in model._rules if rule.name == PROPOSAL and rule.voting == "stochastic")
+        given = given_rules(weights_of(proposal.parts), len(classifiers))
+    source = "the proposal" if found is None else "the stored cross-validation"
+    need(_same_rules(model._rules, model._proposed(given)), "Rule.parts", f"must follow from {source}")
+
+
+def _same_rules(stored: tuple[Rule, ...], expected: tuple[Rule, ...]) -> bool:
+    """Return whether rules have the same weights but for rounding.
+
+    That decides, too, whether a vote is the same as the proposed one, and therefore left out.
+    """
+    left, right = ({(rule.voting, rule.name): rule.parts for rule in rules} for rules in (stored, expected))
+    for voting, name in left.keys() | right.keys():
+        proposal = right[voting, PROPOSAL]
+        apart = left.get((voting, name), proposal) - right.get((voting, name), proposal)
+        if np.abs(apart).max() > TOLERANCE * 2**BITS:
+            return False
+    return True
 
 
 def _check_parts(rule: Rule, number: int) -> None:

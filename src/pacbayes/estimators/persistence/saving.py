@@ -1,13 +1,11 @@
-"""Models in files that cannot run code when they are loaded, nor crash, stop or fill the process that loads them."""
+"""Models in files: loading one runs no code that skops does not trust, and unpacks no more than it may."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import io
 import json
 import os
-import sys
 import zipfile
 from collections.abc import Iterable
 from typing import Any
@@ -18,31 +16,29 @@ from sklearn.utils.validation import check_is_fitted
 import pacbayes
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.classifier import StochasticClassifier
-from pacbayes.estimators.persistence.archive import DatelessZip, check_said, read_archive, write_archive
-from pacbayes.estimators.persistence.checking import check_model
-from pacbayes.estimators.persistence.early_formats import LAST, RULES, check_agree, from_early, with_rules
+from pacbayes.estimators.persistence.archive import SCHEMA, check_parts, packed, read_archive, write_archive
+from pacbayes.estimators.persistence.checking import check_model, settle_objects
 from pacbayes.estimators.persistence.encoding import check_names, decode, encode
-from pacbayes.estimators.persistence.reviewed import PREDICTOR, TREE, check_trees, needs_trust, unreviewed
-from pacbayes.estimators.persistence.rule_checks import check_posterior
-from pacbayes.estimators.persistence.schema import Schema
+from pacbayes.estimators.persistence.rule_checks import check_follows, check_posterior
 from pacbayes.estimators.svc import StochasticSVC
 from pacbayes.numeric.caller import warn_caller
 
-# What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
+# What this version writes, and all it reads; raised whenever what is stored changes.
 FORMAT = 7
-# Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
-# our own machines, which may stand at the end of a pipeline, are arrays, and so are trees; the arrays are checked.
+# Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
+# categories had, our own machines, which may stand at the end of a pipeline, are arrays, and so are scikit-learn's
+# trees.  Ours are checked.  A forged tree may crash the process, as forged objects of types that skops trusts may.
 HARMLESS = (
     "numpy.dtype",
     "pacbayes.classifiers.svm.kernels.kernel.Kernel",
     "pacbayes.classifiers.svm.kernels.kernel.Scaling",
     "pacbayes.classifiers.svm.machines.OneMachine",
     "pacbayes.classifiers.svm.svm_classifier.SVMClassifier",
-    PREDICTOR,
-    TREE,
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
 )
 # What follows from the rest, and is therefore not stored.
-DERIVED = ("best_index_", "certificates_", "posterior_")
+DERIVED = ("best_index_", "certificates_", "posterior_", "_distances")
 ESTIMATORS: dict[str, type[CertifiedClassifier]] = {
     kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)
 }
@@ -51,12 +47,12 @@ _WRONG = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError,
 
 
 class UntrustedTypesError(ValueError):
-    """A file holds types, `names`, that may run code when they are made, or do not check what they hold.
+    """A file holds types, `names`, that may run code when they are made.
 
     Examples
     --------
-    >>> UntrustedTypesError("the model holds types that are not trusted", ["sklearn.svm._classes.SVC"]).names
-    ('sklearn.svm._classes.SVC',)
+    >>> UntrustedTypesError("the model holds types that are not trusted", ["sklearn.neighbors._kd_tree.KDTree"]).names
+    ('sklearn.neighbors._kd_tree.KDTree',)
     """
 
     def __init__(self, message: str, names: Iterable[str] = ()) -> None:
@@ -67,11 +63,11 @@ class UntrustedTypesError(ValueError):
 def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     """Save a fitted model; no code is stored, and none runs when it is loaded.
 
-    The file is a zip archive of a manifest (format, version, SHA-256, unpacked size) and the model in the format of
-    skops: support vector machines as arrays, other classifiers as skops writes them.  It holds support vectors, hence
-    rows of the training data.  A callable `prior` is replaced by its weights, a `random_state` that is no integer by
-    None; draws stay.  Certificates, bounds and words are not stored: `load` computes them from errors and weights.  A
-    warning says at once if `load` will need `trusted`.
+    The file is a zip archive of a manifest (format, version, SHA-256) and the model in the format of skops: support
+    vector machines as arrays, other classifiers as skops writes them.  It holds support vectors, hence rows of the
+    training data.  A callable `prior` is replaced by its weights, a `random_state` that is no integer by None; draws
+    stay.  Certificates, bounds and words are not stored: `load` computes them from errors and weights.  A warning says
+    at once if `load` will need `trusted`.
 
     Parameters
     ----------
@@ -104,17 +100,13 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
         raise TypeError(f"model must be one of {', '.join(ESTIMATORS)}, got {type(model).__name__}")
     check_is_fitted(model)
     contents = _dumped(_state(model))
-    schema = Schema(contents, sys.maxsize)
-    needed = sorted(_untrusted(contents, schema) | set(unreviewed(vars(model))))
+    needed = sorted(_untrusted(contents))
     if needed:
         at_prompt = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
-        warn_caller(
-            f"to load this model, load will need trusted={needed!r}{at_prompt}: these types may run code, or do not "
-            "check what a file says"
-        )
+        warn_caller(f"to load this model, load will need trusted={needed!r}{at_prompt}: these types may run code")
     manifest = {"format": FORMAT, "version": pacbayes.__version__}
     digest = _digest(manifest, contents)
-    write_archive(path, manifest | {"sha256": digest, "bytes": schema.bytes}, contents)
+    write_archive(path, manifest | {"sha256": digest}, contents)
     return digest
 
 
@@ -127,11 +119,13 @@ def load(
 ) -> CertifiedClassifier:
     """Load a model that `save` wrote.
 
-    Nothing in the file is run, and nothing in it is believed that can be computed: certificates, bounds, baselines and
-    words follow from the stored errors, weights and sizes.  Refused, with a `ValueError`, are files of a later format,
-    files whose contents do not match their own SHA-256, files that unpack to more than they say or than `max_bytes`,
-    models with an index, shape or number that cannot be, and types that are neither on the list of skops nor on that of
-    this library.
+    No code runs that skops does not trust, and nothing in the file is believed that can be computed: certificates,
+    bounds, baselines and words follow from the stored errors, weights and sizes, and weights that follow from the
+    stored cross-validation must do so to 1e-9.  Refused, with a `ValueError`, are files of another format, files whose
+    contents do not match their own SHA-256, files that would unpack to more than `max_bytes`, models with an index,
+    shape or number that cannot be, and types that skops does not trust.  A forged object of scikit-learn may crash the
+    process or fill its memory all the same: give `sha256` where a file may have been changed.  No loaded classifier
+    starts processes: `n_jobs` of all of them is None.
 
     Parameters
     ----------
@@ -140,11 +134,10 @@ def load(
         What `save` returned.  Without it a file is protected against damage, but not against somebody who changes the
         contents and their SHA-256 together.
     trusted : iterable of str
-        Names of further types to trust: these may run code, or crash on what a file says.  A name that ends in a dot
-        stands for everything under it: ``["sklearn."]`` for classifiers of scikit-learn that were not reviewed, such as
-        its `SVC` and nearest neighbours.  Trees, forests and boosting need no trust.
+        Names of further types to trust: these may run code.  A name that ends in a dot stands for everything under it:
+        ``["sklearn."]`` for what skops does not know of scikit-learn, such as the search trees of nearest neighbours.
     max_bytes : int, optional
-        Refuse a file that needs more memory than this; by default half of what is free.
+        Refuse a file that needs more memory than this to be unpacked; by default half of what is free.
 
     Returns
     -------
@@ -162,25 +155,19 @@ def load(
     FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
     """
     manifest, contents = _read(path, max_bytes)
-    found = manifest.get("format")
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise ValueError(f"{path} is not a model saved by pacbayes: its manifest has the format {found!r}")
-    if found > FORMAT:
+    found, version = manifest.get("format"), manifest.get("version")
+    if type(found) is not int or found != FORMAT:
         raise ValueError(
-            f"{path} was saved by pacbayes {manifest.get('version')} in format {found}; this is pacbayes "
-            f"{pacbayes.__version__}, which reads formats up to {FORMAT}. Install a later version."
+            f"{path} is a model of format {found!r}, saved by pacbayes {version}; this is pacbayes "
+            f"{pacbayes.__version__}, which reads format {FORMAT} only"
         )
-    digest = _digest({"format": found, "version": manifest.get("version")}, contents)
-    for expected in (manifest.get("sha256"), sha256):
+    digest = _digest({"format": found, "version": version}, contents)
+    for expected in (str(manifest.get("sha256")), sha256):
         if expected is not None and not hmac.compare_digest(digest.encode(), str(expected).encode()):
             raise ValueError(f"{path} was changed after it was saved: its SHA-256 is {digest}, not {expected}")
-    if "sha256" not in manifest:
-        raise ValueError(f"{path} is not a model saved by pacbayes: its manifest has no sha256")
-    if found > LAST and manifest.get("bytes") is None:
-        raise ValueError(f"{path} is not a model saved by pacbayes: its manifest does not say how long it is")
-    state = _loaded(path, contents, manifest, list(trusted), max_bytes)
+    state = _loaded(path, contents, list(trusted), max_bytes)
     try:
-        return _model(state, found)
+        return _model(state)
     except _WRONG as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {type(error).__name__}: {error}") from error
 
@@ -205,35 +192,37 @@ def _state(model: CertifiedClassifier) -> dict[str, Any]:
     }
 
 
-def _model(state: Any, found: int) -> CertifiedClassifier:
+def _model(state: Any) -> CertifiedClassifier:
     """Make the estimator from a state that was loaded: check its parts, then compute what follows from them."""
+    settle_objects(state)
     kind = ESTIMATORS[state["class"]]
-    model = kind(**decode(state["params"]))
-    fitted = decode(state["fitted"])
-    stored = None
-    if found <= LAST:
-        fitted, posterior, stored = from_early(fitted)
-    else:
-        posterior = decode(state["posterior"])
-    if found < RULES:
-        fitted = with_rules(fitted)
-    # The vote of the tandem bound came with format 5, and later the hashes of the rows and the constant.
-    absent = {"_tandem": None, "_fitted_rows": None, "_bound_constant": model.constant}
-    model.__dict__.update(absent | check_names(kind, fitted))
+    model = kind(**decode(state["params"]) | {"n_jobs": None})
+    model.__dict__.update(check_names(kind, decode(state["fitted"])))
     for name in DERIVED:
         model.__dict__.pop(name, None)
+    posterior = decode(state["posterior"])
     check_model(model)
     check_posterior(posterior, model)
+    check_follows(model)
     model._restore(posterior)
-    if stored is not None:
-        check_agree(stored, model.certificates_)
     return model
+
+
+class _Parts(dict[str, bytes]):
+    """What skops writes beside its schema, by name: of an archive it uses these two methods."""
+
+    def namelist(self) -> list[str]:
+        """Return the names."""
+        return list(self)
+
+    def writestr(self, name: str, data: Any) -> None:
+        """Add a part."""
+        self[name] = bytes(data)
 
 
 def _dumped(state: dict[str, Any]) -> bytes:
     # skops takes a while to import and is needed nowhere else.
     import skops
-    import skops.io
     from skops.io._utils import SaveContext, get_state
 
     class Numbered(SaveContext):  # type: ignore[misc]  # skops has no types
@@ -244,56 +233,44 @@ def _dumped(state: dict[str, Any]) -> bytes:
             return int(number)
 
     # As `skops.io.dumps`, but for the dates of an archive's members: it takes them from the clock, which may be wrong.
-    buffer = io.BytesIO()
+    parts = _Parts()
     try:
-        with DatelessZip(buffer, "w", zipfile.ZIP_STORED) as archive:
-            context = Numbered(archive)
-            schema = get_state(state, context) | {"protocol": context.protocol, "_skops_version": skops.__version__}
-            archive.writestr("schema.json", json.dumps(schema))
+        context = Numbered(parts)
+        schema = get_state(state, context) | {"protocol": context.protocol, "_skops_version": skops.__version__}
+        parts.writestr(SCHEMA, json.dumps(schema).encode())
     except Exception as error:  # skops raises many kinds for what it does not know
         raise ValueError(f"model holds something that skops cannot save: {error}") from error
-    return buffer.getvalue()
+    return packed(parts, zipfile.ZIP_STORED)
 
 
-def _loaded(path: Any, contents: bytes, manifest: dict[str, Any], trusted: list[str], max_bytes: int | None) -> Any:
-    """Return the state in a skops file: looked at before it is made, and again before it is used."""
+def _loaded(path: Any, contents: bytes, trusted: list[str], max_bytes: int | None) -> Any:
+    """Return the state in a skops file, which is looked at before it is made."""
     from skops.io import loads
 
     prefixes = tuple(name for name in trusted if name.endswith("."))
-
-    def refuse(names: Iterable[str], reasons: dict[str, str]) -> None:
-        unknown = sorted(name for name in names if name not in trusted and not name.startswith(prefixes))
-        if unknown:
-            why = "".join(f" ({reasons[name]})" for name in unknown[:1] if name in reasons)
-            raise UntrustedTypesError(
-                f"{path} holds types that are not trusted: {', '.join(unknown)}{why}. If you know where the file comes "
-                "from, load it with trusted=[...] and their names; they may run code, or crash on what a file says.",
-                unknown,
-            )
-
     try:
-        schema = Schema(contents, max_bytes)
-        check_said(schema.bytes, manifest)
-        check_trees(schema)
-        found = _untrusted(contents, schema)
+        check_parts(contents, max_bytes)
+        found = _untrusted(contents)
     except Exception as error:  # any bytes may be in a file, and skops fails on them in many ways
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
-    refuse(found, {})
+    unknown = sorted(name for name in found if name not in trusted and not name.startswith(prefixes))
+    if unknown:
+        raise UntrustedTypesError(
+            f"{path} holds types that are not trusted: {', '.join(unknown)}. If you know where the file comes from, "
+            "load it with trusted=[...] and their names; they may run code.",
+            unknown,
+        )
     try:
-        state = loads(contents, trusted=sorted(found | set(HARMLESS)))
+        return loads(contents, trusted=sorted(found | set(HARMLESS)))
     except Exception as error:  # as above
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
-    reasons = unreviewed(state)
-    refuse(reasons, reasons)
-    return state
 
 
-def _untrusted(contents: bytes, schema: Schema) -> set[str]:
-    """Return the types in a file that neither skops nor this library trusts."""
+def _untrusted(contents: bytes) -> set[str]:
+    """Return the types in a skops file that neither skops nor this library trusts."""
     from skops.io import get_untrusted_types
 
-    made = {f"{node['__module__']}.{node['__class__']}" for node in schema.nodes if node["__loader__"] == "ObjectNode"}
-    return (set(get_untrusted_types(data=contents)) - set(HARMLESS)) | {name for name in made if needs_trust(name)}
+    return set(get_untrusted_types(data=contents)) - set(HARMLESS)
 
 
 def _digest(manifest: dict[str, Any], contents: bytes) -> str:
