@@ -12,6 +12,7 @@ from tests.estimators.persistence.model_files import state_of, write_state
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.bounds import Catoni
+from pacbayes.classifiers import SVMClassifier
 from pacbayes.estimators.persistence.encoding import encode
 
 WHOLE = 2**52
@@ -121,3 +122,22 @@ def test_a_loaded_model_starts_no_processes(tmp_path):
     again.set_params(voting="majority").predict(X)
     assert {child.pid for child in psutil.Process().children(recursive=True)} <= before
     assert (again.n_jobs, again.estimator[-1].n_jobs, again.classifiers_[0][-1].n_jobs) == (None, None, None)
+
+
+def test_a_key_that_is_not_of_the_seed_is_refused(unlucky, tmp_path):
+    """The draws of another key were never tested."""
+    state = state_of(unlucky)
+    state["fitted"]["_key"] = encode(bytes(32))
+    write_state(tmp_path / "model", state)
+    with pytest.raises(ValueError, match="_key must follow from the seed"):
+        load(tmp_path / "model")
+
+
+def test_a_machine_in_a_pipeline_is_checked(tmp_path):
+    """Compiled code would read as many rows as there are coefficients."""
+    pipe = make_pipeline(StandardScaler(), SVMClassifier(1.0, random_state=0))
+    clf = StochasticClassifier(pipe, {"svmclassifier__lam": [0.5, 1.0]}, cv=None, random_state=0).fit(*rows(2))
+    clf.classifiers_[1][-1].support_vectors_ = np.zeros((1, 2))
+    save(clf, tmp_path / "model")
+    with pytest.raises(ValueError, match=r"SVMClassifier\.support_vectors_ must have the shape"):
+        load(tmp_path / "model")

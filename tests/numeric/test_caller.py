@@ -8,9 +8,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 from pacbayes import StochasticClassifier, StochasticSVC, bound, grid_set, save
 
@@ -31,7 +31,7 @@ class OfBatches(ClassifierMixin, BaseEstimator):
 
 
 def saved(tmp_path):
-    clf = StochasticClassifier(SVC(), {"C": [1.0, 2.0]}, cv=None, random_state=0).fit(X, Y)
+    clf = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=None, random_state=0).fit(X, Y)
     save(clf, tmp_path / "model")
 
 

@@ -50,7 +50,7 @@ from pacbayes.numeric.needs import (
 )
 
 # Votes take room for every row and class.
-MOST_CLASSES = 100_000
+_MOST_CLASSES = 100_000
 # No more threads than this are asked for, whatever a file says.
 _MOST_JOBS = 4096
 
@@ -100,7 +100,7 @@ def check_labels(classes: Any, name: str) -> None:
     """Raise unless labels are one-dimensional, different and sorted."""
     need(isinstance(classes, np.ndarray) and classes.ndim == 1, name, "must be a one-dimensional array")
     need(classes.dtype.kind in "biufUO", name, f"must be numbers or text, got {classes.dtype}")
-    need(2 <= classes.size <= MOST_CLASSES, name, f"must be 2 to {MOST_CLASSES} classes, got {classes.size}")
+    need(2 <= classes.size <= _MOST_CLASSES, name, f"must be 2 to {_MOST_CLASSES} classes, got {classes.size}")
     plain = (str, int, float, bool)
     need(classes.dtype != object or all(type(one) in plain for one in classes), name, "must be numbers or text")
     need(bool((classes[1:] > classes[:-1]).all()), name, "must be sorted and different")
