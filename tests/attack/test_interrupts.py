@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: the process ends soon, says what was kept, leaves whole files, and no thread works on."""
+"""Ctrl-C at any moment: the process ends soon, says what was kept, and leaves whole files."""
 
 import os
 import pty
@@ -16,7 +16,6 @@ from joblib import parallel_config
 from sklearn.svm import SVC
 
 from pacbayes import StochasticClassifier, svm_set
-from pacbayes.runtime.progress import GivenUp
 
 # Classes that nobody can tell apart and next to no regularisation: half an hour of training, not a minute.
 HARD = ("--lambdas", "0.00001,0.00002")
@@ -175,53 +174,6 @@ def interrupted_when(ready):
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    """Record for every call of the solver whether it came after the interrupt, and how the work in threads ended."""
-    module = sys.modules["pacbayes.classifiers.svm.solver.path"]
-    follow = sys.modules["pacbayes.classifiers.svm.solver.follow"]
-    smo = follow.load_solver(np.dtype(np.float64))
-    record = {"calls": [], "over": False, "ended": []}
-
-    class Counted:
-        new_state = staticmethod(smo.new_state)
-
-        @staticmethod
-        def run_stages(*arguments):
-            record["calls"].append(record["over"])
-            return smo.run_stages(*arguments)
-
-    solve = module.solve_path
-
-    def recorded(*arguments, **choices):
-        try:
-            return solve(*arguments, **choices)
-        except BaseException as error:
-            record["ended"].append(type(error))
-            raise
-
-    monkeypatch.setattr(follow, "load_solver", lambda _: Counted)
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.machines"], "solve_path", recorded)
-    return record
-
-
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_no_thread_works_on(split, counted):
-    """Three classes, two threads at work: each may end the call it is in, and begin one more at most."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(2400, 2)), rng.integers(0, 3, 2400)
-    interrupted_when(lambda: len(counted["calls"]) > 10)
-    with pytest.raises(KeyboardInterrupt):
-        svm_set(X, y, [1e-6, 2e-6], split=split, n_jobs=2, random_state=0)
-    counted["over"] = True
-    for _ in range(6000):
-        if len(counted["ended"]) == 2:
-            break
-        time.sleep(0.01)
-    assert counted["ended"] == [GivenUp] * 2
-    assert sum(counted["calls"]) <= 2
 
 
 def test_an_interrupt_says_what_a_checkpoint_kept(tmp_path):

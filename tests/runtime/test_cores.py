@@ -11,7 +11,6 @@ import pytest
 
 from pacbayes.runtime import cores as module
 from pacbayes.runtime.cores import cores, on_cores, one_core
-from pacbayes.runtime.progress import GivenUp, Stage, working_for
 
 
 @pytest.fixture(params=[1, 2, 3])
@@ -86,14 +85,6 @@ def test_an_error_in_any_thread_arrives(where, monkeypatch):
         on_cores(work, range(100))
     module._pool(os.getpid()).shutdown()
     module._pool.cache_clear()
-
-
-def test_what_nobody_waits_for_is_given_up(number):
-    stage, done = Stage("work", 1), []
-    stage.over = True
-    with working_for(stage), pytest.raises(GivenUp):
-        on_cores(lambda part: (time.sleep(0.001), done.append(part)), range(1000))
-    assert len(done) < 20
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,16 @@
-"""One line on a terminal shows what is going on, early enough, and nowhere else; work that is over ends elsewhere."""
+"""One line on a terminal shows what is going on, early enough, and nowhere else."""
 
 import io
 import pickle
 import sys
-import threading
 import time
 
 import numpy as np
-import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, svm_path, svm_set
 from pacbayes.runtime import progress as module
-from pacbayes.runtime.progress import GivenUp, Stage, current_stage, progress, working_for
+from pacbayes.runtime.progress import Stage, current_stage, progress
 
 
 class Terminal(io.StringIO):
@@ -78,48 +76,11 @@ def test_work_inside_other_work_takes_the_line_over_and_gives_it_back(monkeypatc
     assert said == ["fitting", "fold 1 of 2", "fold 1 of 2: machines", "fold 1 of 2: kernel"]
 
 
-def test_who_works_for_a_stage_that_is_over_is_told():
-    reached, leave, ended = threading.Event(), threading.Event(), []
-
-    def work(stage):
-        try:
-            with working_for(stage), progress("inside", 2) as advance:
-                advance(1)
-                reached.set()
-                leave.wait(30)
-                advance(1)
-        except GivenUp:
-            ended.append(current_stage())
-
-    def begin():
-        with progress("work", 2):
-            thread = threading.Thread(target=work, args=(current_stage(),))
-            thread.start()
-            assert reached.wait(30)
-            threads.append(thread)
-            raise KeyboardInterrupt
-
-    threads = []
-    with pytest.raises(KeyboardInterrupt):
-        begin()
-    leave.set()
-    threads[0].join()
-    assert ended == [None]
-
-
-def test_what_an_interrupt_left_behind_does_no_harm(monkeypatch):
-    """An interrupt in the last moment may leave a stage in its place: it is over, or inside one that is."""
-    over, inside = Stage("over", 1), Stage("inside", 1)
-    over.over, inside.outer = True, over
-    monkeypatch.setattr(module._here, "stage", inside, raising=False)
-    with progress("new work", 1) as advance:
-        advance(1)
-
-
 def test_another_process_gets_a_stage_of_its_own():
-    stage = Stage("work", 3)
-    stage.over = True
-    pickle.loads(pickle.dumps(stage)).advance(1)
+    with progress("work", 3):
+        stage = pickle.loads(pickle.dumps(current_stage()))
+    stage.advance(1)
+    assert (stage.name, stage.done, stage.line) == ("work", 1, None)
 
 
 def two_bands(n):

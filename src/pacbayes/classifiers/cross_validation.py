@@ -190,7 +190,6 @@ def _side_by_side(count: Callable[[int], None], some: range, folds: int) -> None
                 count(k)
                 advance(1)
 
-        # The threads themselves hear of an interrupt through the stage, which ends with this block.
         Parallel(n_jobs=len(some), require="sharedmem")(delayed(count_elsewhere)(k) for k in some)
 
 

@@ -15,8 +15,6 @@ from typing import TypeVar
 import numpy as np
 from joblib import cpu_count
 
-from pacbayes.runtime.progress import sign_of_life
-
 Part = TypeVar("Part")
 
 # What limits linear algebra limits us: who starts a process per core sets these.
@@ -80,11 +78,10 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
     if helpers < 1:
         for part in parts:
             work(part)
-            sign_of_life()
         return
     left, taking, over = iter(parts), threading.Lock(), False
 
-    def take_parts(between: Callable[[], object]) -> None:
+    def take_parts() -> None:
         nonlocal over
         try:
             while not over:
@@ -93,7 +90,6 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
                 if part is _END:
                     return
                 work(part)  # type: ignore[arg-type]  # the mark of the end, an object, is gone by here
-                between()
         except BaseException:
             over = True
             raise
@@ -103,12 +99,12 @@ def on_cores(work: Callable[[Part], object], parts: Sequence[Part]) -> None:
 
     def help_out() -> None:
         with one_core(), np.errstate(**float_errors):
-            take_parts(lambda: None)
+            take_parts()
 
     pool = _pool(os.getpid())
     futures: list[Future[None]] = [pool.submit(help_out) for _ in range(helpers)]
     try:
-        take_parts(sign_of_life)
+        take_parts()
     finally:
         # Also after an interrupt: the parts that have begun write into arrays of the caller.  Who has not begun to help
         # need not any more.

@@ -1,8 +1,8 @@
-"""What is going on, in one line on stderr for what lasts; and work in other threads that nobody waits for any more.
+"""What is going on, in one line on stderr for what lasts.
 
 Work is made of stages inside stages: a fit, a fold of its cross-validation, the kernel matrix of that fold.  The first
 one opens the line, whose clock is that of the whole, and the innermost one is shown.  Where no terminal would show it,
-there is no line, but stages end all the same: whoever works for one that is over is told so at his next sign of life.
+there is no line.
 """
 
 import sys
@@ -20,10 +20,6 @@ _here = threading.local()
 _counting = threading.Lock()
 
 
-class GivenUp(BaseException):
-    """Ends work in a thread whose results nobody waits for: no error, so that nobody takes it for one."""
-
-
 class Stage:
     """Work with `total` steps, of which some are done; None where they cannot be counted.
 
@@ -38,18 +34,13 @@ class Stage:
     def __init__(self, name: str, total: int | None, outer: "Stage | None" = None, line: "_Line | None" = None) -> None:
         self.name, self.total, self.outer, self.line = name, total, outer, line
         self.done = 0
-        self.over = False
-        #: The one around it belongs to another thread.
-        self.elsewhere = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # In another process there is no line, and who gives up the work there ends the process.
+        # In another process there is no line.
         return Stage, (self.name, self.total)
 
     def advance(self, steps: int) -> None:
-        """Note that so many steps were done since the last time; raise `GivenUp` if nobody waits for more."""
-        if any(stage.over for stage in self.chain()):
-            raise GivenUp
+        """Note that so many steps were done since the last time."""
         with _counting:
             self.done += steps
         if self.line is not None:
@@ -69,7 +60,7 @@ class Stage:
 def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iterator[Callable[[int], None]]:
     """Yield a function that is told how many of `total` steps were done since the last time.
 
-    It may be called from other threads, and ends their work when the stage is over.
+    It may be called from other threads.
 
     Examples
     --------
@@ -86,7 +77,6 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
             line.show(stage)
         yield stage.advance
     finally:
-        stage.over = True
         _here.stage = outer
         if line is not None:
             line.leave(stage)
@@ -94,41 +84,22 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
 
 def current_stage() -> Stage | None:
     """Return the innermost stage of this thread."""
-    found: Stage | None = getattr(_here, "stage", None)
-    stage = found
-    # An interrupt in the wrong moment may have left some that are over, and others inside them.
-    while stage is not None and not stage.elsewhere:
-        found = stage.outer if stage.over else found
-        stage = stage.outer
-    return found
-
-
-def sign_of_life() -> None:
-    """Raise `GivenUp` if nobody waits any more for what this thread does."""
-    stage = current_stage()
-    if stage is not None:
-        stage.advance(0)
+    return getattr(_here, "stage", None)
 
 
 @contextmanager
 def working_for(stage: Stage | None) -> Iterator[None]:
-    """Let this thread work for a stage of another one (or of its own): stages inside show nothing, and end with it.
+    """Let this thread work for a stage of another one (or of its own): stages inside show nothing.
 
     Examples
     --------
     >>> with progress("work", 1):
-    ...     stage = current_stage()
-    >>> with working_for(stage), progress("part of it", 1) as advance:
-    ...     advance(1)
-    Traceback (most recent call last):
-    pacbayes.runtime.progress.GivenUp
+    ...     with working_for(current_stage()), progress("part of it", 1) as advance:
+    ...         advance(1)
     """
-    before = getattr(_here, "stage", None)
-    own = None if stage is None else Stage(stage.name, None, stage)
+    before = current_stage()
     try:
-        if own is not None:
-            own.elsewhere = True
-        _here.stage = own
+        _here.stage = None if stage is None else Stage(stage.name, None, stage)
         yield
     finally:
         _here.stage = before

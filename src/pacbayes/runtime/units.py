@@ -82,7 +82,7 @@ def run_units(
 def _run(
     task: Callable[[Common, int], Result], common: Common, numbers: list[int], options: dict[str, Any]
 ) -> Iterator[Iterator[tuple[int, Result]]]:
-    """Start the work on some numbers and yield their results as they arrive; what still runs on leaving is given up."""
+    """Start the work on some numbers and yield their results as they arrive; what has not begun on leaving never is."""
     backend, _ = get_active_backend(prefer=options["prefer"])
     stage = current_stage()
     with _sent_once(common, backend) as more_options:
@@ -108,9 +108,6 @@ def _run(
         try:
             yield arriving
         finally:
-            # First of all: threads look here, and nobody can end them from outside.
-            if stage is not None:
-                stage.over = True
             with warnings.catch_warnings():
                 # After an error joblib advises to limit the work that was given up.
                 warnings.simplefilter("ignore")

@@ -6,7 +6,7 @@ from tests.classifiers.data import rbf
 
 from pacbayes.classifiers.svm.kernels import kernel as module
 from pacbayes.classifiers.svm.kernels.kernel import Kernel, fit_scaling, shared_matrix
-from pacbayes.runtime.progress import GivenUp, Stage, working_for
+from pacbayes.runtime.progress import Stage
 
 
 def test_exponential_is_within_one_unit_in_the_last_place():
@@ -88,22 +88,6 @@ def test_the_same_bits_in_one_call_and_in_many(kernel, monkeypatch):
         assert steps == [1] * (2 * (3 if terms > 1 else 6))
         steps.clear()
     assert results[0] == results[1]
-
-
-def test_kernel_values_nobody_waits_for_are_not_computed():
-    """In another thread, whose stage is over: no call after the one that was under way."""
-    A = np.random.default_rng(0).normal(size=(600, 2))
-    kernel, stage = Kernel("rbf", 0.3), Stage("work", 1)
-    shared, everything = shared_matrix(A, "rbf"), np.arange(600)
-    stage.over = True
-    works = {
-        "within": lambda: kernel.gram(A),
-        "between": lambda: kernel.between(A, A),
-        "shared": lambda: kernel.of_shared(shared, everything, everything),
-    }
-    for work in works.values():
-        with working_for(stage), pytest.raises(GivenUp):
-            work()
 
 
 @pytest.mark.parametrize("kernel", [Kernel("rbf", 0.3), Kernel("linear", None)])

@@ -21,7 +21,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from pacbayes.classifiers.svm.linear.row_products import RowProducts
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.runtime.progress import sign_of_life
 
 #: Largest KKT violation, in LIBSVM's measure, of a machine that is called converged.
 TOL = 0.01
@@ -98,7 +97,6 @@ class _Search:
     def run(self, corner: float, most: int) -> bool:
         """Take steps until the gradient vanishes, for margins rounded off within `corner` of one; say if it did."""
         for _ in range(most):
-            sign_of_life()
             margins = self._signs * self._decisions
             shares = _shares(margins, corner)
             residual, balance = self._gradient(shares)

@@ -14,7 +14,7 @@ from pacbayes.numeric.rounding import EPS
 from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.threads import one_thread
 
-# Entries of K used between two signs of life, when the bar moves and an interrupt is heard: about a tenth of a second.
+# Entries of K used between two calls, when the bar moves and an interrupt is heard: about a tenth of a second.
 _ENTRIES_PER_CALL = 2**25
 # On fewer rows pairs of variables are about as fast, and the machines of the paper keep their bits.
 ROWS = 2400
