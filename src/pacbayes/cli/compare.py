@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import AsJson, MissingTexts, Quiet, Separator, Trust
+from pacbayes.cli.options import AsJson, MissingTexts, NotMissing, Quiet, Separator, Trust
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pacbayes.cli.inputs.new_rows import Cells
 
 _ASSUMED = (
     "This assumes that the rows are independent draws from the population that the difference is about, and that "
@@ -36,6 +38,7 @@ def compare(
     ] = None,
     delta: Annotated[float, typer.Option(help="The limits fail with at most this probability, both together.")] = 0.05,
     missing: MissingTexts = None,
+    not_missing: NotMissing = None,
     sep: Separator = None,
     trust: Trust = False,
     json: AsJson = False,
@@ -47,6 +50,7 @@ def compare(
     candidate, say. The rows must be independent draws that neither was trained, tuned or chosen with.
     """
     from pacbayes.certificates.questions.difference import certify_difference
+    from pacbayes.cli.inputs.new_rows import Cells
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.report.tables import TextTable
@@ -57,11 +61,12 @@ def compare(
             raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
     note = Note(quiet)
     texts = tuple(missing or ())
+    cells = Cells(texts, tuple(not_missing or ()), sep)
     truth, labels, is_text = _labels(data, target, a, b, texts, sep)
     with warnings_as_notes(note):
         warn_of_level(level)
         said = [
-            labels[column] if column is not None else _predicted(model, data, texts, sep, trust, note)
+            labels[column] if column is not None else _predicted(model, data, cells, trust, note)
             for column, model in ((a, model_a), (b, model_b))
         ]
     classes, *answers = [truth, *said] if is_text else _spelt_alike(truth, said)
@@ -177,9 +182,7 @@ def _truth_value(text: str) -> str | None:
     return text.lower() if text.lower() in ("true", "false") else None
 
 
-def _predicted(
-    model: Path | None, data: Path, missing: tuple[str, ...], sep: str | None, trust: bool, note: Any
-) -> Any:
+def _predicted(model: Path | None, data: Path, cells: "Cells", trust: bool, note: Any) -> Any:
     """Return what a saved model says of the rows, as text."""
     import pandas as pd
 
@@ -194,7 +197,7 @@ def _predicted(
             f"{str(model)!r} has a target (max_error) and leaves examples unanswered, which are neither right nor "
             "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
         )
-    rows, notes = read_new(data, loaded, missing, sep)
+    rows, notes = read_new(data, loaded, cells)
     for line in notes:
         note(line)
     given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from pacbayes.cli.options import MissingTexts, Quiet, Separator, Trust
+from pacbayes.cli.options import MissingTexts, NotMissing, Quiet, Separator, Trust
 
 if TYPE_CHECKING:
     from pacbayes.cli.inputs.new_rows import NewRows
@@ -36,6 +36,7 @@ def predict(
         bool, typer.Option("--shares", help="Add the posterior weight that votes for each class.")
     ] = False,
     missing: MissingTexts = None,
+    not_missing: NotMissing = None,
     sep: Separator = None,
     trust: Trust = False,
     sha256: Annotated[
@@ -54,7 +55,7 @@ def predict(
     """
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.inputs.model import check_outputs
-    from pacbayes.cli.inputs.new_rows import NewRows
+    from pacbayes.cli.inputs.new_rows import Cells, NewRows
     from pacbayes.cli.inputs.saved_model import load_saved
     from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
@@ -68,7 +69,7 @@ def predict(
     loaded = load_saved(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows = NewRows(data, loaded, tuple(missing or ()), sep)
+    rows = NewRows(data, loaded, Cells(tuple(missing or ()), tuple(not_missing or ()), sep))
     # Nothing is seen of the predictions until all of them are there.
     with spooled() if out is None else writing(out) as file:
         with warnings_as_notes(note):

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacbayes.data.files.reading import check_frame, csv_frames, file_kind, need_pyarrow
+from pacbayes.data.files.parquet import need_pyarrow, without_missing
+from pacbayes.data.files.reading import check_frame, csv_frames, file_kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,8 @@ class FileBlocks:
     ----------
     path, missing, as_text, sep
         As for `read_frame`.
+    as_written, spaces
+        As for `csv_frames`.
     rows : int, optional
         Rows of a block, by default about a million cells.
 
@@ -40,11 +43,13 @@ class FileBlocks:
         missing: Sequence[str] = (),
         as_text: Sequence[str] = (),
         sep: str | None = None,
+        as_written: Sequence[str | int] = (),
+        spaces: bool = False,
         rows: int | None = None,
     ) -> None:
         self._path, self._rows = path, rows
         self._separator = file_kind(path, sep)
-        self._missing, self._as_text = missing, as_text
+        self._missing, self._texts = missing, (as_text, as_written, spaces)
         self.done = 0
         self.total = os.path.getsize(path) if self._separator is not None else self._parquet().metadata.num_rows
 
@@ -66,7 +71,7 @@ class FileBlocks:
             return
         with self._path.open("rb") as file:
             for frame in csv_frames(
-                self._path, self._separator, self._missing, self._as_text, file=file, rows=self._rows_of
+                self._path, self._separator, self._missing, *self._texts, file=file, rows=self._rows_of
             ):
                 # What the file was asked for so far: pandas reads ahead, by less than a block.
                 self.done = file.tell()
@@ -95,4 +100,4 @@ class FileBlocks:
                     return
                 frame = pa.Table.from_batches([batch]).to_pandas().reset_index(drop=True)
             self.done += len(frame)
-            yield frame
+            yield without_missing(frame, self._missing)

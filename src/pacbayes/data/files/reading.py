@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.data.files.identifiers import is_unnamed, refused_name, refused_numbers
+from pacbayes.data.files.parquet import read_parquet, without_missing
 from pacbayes.data.files.refusals import Hint, Refused, in_python, refuse
 from pacbayes.data.files.subjects import refused_runs
+from pacbayes.data.files.table_reading import MISSING_WORDS
 from pacbayes.data.table import Table
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import did_you_mean, narrow_labels
@@ -65,18 +67,26 @@ def read_file(
 
 
 def read_frame(
-    path: Path, missing: Sequence[str] = (), as_text: Sequence[str] = (), sep: str | None = None
+    path: Path,
+    missing: Sequence[str] = (),
+    as_text: Sequence[str] = (),
+    sep: str | None = None,
+    as_written: Sequence[str] = (),
 ) -> "pd.DataFrame":
     """Return a CSV, TSV or Parquet file as a data frame with at least one row and distinct names.
 
-    `missing` are further texts that stand for a missing value in a CSV or TSV file.  Columns in `as_text` are read as
-    written: otherwise what a value becomes depends on the others in its file ("TRUE" or True, 01 or 1).  `sep` is the
-    character between two fields, by default a comma in CSV and a tab in TSV files.  Columns without a name are called
-    as pandas does, ``Unnamed: 0``; who uses them has to say so.
+    `missing` are texts, and numbers, that stand for a missing value, in CSV and TSV files besides `MISSING_WORDS`.
+    Columns in `as_text` are read as text: otherwise what a value becomes depends on the others in its file ("TRUE" or
+    True, 01 or 1).  In columns in `as_written` no text stands for a missing value either.  `sep` is the character
+    between two fields, by default a comma in CSV and a tab in TSV files.  Columns without a name are called as pandas
+    does, ``Unnamed: 0``; who uses them has to say so.
     """
     separator = file_kind(path, sep)
     with progress(f"reading {path.name}", None):
-        frame = _read_parquet(path) if separator is None else next(csv_frames(path, separator, missing, as_text))
+        if separator is None:
+            frame = without_missing(read_parquet(path), missing, as_written)
+        else:
+            frame = next(csv_frames(path, separator, missing, as_text, as_written))
     check_frame(frame, path)
     if len(frame) == 0:
         raise ValueError(f"{str(path)!r} has column names but no rows")
@@ -194,10 +204,15 @@ def csv_frames(
     separator: str,
     missing: Sequence[str],
     as_text: Sequence[str],
+    as_written: Sequence[str | int] = (),
+    spaces: bool = False,
     file: BinaryIO | None = None,
     rows: Callable[[int], int] | None = None,
 ) -> "Iterator[pd.DataFrame]":
-    """Yield a text file as one frame, or in frames of ``rows(number of columns)`` rows; `file` is the open file."""
+    """Yield a text file as one frame, or in frames of ``rows(number of columns)`` rows; `file` is the open file.
+
+    Columns in `as_written` may be named by their place.  With `spaces` those after a separator belong to the text.
+    """
     import pandas as pd
 
     kind = "CSV" if separator == "," else "TSV"
@@ -214,13 +229,17 @@ def csv_frames(
     repeated = sorted(cell for cell, times in Counter(header).items() if times > 1 and cell)
     if repeated:
         raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
+    at = dict(enumerate(header))
+    named = [at.get(name, "") if isinstance(name, int) else name for name in as_written]
+    gaps = [*MISSING_WORDS, *missing]
     with _readable(path, kind, len(header)):
         found: Any = pd.read_csv(
             path if file is None else file,
             sep=separator,
-            na_values=list(missing),
-            dtype=dict.fromkeys(as_text, str),
-            skipinitialspace=True,
+            na_values={name: [] if name in named else gaps for name in header} if named else gaps,
+            keep_default_na=False,
+            dtype=dict.fromkeys((*as_text, *named), str),
+            skipinitialspace=not spaces,
             low_memory=False,
             index_col=False,
             float_precision=None if exact else "round_trip",
@@ -270,26 +289,6 @@ def _readable(path: Path, kind: str, columns: int = 0) -> Iterator[None]:
     except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         # pandas' own parser errors are ValueErrors, the others come from damaged compressed files
         raise ValueError(f"cannot read {str(path)!r} as {kind}: {error}") from None
-
-
-def _read_parquet(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
-    with need_pyarrow(path):
-        return pd.read_parquet(path)
-
-
-@contextmanager
-def need_pyarrow(path: Path) -> Iterator[None]:
-    """Say which extra is missing, or that a file is no Parquet."""
-    try:
-        yield
-    except ImportError:
-        raise ImportError(
-            f"reading {str(path)!r} needs pyarrow, which is not installed: pip install 'pacbayes[parquet]'"
-        ) from None
-    except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
-        raise ValueError(f"cannot read {str(path)!r} as Parquet: {error}") from None
 
 
 def _features(frame: "pd.DataFrame", path: Path, keep: Collection[str]) -> FloatArray:

@@ -29,7 +29,7 @@ from pacbayes.estimators.svc import StochasticSVC
 from pacbayes.numeric.caller import warn_caller
 
 # What this version writes, and the latest it reads; raised whenever the fields of a saved class change.
-FORMAT = 6
+FORMAT = 7
 # Types that skops does not list as trusted and that can do no harm: encoders remember what type their categories had,
 # our own machines, which may stand at the end of a pipeline, are arrays, and so are trees; the arrays are checked.
 HARMLESS = (
