@@ -1,7 +1,7 @@
 """`pacbayes predict`: the labels a saved model gives new examples."""
 
-import re
 from contextlib import nullcontext
+from csv import QUOTE_MINIMAL, QUOTE_NONNUMERIC
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -12,9 +12,6 @@ from pacbayes.cli.options import MissingTexts, NotMissing, Quiet, Separator, Tru
 if TYPE_CHECKING:
     from pacbayes.cli.inputs.new_rows import NewRows
 
-# What a spreadsheet takes for a formula if a cell begins with it; and what marks those that did.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 EXAMPLES = (
     "pacbayes predict model.pacbayes new.csv",
     "pacbayes predict model.pacbayes new.csv --voting majority --shares --out predicted.csv",
@@ -50,8 +47,9 @@ def predict(
 
     A model with a target (certify --max-error) leaves the label of an example empty where it is not sure.
 
-    A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is not a number, gets an
-    apostrophe in front, because a spreadsheet would run the others as formulas. Remove one apostrophe to get the name.
+    A class whose name a spreadsheet would run as a formula, as it begins with = + - @ and is neither a number nor that
+    character alone, gets an apostrophe in front; so does one that is empty or begins with a blank or an apostrophe.
+    compare and certify --predictions take it away again.
     """
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.inputs.model import check_outputs
@@ -117,6 +115,8 @@ def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, 
     import numpy as np
     import pandas as pd
 
+    from pacbayes.data.files.class_names import as_cells
+
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
     cells, answered = as_cells(model.predict(given)), np.ones(len(rows), dtype=bool)
     if model.certificate_.answered is not None:
@@ -126,25 +126,8 @@ def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, 
     if shares:
         votes = model.vote_share(given)
         table |= {f"share of {name}": votes[:, i] for i, name in enumerate(model.classes_)}
-    text = pd.DataFrame(table).to_csv(index=False, header=header, lineterminator="\n")
+    # The csv module quotes no field for a carriage return alone, at which readers would begin another row.
+    returns = any("\r" in str(name) for name in model.classes_)
+    options: Any = {"quoting": QUOTE_NONNUMERIC if returns else QUOTE_MINIMAL, "lineterminator": "\n"}
+    text = pd.DataFrame(table).to_csv(index=False, header=header, **options)
     return text, int(np.count_nonzero(~answered))
-
-
-def as_cells(labels: Any) -> Any:
-    """Return labels with an apostrophe in front of those that a spreadsheet would take for formulas.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_cells(np.array(["=1+1", "-1", "spam"])).tolist(), as_cells(np.array([-1, 1])).tolist()
-    (["'=1+1", '-1', 'spam'], [-1, 1])
-    """
-    import numpy as np
-
-    if labels.dtype.kind not in "OU":
-        return labels
-    return np.array([_cell(label) if isinstance(label, str) else label for label in labels.tolist()], dtype=object)
-
-
-def _cell(label: str) -> str:
-    return f"'{label}" if label.startswith(_FORMULA) and not _NUMBER.fullmatch(label) else label

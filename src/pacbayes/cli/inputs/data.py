@@ -1,6 +1,6 @@
 """From the arguments that name data to rows, labels and what a person should know about both."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +66,7 @@ class Data:
     #: The entries of the column of slices, which is a feature too unless it was dropped.
     slices: "pd.Series[Any] | None" = None
     #: How a file was read, which a model remembers.
-    reading: TableReading = TableReading()
+    reading: TableReading = field(default_factory=TableReading)
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
@@ -106,7 +106,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
     slices = None if sliced is None else sliced[frame.index]
     frame, groups = take_groups(frame, choices, path)
-    features, y = divide_columns(frame, target, path, in_shell)
+    features, y = divide_columns(frame, target, path, in_shell, choices.sep)
     check_classes(y, target)
     columns, X = read_columns(features, choices.categorical, choices.keep)
     names = [str(one) for one in sorted(set(y.tolist()))]
@@ -197,13 +197,14 @@ def _skipped(number: int) -> str:
 
 def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Return the rows and labels of a test file with the columns of the data that are certified."""
-    frame = read_frame(path, choices.missing, (), choices.sep, data.columns.categorical)
+    as_text = [data.target] if data.y.dtype.kind in "OU" else []
+    frame = read_frame(path, choices.missing, as_text, choices.sep, data.columns.categorical)
     if data.target not in frame.columns:
         raise ValueError(f"the test file {str(path)!r} must have the class in a column {data.target!r}")
     if choices.skip_unlabelled:
         frame, skipped = labelled(frame, data.target, path)
         data.notes.append(f"{path}: {_skipped(skipped)}.")
-    features, labels = divide_columns(frame, data.target, path, in_shell)
+    features, labels = divide_columns(frame, data.target, path, in_shell, choices.sep)
     if (labels.dtype.kind in "biuf") != (data.y.dtype.kind in "biuf"):
         raise ValueError(
             f"column {data.target!r} of the test file {str(path)!r} must hold classes like {data.y[0]!s}, got "

@@ -52,8 +52,8 @@ class ColumnFit:
         self._with_numbers: set[str] = set()
         if reading.unclear:
             raise ValueError(
-                f"the model was fitted with dates, or with numbers among texts, in {_of(self._names, reading.unclear)}: "
-                f"{where} cannot say which is which; use the model in Python"
+                f"the model was fitted with dates, or with numbers among texts, in "
+                f"{_of(self._names, reading.unclear)}, which {where} cannot hold as they were: use the model in Python"
             )
 
     def fit(self, frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -94,8 +94,8 @@ class ColumnFit:
     def _unknown(self, text: str, place: int) -> str:
         gap, no_gap = in_shell("missing", text), in_shell("not_missing", text)
         return (
-            f"{text!r} in example {self.done + place + 1}: the model was not fitted with a CSV or TSV file and cannot say; "
-            f"give {gap} if it means that the value is missing, or {no_gap} if it is a text"
+            f"{text!r} in example {self.done + place + 1}: the model was not fitted with a CSV or TSV file and cannot "
+            f"say; give {gap} if it means that the value is missing, or {no_gap} if it is a text"
         )
 
     def _numbers(self, series: "pd.Series[Any]", name: str) -> tuple[NDArray[np.float64] | None, str | None]:

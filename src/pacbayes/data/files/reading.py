@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.data.files.class_names import check_spellings, number_spelling, truth_spelling
 from pacbayes.data.files.identifiers import is_unnamed, refused_name, refused_numbers
 from pacbayes.data.files.parquet import read_parquet, without_missing
 from pacbayes.data.files.refusals import Hint, Refused, in_python, refuse
@@ -60,7 +61,7 @@ def read_file(
     chosen, skipped = target_of(frame, target, path), 0
     if skip_unlabelled:
         frame, skipped = labelled(frame, chosen, path)
-    features, labels = divide_columns(frame, chosen, path)
+    features, labels = divide_columns(frame, chosen, path, sep=sep)
     data = _features(features, path, keep)
     names = [str(label) for label in np.unique(labels)]
     return Table(data, labels, list(features.columns), names, chosen, str(path)), skipped
@@ -144,11 +145,25 @@ def check_separator(sep: str) -> str:
 
 
 def divide_columns(
-    frame: "pd.DataFrame", target: str, path: Path, hint: Hint = in_python
+    frame: "pd.DataFrame", target: str, path: Path, hint: Hint = in_python, sep: str | None = None
 ) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Return the features, in whatever form they are, and the labels."""
     features = frame[[column for column in frame.columns if column != target]]
-    return features, _labels(frame[target], target, path, hint)
+    labels = _labels(frame[target], target, path, hint)
+    separator = file_kind(path, sep) if labels.dtype.kind in "biuf" else None
+    if separator is not None:
+        # pandas made one class of 1 and 01, and of TRUE and true.
+        spelling = truth_spelling if labels.dtype.kind == "b" else number_spelling
+        check_spellings(_written(path, separator, target), spelling, f"column {target!r} of {str(path)!r}")
+    return features, labels
+
+
+def _written(path: Path, separator: str, name: str) -> list[str]:
+    """Return a column of a text file as it is written."""
+    import pandas as pd
+
+    options: Any = {"usecols": lambda one: one == name, "dtype": str, "keep_default_na": False, "index_col": False}
+    return list(pd.read_csv(path, sep=separator, skipinitialspace=True, **options).iloc[:, 0])
 
 
 def target_of(frame: "pd.DataFrame", target: str | None, path: Path, hint: Hint = in_python) -> str:
@@ -232,11 +247,12 @@ def csv_frames(
     at = dict(enumerate(header))
     named = [at.get(name, "") if isinstance(name, int) else name for name in as_written]
     gaps = [*MISSING_WORDS, *missing]
+    na_values: Any = {name: [] if name in named else gaps for name in header} if named else gaps
     with _readable(path, kind, len(header)):
         found: Any = pd.read_csv(
             path if file is None else file,
             sep=separator,
-            na_values={name: [] if name in named else gaps for name in header} if named else gaps,
+            na_values=na_values,
             keep_default_na=False,
             dtype=dict.fromkeys((*as_text, *named), str),
             skipinitialspace=not spaces,

@@ -151,7 +151,7 @@ def _kind(series: Any) -> str:
 
 def _spellings(missing: Iterable[str]) -> tuple[str, ...]:
     """Return texts, and of whole numbers among them the spellings that pandas takes for the same: 999 and 999.0."""
-    found = {}
+    found: dict[str, None] = {}
     for text in missing:
         found[text] = None
         try:
