@@ -11,7 +11,7 @@ import pytest
 from tests.cli.running import in_process
 
 from pacbayes import StochasticSVC, save
-from pacbayes.cli.predict import as_cells
+from pacbayes.data.files.class_names import as_cells
 from pacbayes.data.files.reading import divide_columns, read_frame
 from pacbayes.runtime.file_write import write_file
 

@@ -9,7 +9,7 @@ from tests.cli.bad_files import good
 from tests.cli.running import in_process
 
 from pacbayes import StochasticSVC, certify_difference, save
-from pacbayes.cli.compare import _number
+from pacbayes.data.files.class_names import number_spelling
 
 
 @pytest.fixture
@@ -89,12 +89,12 @@ def test_two_classes_that_are_one_number(tmp_path, capsys):
     ],
 )
 def test_spellings_of_numbers(one, other, same):
-    assert (_number(one) == _number(other)) is same
+    assert (number_spelling(one) == number_spelling(other)) is same
 
 
 @pytest.mark.parametrize("text", ["nan", "1_0", "0x10", "2A3", "", "1,5", "true"])
 def test_texts_that_are_no_numbers(text):
-    assert _number(text) is None
+    assert number_spelling(text) is None
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

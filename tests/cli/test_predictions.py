@@ -94,7 +94,7 @@ def test_answers_that_are_no_class_are_errors_and_said(path, capsys):
     frame.loc[:4, "forest"] = "dog"
     frame.to_csv(path, index=False)
     done = in_process(["certify", "--predictions", path, "--target", "animal"], capsys)
-    assert "Column 'forest' answers 5 times with what is no class" in done.err
+    assert "5 of 200 predictions of 'forest' are no class of the target ('dog'): they count as errors." in done.err
 
 
 REFUSED = {
@@ -129,7 +129,7 @@ def test_what_is_refused(words, path, capsys):
     ("change", "message"),
     [
         (lambda frame: frame.assign(forest=np.nan), "lacks a prediction in 200 examples, the first being 1"),
-        (lambda frame: frame.assign(forest=0.5), "must hold classes like 'ant', got 0.5"),
+        (lambda frame: frame.assign(forest=0.5), "holds none of the classes 'ant', 'bee', 'cow', but '0.5'"),
         (lambda frame: frame.assign(forest="ANT"), "holds none of the classes"),
         (lambda frame: frame[["animal"]], "at least one feature and a class column"),
         (lambda frame: frame.assign(animal="ant"), "class"),

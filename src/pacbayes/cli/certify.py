@@ -323,12 +323,14 @@ class Files:
 
 def _fitted(model: Any, rows: "Data") -> Any:
     try:
-        return model.fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices)
+        model.fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices)
     except MemoryError as error:
         raise MemoryError(
             f"{str(error).partition('. ')[0]}; train on fewer examples with a larger --validation-size, or use "
             "--estimator logistic or boosting"
         ) from None
+    model._reading = rows.reading
+    return model
 
 
 def _print(

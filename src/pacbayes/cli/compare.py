@@ -1,15 +1,17 @@
 """`pacbayes compare`: how much more often, and how much less often, one model errs than another."""
 
-from decimal import Decimal, InvalidOperation
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import AsJson, MissingTexts, Quiet, Separator, Trust
+from pacbayes.cli.options import AsJson, MissingTexts, NotMissing, Quiet, Separator, Trust
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pacbayes.cli.inputs.new_rows import Cells
 
 _ASSUMED = (
     "This assumes that the rows are independent draws from the population that the difference is about, and that "
@@ -36,6 +38,7 @@ def compare(
     ] = None,
     delta: Annotated[float, typer.Option(help="The limits fail with at most this probability, both together.")] = 0.05,
     missing: MissingTexts = None,
+    not_missing: NotMissing = None,
     sep: Separator = None,
     trust: Trust = False,
     json: AsJson = False,
@@ -47,6 +50,8 @@ def compare(
     candidate, say. The rows must be independent draws that neither was trained, tuned or chosen with.
     """
     from pacbayes.certificates.questions.difference import certify_difference
+    from pacbayes.cli.inputs.new_rows import Cells
+    from pacbayes.cli.remarks import no_class
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.report.tables import TextTable
@@ -56,22 +61,22 @@ def compare(
         if (column is None) is (model is None):
             raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
     note = Note(quiet)
-    texts = tuple(missing or ())
-    truth, labels, is_text = _labels(data, target, a, b, texts, sep)
+    cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep)
+    truth, labels, is_text = _labels(data, target, a, b, cells)
+    names = _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
     with warnings_as_notes(note):
         warn_of_level(level)
         said = [
-            labels[column] if column is not None else _predicted(model, data, texts, sep, trust, note)
+            (labels[column], False) if column is not None else _predicted(model, data, cells, trust, note)
             for column, model in ((a, model_a), (b, model_b))
         ]
-    classes, *answers = [truth, *said] if is_text else _spelt_alike(truth, said)
-    for option, one, written in zip(("a", "b"), answers, said, strict=True):
-        if not set(one) & set(classes):
-            raise ValueError(_never_right(option, written, truth))
-    names = _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
-    found = certify_difference(answers[0] != classes, answers[1] != classes, level, names=names)
+    answers = _answers(truth, said, is_text)
+    strangers = [no_class(one, truth, name) for one, name in zip(answers, names, strict=True)]
+    found = certify_difference(answers[0] != truth, answers[1] != truth, level, names=names)
+    for line in (line for _, lines in strangers for line in lines):
+        note(line)
     if json:
-        print_json(found.to_dict() | {"text": str(found)})
+        print_json(found.to_dict() | {"text": str(found), "no_class": [number for number, _ in strangers]})
         return
     print(f"{found}\n{_ASSUMED}\n")
     rows = (
@@ -83,37 +88,63 @@ def compare(
     print_tables([TextTable("Who errs on how many rows", ("who errs", "rows"), rows)], note)
 
 
-def _labels(
-    path: Path, target: str, a: str | None, b: str | None, missing: tuple[str, ...], sep: str | None
-) -> tuple[Any, dict[str, Any], bool]:
+def _labels(path: Path, target: str, a: str | None, b: str | None, cells: "Cells") -> tuple[Any, dict[str, Any], bool]:
     """Return the true classes and the columns of predictions as text, or raise if one is absent or lacks a value.
 
     And whether the file says that the classes are text, as only Parquet does.
     """
+    from pacbayes.data.files.class_names import as_labels, from_cells
     from pacbayes.data.files.reading import file_kind, listed, read_frame
+    from pacbayes.data.files.table_reading import MISSING_WORDS
 
     wanted = {"--target": target} | {name: one for name, one in (("--a", a), ("--b", b)) if one is not None}
     if len(set(wanted.values())) < len(wanted):
         raise ValueError("--target, --a and --b must name different columns")
     # As written: what pandas makes of a text depends on the others in its column, and these are to be compared.
-    frame = read_frame(path, missing, tuple(wanted.values()), sep)
+    frame = read_frame(path, cells.missing, (), cells.sep, tuple(wanted.values()))
+    of_cells = file_kind(path, cells.sep) is not None
+    gaps = {*(MISSING_WORDS if of_cells else ()), *cells.missing} - {*cells.not_missing}
+    columns = {}
     for option, name in wanted.items():
         if name not in frame.columns:
             known = listed(list(frame.columns))
             raise ValueError(f"{option} must name a column of {str(path)!r}, got {name!r}; its columns are {known}")
-        _check_complete(frame[name], name, path)
-    columns = {name: _as_text(frame[name]) for name in wanted.values()}
-    is_text = file_kind(path, sep) is None and all(isinstance(one, str) for one in frame[target].tolist())
+        _check_complete(frame[name], name, path, gaps)
+        columns[name] = as_labels(frame[name])
+        if option != "--target":
+            columns[name][:] = from_cells(columns[name].tolist(), set(columns[target]), option)
+    is_text = not of_cells and all(isinstance(one, str) for one in frame[target].tolist())
     return columns[target], columns, is_text
 
 
-def _check_complete(column: "pd.Series[Any]", name: str, path: Path) -> None:
-    gaps = column.isna().to_numpy()
-    if gaps.any():
+def _check_complete(column: "pd.Series[Any]", name: str, path: Path, gaps: set[str]) -> None:
+    from pacbayes.data.files.refusals import in_shell
+
+    lacking = (column.isna() | column.isin(list(gaps))).to_numpy()
+    if lacking.any():
+        first = int(lacking.argmax())
+        text = column.iloc[first]
+        way = f"; if {text!r} is a class give {in_shell('not_missing', text)}" if isinstance(text, str) and text else ""
         raise ValueError(
-            f"column {name!r} of {str(path)!r} lacks a value in example {int(gaps.argmax()) + 1}; a row that a model "
-            "did not answer is neither right nor wrong: compare the rows that both answer"
+            f"column {name!r} of {str(path)!r} lacks a value in example {first + 1}; a row that a model "
+            f"did not answer is neither right nor wrong: compare the rows that both answer{way}"
         )
+
+
+def _answers(truth: Any, said: list[tuple[Any, bool]], is_text: bool) -> list[Any]:
+    """Return what both say, in the spelling of the true classes: where these are no text, numbers are compared."""
+    from pacbayes.data.files.class_names import aligned, check_spellings, spelling_of
+
+    as_written = is_text or any(of_text for _, of_text in said)
+    spelling = None if as_written else spelling_of(truth)
+    if spelling is not None:
+        check_spellings(truth, spelling, "--target")
+    answers = []
+    for option, (one, _) in zip(("a", "b"), said, strict=True):
+        answers.append(one if spelling is None else aligned(one.tolist(), truth.tolist(), f"--{option}"))
+        if not set(answers[-1]) & set(truth):
+            raise ValueError(_never_right(option, one, truth))
+    return answers
 
 
 def _never_right(option: str, said: Any, truth: Any) -> str:
@@ -126,66 +157,12 @@ def _never_right(option: str, said: Any, truth: Any) -> str:
     )
 
 
-def _as_text(column: "pd.Series[Any]") -> Any:
-    import numpy as np
-
-    return np.array([_written(value) for value in column.tolist()], dtype=object)
-
-
-def _written(value: Any) -> str:
-    """Return a label as text, whole numbers without a fraction: 1 and 1.0 are one class."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _spelt_alike(truth: Any, said: list[Any]) -> list[Any]:
-    """Return true classes and predictions in one spelling: where all classes are numbers, 1 for 01 and 1.0."""
-    import numpy as np
-
-    spelling = next((one for one in (_number, _truth_value) if all(one(text) for text in set(truth))), None)
-    if spelling is None:
-        return [truth, *said]
-    first: dict[str | None, str] = {}
-    for text in sorted(set(truth)):
-        if first.setdefault(spelling(text), text) != text:
-            raise ValueError(
-                f"--target holds both {first[spelling(text)]!r} and {text!r}: if they are one class, write them alike; "
-                "if not, give them names that are not the same number or truth value"
-            )
-    columns = [truth, *said]
-    spellings = {text: spelling(text) or text for column in columns for text in set(column)}
-    return [np.array([spellings[text] for text in column], dtype=object) for column in columns]
-
-
-def _number(text: str) -> str | None:
-    """Return the one way in which a number is written here, exact however many digits it has; None for other texts."""
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return None
-    if number.is_nan() or "_" in text:
-        return None
-    # Not normalize(): it rounds to the digits of a context.
-    sign, digits, exponent = number.as_tuple()
-    if not isinstance(exponent, int):
-        return f"{'-' if sign else ''}inf"
-    whole = "".join(map(str, digits)).lstrip("0")
-    kept = whole.rstrip("0")
-    return f"{'-' if sign and kept else ''}{kept or '0'}e{exponent + len(whole) - len(kept) if kept else 0}"
-
-
-def _truth_value(text: str) -> str | None:
-    return text.lower() if text.lower() in ("true", "false") else None
-
-
-def _predicted(
-    model: Path | None, data: Path, missing: tuple[str, ...], sep: str | None, trust: bool, note: Any
-) -> Any:
-    """Return what a saved model says of the rows, as text."""
-    import pandas as pd
-
+def _predicted(model: Path | None, data: Path, cells: "Cells", trust: bool, note: Any) -> tuple[Any, bool]:
+    """Return what a saved model says of the rows, as text, and whether its classes are text."""
     from pacbayes.certificates.questions.difference import warn_of_known
     from pacbayes.cli.inputs.new_rows import read_new
     from pacbayes.cli.inputs.saved_model import load_saved
+    from pacbayes.data.files.class_names import as_labels
 
     assert model is not None
     loaded = load_saved(model, trust)
@@ -194,7 +171,10 @@ def _predicted(
             f"{str(model)!r} has a target (max_error) and leaves examples unanswered, which are neither right nor "
             "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
         )
-    rows, notes = read_new(data, loaded, missing, sep)
+    # How the features are read the model knows; the option may be for the classes.
+    known = getattr(vars(loaded).get("_reading"), "missing", ())
+    own = replace(cells, not_missing=tuple(text for text in cells.not_missing if text not in known))
+    rows, notes = read_new(data, loaded, own)
     for line in notes:
         note(line)
     given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()
@@ -205,7 +185,7 @@ def _predicted(
             "trained, tuned or chosen with"
         )
     warn_of_known(found, *named)
-    return _as_text(pd.Series(loaded.predict(given)))
+    return as_labels(loaded.predict(given)), all(isinstance(one, str) for one in loaded.classes_.tolist())
 
 
 def _names(a: str, b: str) -> tuple[str, str]:

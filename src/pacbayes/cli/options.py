@@ -8,6 +8,10 @@ MissingTexts = Annotated[
     list[str] | None,
     typer.Option("--missing", metavar="TEXT", help="A text that means a missing value, such as ?."),
 ]
+NotMissing = Annotated[
+    list[str] | None,
+    typer.Option("--not-missing", metavar="TEXT", help="A text that means no missing value, such as NA for Namibia."),
+]
 Separator = Annotated[
     str | None,
     typer.Option(

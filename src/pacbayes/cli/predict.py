@@ -1,20 +1,17 @@
 """`pacbayes predict`: the labels a saved model gives new examples."""
 
-import re
 from contextlib import nullcontext
+from csv import QUOTE_MINIMAL, QUOTE_NONNUMERIC
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from pacbayes.cli.options import MissingTexts, Quiet, Separator, Trust
+from pacbayes.cli.options import MissingTexts, NotMissing, Quiet, Separator, Trust
 
 if TYPE_CHECKING:
     from pacbayes.cli.inputs.new_rows import NewRows
 
-# What a spreadsheet takes for a formula if a cell begins with it; and what marks those that did.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 EXAMPLES = (
     "pacbayes predict model.pacbayes new.csv",
     "pacbayes predict model.pacbayes new.csv --voting majority --shares --out predicted.csv",
@@ -36,6 +33,7 @@ def predict(
         bool, typer.Option("--shares", help="Add the posterior weight that votes for each class.")
     ] = False,
     missing: MissingTexts = None,
+    not_missing: NotMissing = None,
     sep: Separator = None,
     trust: Trust = False,
     sha256: Annotated[
@@ -49,12 +47,13 @@ def predict(
 
     A model with a target (certify --max-error) leaves the label of an example empty where it is not sure.
 
-    A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is not a number, gets an
-    apostrophe in front, because a spreadsheet would run the others as formulas. Remove one apostrophe to get the name.
+    A class whose name a spreadsheet would run as a formula, as it begins with = + - @ and is neither a number nor that
+    character alone, gets an apostrophe in front; so does one that is empty or begins with a blank or an apostrophe.
+    compare and certify --predictions take it away again.
     """
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.inputs.model import check_outputs
-    from pacbayes.cli.inputs.new_rows import NewRows
+    from pacbayes.cli.inputs.new_rows import Cells, NewRows
     from pacbayes.cli.inputs.saved_model import load_saved
     from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
@@ -68,7 +67,7 @@ def predict(
     loaded = load_saved(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows = NewRows(data, loaded, tuple(missing or ()), sep)
+    rows = NewRows(data, loaded, Cells(tuple(missing or ()), tuple(not_missing or ()), sep))
     # Nothing is seen of the predictions until all of them are there.
     with spooled() if out is None else writing(out) as file:
         with warnings_as_notes(note):
@@ -116,6 +115,8 @@ def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, 
     import numpy as np
     import pandas as pd
 
+    from pacbayes.data.files.class_names import as_cells
+
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
     cells, answered = as_cells(model.predict(given)), np.ones(len(rows), dtype=bool)
     if model.certificate_.answered is not None:
@@ -125,25 +126,8 @@ def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, 
     if shares:
         votes = model.vote_share(given)
         table |= {f"share of {name}": votes[:, i] for i, name in enumerate(model.classes_)}
-    text = pd.DataFrame(table).to_csv(index=False, header=header, lineterminator="\n")
+    # The csv module quotes no field for a carriage return alone, at which readers would begin another row.
+    returns = any("\r" in str(name) for name in model.classes_)
+    options: Any = {"quoting": QUOTE_NONNUMERIC if returns else QUOTE_MINIMAL, "lineterminator": "\n"}
+    text = pd.DataFrame(table).to_csv(index=False, header=header, **options)
     return text, int(np.count_nonzero(~answered))
-
-
-def as_cells(labels: Any) -> Any:
-    """Return labels with an apostrophe in front of those that a spreadsheet would take for formulas.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_cells(np.array(["=1+1", "-1", "spam"])).tolist(), as_cells(np.array([-1, 1])).tolist()
-    (["'=1+1", '-1', 'spam'], [-1, 1])
-    """
-    import numpy as np
-
-    if labels.dtype.kind not in "OU":
-        return labels
-    return np.array([_cell(label) if isinstance(label, str) else label for label in labels.tolist()], dtype=object)
-
-
-def _cell(label: str) -> str:
-    return f"'{label}" if label.startswith(_FORMULA) and not _NUMBER.fullmatch(label) else label

@@ -44,3 +44,18 @@ def unknown_classes(labels: NDArray[Any], view: ReportView) -> list[str]:
         f"{np.count_nonzero(unknown)} of {len(labels)} test examples have a class that the data lacks "
         f"({listed(names, 5)}): each counts as an error."
     ]
+
+
+def no_class(said: NDArray[Any], classes: NDArray[Any], name: str) -> tuple[int, list[str]]:
+    """Return how many predictions are no class, and what to say of them.
+
+    Examples
+    --------
+    >>> no_class(np.array(["a", "x", "x"], dtype=object), np.array(["a", "b"], dtype=object), "old")
+    (2, ["2 of 3 predictions of 'old' are no class of the target ('x'): they count as errors."])
+    """
+    known = set(classes.tolist())
+    others = [text for text in said.tolist() if text not in known]
+    shown = listed(sorted(set(others)), 5)
+    line = f"{len(others)} of {said.size} predictions of {name!r} are no class of the target ({shown})"
+    return len(others), [f"{line}: they count as errors."] if others else []

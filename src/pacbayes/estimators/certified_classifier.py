@@ -19,6 +19,8 @@ from pacbayes.certificates.rules.tandem_vote import TANDEM, tandem_parts
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
+from pacbayes.data.files.table_reading import TableReading
+from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.splits import GROUP, SPLITS
 from pacbayes.estimators.available import available
 from pacbayes.estimators.fitted.conclusions import Conclusions
@@ -89,6 +91,10 @@ class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[
         """Return the seed of a fit: that of the run which a checkpoint holds where `random_state` is None."""
         begun = begun_seed(self.checkpoint) if self.random_state is None else None
         return seed_of(self.random_state) if begun is None else begun
+
+    def _remember(self, rows: Any, key: bytes) -> None:
+        """Keep by what the rows of a fit are known again, and how a file must be read to hold such."""
+        self._fitted_rows, self._reading = hashed_rows(rows, key), TableReading.of(rows)
 
     def _certify_trained_set(
         self,

@@ -16,7 +16,6 @@ from pacbayes.classifiers.forest.forest_set import forest_set
 from pacbayes.classifiers.grid.grid_set import grid_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
-from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows
@@ -232,7 +231,7 @@ class StochasticClassifier(CertifiedClassifier):
             check_copies(parts, equal_labelled_rows(rows, codes))
         seed = self._seed()
         key = draw_key(seed)
-        self._fitted_rows = hashed_rows(rows, key)
+        self._remember(rows, key)
         if self.split == OUT_OF_BAG:
             with naming_remedy(rows, self._remedy()):
                 trees = forest_set(self.estimator, rows, labels, n_jobs=self.n_jobs, random_state=seed)

@@ -12,7 +12,6 @@ from pacbayes.certificates.rules.hedge import resolve_hedge
 from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.data.belonging import check_duplicates
-from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.row_values import check_values
 from pacbayes.data.rows_alone import few_rows
@@ -73,7 +72,7 @@ def certify_fitted(
     validation = classifiers.splits(0)[1]
     codes = np.searchsorted(model.classes_, labels)
     key = draw_key(seed_of(model.random_state))
-    model._fitted_rows = hashed_rows(rows, key)
+    model._remember(rows, key)
     model._certify_trained_set(
         classifiers,
         classifiers.params,

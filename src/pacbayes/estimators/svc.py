@@ -23,7 +23,6 @@ from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
-from pacbayes.data.known_rows import hashed_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.row_values import check_values
@@ -290,7 +289,7 @@ class StochasticSVC(CertifiedClassifier):
         # With independent splits a kernel width comes from rows that validate other machines.
         params = classifiers.params if shared else [{"lambda": setting["lambda"]} for setting in classifiers.params]
         key = draw_key(seed)
-        self._fitted_rows = hashed_rows(rows, key)
+        self._remember(rows, key)
         return self._certify_trained_set(
             classifiers.without_data(),
             params,

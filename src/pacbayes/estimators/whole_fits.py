@@ -8,7 +8,7 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 # What a fit keeps beside its public attributes; scikit-learn has private ones of its own on every estimator.
 _STATE = (
     *("_asked", "_bound_constant", "_constant", "_cross_validated", "_distance", "_distances", "_fitted_rows", "_key"),
-    *("_level", "_prior_kind", "_rules", "_tandem", "_uniform", "_vote_errors"),
+    *("_level", "_prior_kind", "_reading", "_rules", "_tandem", "_uniform", "_vote_errors"),
 )
 
 

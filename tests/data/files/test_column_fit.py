@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pacbayes.data.files.column_fit import ColumnFit, fit_columns
-from pacbayes.data.files.columns import Columns
+from pacbayes.data.files.column_fit import ColumnFit
+from pacbayes.data.files.table_reading import TableReading, TextColumn
 
-COLUMNS = Columns(("a",), ("k",), {})
+NAMES, READING = ["a", "k"], TableReading((TextColumn(1),), as_written=False)
 
 
 def verdict(values, cuts):
     """What becomes of a column `a` cut into blocks, each with the type that pandas gives it alone."""
-    fit = ColumnFit(COLUMNS, "'new.csv'")
+    fit = ColumnFit(NAMES, READING, "'new.csv'")
     found = []
     try:
         for part in np.split(np.arange(len(values)), cuts):
@@ -57,4 +57,11 @@ def test_what_is_refused_names_the_example_of_the_file(values, cuts, message):
 
 def test_absent_columns():
     with pytest.raises(ValueError, match="lacks the columns 'a', which the model was trained with"):
-        fit_columns(pd.DataFrame({"k": ["x"]}), COLUMNS, "'new.csv'")
+        ColumnFit(NAMES, READING, "'new.csv'").fit(pd.DataFrame({"k": ["x"]}))
+
+
+def test_other_columns_and_categories_that_are_numbers():
+    fitted = ColumnFit(NAMES, READING, "'new.csv'").fit(pd.DataFrame({"k": [1, 2.0], "z": [0, 0], "a": ["3", None]}))
+    assert fitted.columns.tolist() == NAMES
+    assert fitted["k"].tolist() == ["1", "2"]
+    assert fitted["a"].tolist()[0] == 3.0

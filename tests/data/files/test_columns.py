@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pacbayes.data.files.column_fit import fit_columns
 from pacbayes.data.files.columns import Columns, check_classes, preparation, read_columns
 
 
@@ -70,16 +69,6 @@ def test_rare_categories_share_a_column():
     columns, data = read_columns(pd.DataFrame({"c": values + ["often"] * 200}))
     made = preparation(columns).fit(data).transform(data)
     assert made.shape[1] == 64
-
-
-def test_other_files_must_fit():
-    columns = Columns(("a",), ("b",), {})
-    frame = fit_columns(pd.DataFrame({"b": [1, 2], "z": [0, 0], "a": ["3", None]}), columns, "'new.csv'")
-    assert frame.columns.tolist() == ["a", "b"]
-    assert frame["b"].tolist() == ["1", "2"]
-    assert frame["a"].tolist()[0] == 3.0
-    with pytest.raises(ValueError, match=r"'new.csv' lacks the columns 'a', which the model was trained with"):
-        fit_columns(pd.DataFrame({"b": [1]}), columns, "'new.csv'")
 
 
 def test_classes():

@@ -1,6 +1,6 @@
 """From the arguments that name data to rows, labels and what a person should know about both."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from pacbayes.cli.inputs.new_rows import lacking
 from pacbayes.data.builtin.catalogue import DATASETS
-from pacbayes.data.files.column_fit import fit_columns
+from pacbayes.data.files.column_fit import ColumnFit
 from pacbayes.data.files.columns import Columns, check_classes, read_columns
-from pacbayes.data.files.reading import divide_columns, labelled, listed, read_frame, target_of
+from pacbayes.data.files.reading import divide_columns, file_kind, labelled, listed, read_frame, target_of
 from pacbayes.data.files.refusals import in_shell
+from pacbayes.data.files.table_reading import MISSING_WORDS, TableReading
 from pacbayes.data.known_rows import hashed_rows, overlap
 from pacbayes.numeric.checks import check_choice, did_you_mean
 
@@ -64,6 +65,8 @@ class Data:
     groups: NDArray[Any] | None = None
     #: The entries of the column of slices, which is a feature too unless it was dropped.
     slices: "pd.Series[Any] | None" = None
+    #: How a file was read, which a model remembers.
+    reading: TableReading = field(default_factory=TableReading)
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
@@ -103,7 +106,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
     slices = None if sliced is None else sliced[frame.index]
     frame, groups = take_groups(frame, choices, path)
-    features, y = divide_columns(frame, target, path, in_shell)
+    features, y = divide_columns(frame, target, path, in_shell, choices.sep)
     check_classes(y, target)
     columns, X = read_columns(features, choices.categorical, choices.keep)
     names = [str(one) for one in sorted(set(y.tolist()))]
@@ -115,7 +118,12 @@ def _read_path(path: Path, choices: Choices) -> Data:
     notes += _describe(columns)
     if groups is not None:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
-    return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups, slices)
+    made = TableReading.of(X)
+    assert made is not None
+    # A Parquet file says itself what is missing.
+    words = () if file_kind(path, choices.sep) is None else MISSING_WORDS
+    reading = made.of_file((*words, *choices.missing))
+    return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups, slices, reading)
 
 
 def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
@@ -189,19 +197,21 @@ def _skipped(number: int) -> str:
 
 def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Return the rows and labels of a test file with the columns of the data that are certified."""
-    frame = read_frame(path, choices.missing, data.columns.categorical, choices.sep)
+    as_text = [data.target] if data.y.dtype.kind in "OU" else []
+    frame = read_frame(path, choices.missing, as_text, choices.sep, data.columns.categorical)
     if data.target not in frame.columns:
         raise ValueError(f"the test file {str(path)!r} must have the class in a column {data.target!r}")
     if choices.skip_unlabelled:
         frame, skipped = labelled(frame, data.target, path)
         data.notes.append(f"{path}: {_skipped(skipped)}.")
-    features, labels = divide_columns(frame, data.target, path, in_shell)
+    features, labels = divide_columns(frame, data.target, path, in_shell, choices.sep)
     if (labels.dtype.kind in "biuf") != (data.y.dtype.kind in "biuf"):
         raise ValueError(
             f"column {data.target!r} of the test file {str(path)!r} must hold classes like {data.y[0]!s}, got "
             f"{labels[0]!s}"
         )
-    X = fit_columns(features, data.columns, repr(str(path)))[list(data.X.columns)]
+    cells = file_kind(path, choices.sep) is not None
+    X = ColumnFit(list(data.X.columns), data.reading, repr(str(path)), cells).fit(features)
     if data.columns.plain and X.isna().to_numpy().any():
         raise ValueError(lacking(X, str(path)))
     return X, labels

@@ -1,24 +1,33 @@
 """New examples in a file, in the form a fitted model takes, block by block."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacbayes.cli.inputs.unseen import Unseen
 from pacbayes.data.files.blocks import FileBlocks
 from pacbayes.data.files.column_fit import ColumnFit
-from pacbayes.data.files.columns import Columns
-from pacbayes.data.files.reading import listed, read_frame
+from pacbayes.data.files.reading import file_kind, listed
+from pacbayes.data.files.table_reading import TableReading
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@dataclass(frozen=True)
+class Cells:
+    """What the options say of the cells of a file."""
+
+    missing: tuple[str, ...] = ()
+    not_missing: tuple[str, ...] = ()
+    sep: str | None = None
+
+
 class NewRows:
     """The examples of a file: blocks of data frames, and afterwards what a person should know about them.
 
-    The types of columns are those the model was trained with, so that it does not depend on the blocks what is refused.
-    A pipeline that was not made here takes whatever pandas sees in the whole file, which is read at once.
+    A column is read as that of the model's own table was, so that it does not depend on the blocks what is refused.
 
     Attributes
     ----------
@@ -28,52 +37,37 @@ class NewRows:
         When all of it was read.
     """
 
-    def __init__(self, path: Path, model: Any, missing: tuple[str, ...], sep: str | None = None) -> None:
-        self._path, self._model, self._missing, self._sep = path, model, missing, sep
-        known = _columns_of(model, [str(name) for name in getattr(model, "feature_names_in_", ())])
-        self._blocks = None if known is None else FileBlocks(path, missing, known.categorical, sep)
-        self.total, self.done = 1 if self._blocks is None else self._blocks.total, 0
+    def __init__(self, path: Path, model: Any, cells: Cells) -> None:
+        reading: TableReading | None = vars(model).get("_reading")
+        if reading is None:
+            raise ValueError(
+                "the model was fitted with rows that are no table: a file cannot hold such; use it in Python"
+            )
+        self._path, self._model = path, model
+        self._reading = reading.settled(cells.missing, cells.not_missing)
+        self._cells = file_kind(path, cells.sep) is not None
+        names = getattr(model, "feature_names_in_", None)
+        texts = [column.place if names is None else str(names[column.place]) for column in reading.text]
+        self._blocks = FileBlocks(path, self._reading.missing, (), cells.sep, texts, reading.spaces)
+        self.total, self.done = self._blocks.total, 0
         self.notes: list[str] = []
 
     def __iter__(self) -> "Iterator[pd.DataFrame]":
         """Yield the blocks; raise `ValueError` at the first that does not fit."""
-        if self._blocks is None:
-            yield self._everything()
-            return
-        reader = None
+        fit, unseen, complete = None, Unseen(self._model), _lacks_nothing(self._model)
         for frame in self._blocks:
-            reader = reader or self._reader(frame)
-            fit, columns, unseen, wanted = reader
+            fit = fit or self._fit(frame)
             first = fit.done
-            X = fit.fit(frame)[wanted]
-            if columns.plain and X.isna().to_numpy().any():
+            X = fit.fit(frame)
+            if complete and X.isna().to_numpy().any():
                 raise ValueError(lacking(X, str(self._path), first))
             unseen.count(X)
             self.done = self._blocks.done
             yield X
         self.notes += unseen.said()
 
-    def _reader(self, frame: "pd.DataFrame") -> tuple[ColumnFit, Columns, Unseen, list[str]]:
+    def _fit(self, frame: "pd.DataFrame") -> ColumnFit:
         """Return what reads a file whose first block this is."""
-        wanted = self._wanted(frame)
-        unused = [name for name in frame.columns if name not in wanted]
-        self.notes = [f"Columns not used: {listed(unused)}."] if unused else []
-        columns = _columns_of(self._model, wanted)
-        assert columns is not None
-        return ColumnFit(columns, repr(str(self._path))), columns, Unseen(columns, self._model), wanted
-
-    def _everything(self) -> "pd.DataFrame":
-        frame = read_frame(self._path, self._missing, (), self._sep)
-        wanted = self._wanted(frame)
-        absent = [name for name in wanted if name not in frame.columns]
-        if absent:
-            raise ValueError(
-                f"{str(self._path)!r} lacks the columns {listed(absent)}, which the model was trained with"
-            )
-        self.done = 1
-        return frame[wanted]
-
-    def _wanted(self, frame: "pd.DataFrame") -> list[str]:
         wanted = [str(name) for name in getattr(self._model, "feature_names_in_", frame.columns)]
         expected = getattr(self._model, "n_features_in_", len(wanted))
         if len(wanted) != expected:
@@ -81,36 +75,27 @@ class NewRows:
                 f"{str(self._path)!r} must have the {expected} columns the model was trained with (their names were "
                 f"not saved), got {len(wanted)}"
             )
-        return wanted
+        unused = [name for name in frame.columns if name not in wanted]
+        self.notes = [f"Columns not used: {listed(unused)}."] if unused else []
+        return ColumnFit(wanted, self._reading, repr(str(self._path)), self._cells)
 
 
-def read_new(
-    path: Path, model: Any, missing: tuple[str, ...], sep: str | None = None
-) -> "tuple[pd.DataFrame, list[str]]":
+def read_new(path: Path, model: Any, cells: Cells) -> "tuple[pd.DataFrame, list[str]]":
     """Return all rows of a file in the form a fitted model takes, and what a person should know about them."""
     import pandas as pd
 
-    rows = NewRows(path, model, missing, sep)
+    rows = NewRows(path, model, cells)
     blocks = list(rows)
     return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True), rows.notes
 
 
-def _columns_of(model: Any, names: list[str]) -> Columns | None:
-    """Return the types of a model's columns; None for a pipeline that was not made here."""
-    if hasattr(model, "estimator"):
-        steps = getattr(model.estimator, "named_steps", {})
-        if not steps or not set(steps) <= {"prepare", "scale", "model"}:
-            return None
-        prepare = steps.get("prepare")
-    else:
-        prepare = model.prepare
-    if prepare is None:
-        return Columns(tuple(names), (), {})
-    parts = {name: tuple(columns) for name, _, columns in getattr(prepare, "transformers", [])}
-    if not parts or not parts.keys() <= {"numbers", "categories"}:
-        return None
-    # Any value may be missing: the transformer fills it in.
-    return Columns(parts.get("numbers", ()), parts.get("categories", ()), dict.fromkeys(names, 0))
+def _lacks_nothing(model: Any) -> bool:
+    """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
+    if not hasattr(model, "estimator"):
+        return model.prepare is None
+    steps = getattr(model.estimator, "named_steps", {})
+    # A pipeline that was not made here may do with missing values what it likes.
+    return bool(steps) and set(steps) <= {"scale", "model"}
 
 
 def lacking(X: "pd.DataFrame", path: str, first: int = 0) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pacbayes.bounds.distances.registry import CATONI
 from pacbayes.cli.inputs.data import TARGET_HINT, Choices, Data, take_groups
 from pacbayes.cli.inputs.model import CertifyOptions
+from pacbayes.data.files.class_names import aligned, as_labels, from_cells
 from pacbayes.data.files.columns import Columns, check_classes
 from pacbayes.data.files.reading import divide_columns, listed, read_frame, target_of
 from pacbayes.data.files.refusals import in_shell
@@ -23,7 +24,6 @@ PREDICTIONS = "predictions"
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
 _READING = ("target", "drop", "sep", "group")
 _CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "below")
-_NUMBERS = "biuf"
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,23 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     frame = frame.drop(columns=list(choices.drop))
     target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
     frame, groups = take_groups(frame, choices, path)
-    answers, y = divide_columns(frame, target, path, in_shell)
-    check_classes(y, target)
+    answers, labels = divide_columns(frame, target, path, in_shell, choices.sep)
+    check_classes(labels, target)
+    # As text, and as written: what pandas makes of a text depends on the others in its column.
+    names = tuple(str(name) for name in answers.columns)
+    written = read_frame(path, as_text=(target, *names), sep=choices.sep)
+    is_text = labels.dtype.kind in "OU"
+    y = as_labels(written[target])
     classes = sorted(set(y.tolist()))
-    notes = [f"{path}: {len(y)} examples, predictions of {_number(answers.shape[1])}, {len(classes)} classes."]
+    notes = [f"{path}: {len(y)} examples, predictions of {_number(len(names))}, {len(classes)} classes."]
     if choices.target is None:
         notes.append(f"The true class is the last column, {target!r}{TARGET_HINT}.")
-    for name in answers.columns:
-        notes += _checked(answers[name], str(name), y, classes, path)
-    names = tuple(str(name) for name in answers.columns)
-    texts = [str(one) for one in classes]
-    return Data(str(path), answers, y, texts, Columns((), names, {}), target, notes, path, 0, choices.group, groups)
+    said = {}
+    for name in names:
+        said[name], lines = _checked(written[name], name, y, is_text, path)
+        notes += lines
+    X = answers.assign(**said)
+    return Data(str(path), X, y, classes, Columns((), names, {}), target, notes, path, 0, choices.group, groups)
 
 
 def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, Any]) -> None:
@@ -121,22 +127,23 @@ def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _checked(column: "pd.Series[Any]", name: str, y: NDArray[Any], classes: list[Any], path: Path) -> list[str]:
-    """Return what is to be known of a column, or raise if it does not hold predictions of these classes."""
+def _checked(
+    column: "pd.Series[Any]", name: str, y: NDArray[Any], is_text: bool, path: Path
+) -> tuple[NDArray[Any], list[str]]:
+    """Return a column in the words of the classes, and what is to be known of it; raise if it holds none of them."""
+    from pacbayes.cli.remarks import no_class
+
     where = f"column {name!r} of {str(path)!r}"
     gaps = column.isna().to_numpy()
     if gaps.any():
         raise ValueError(f"{where} lacks a prediction in {gaps.sum()} examples, the first being {gaps.argmax() + 1}")
-    values = column.to_numpy()
-    first = values.tolist()[0]
-    if (values.dtype.kind in _NUMBERS) != (y.dtype.kind in _NUMBERS):
-        raise ValueError(f"{where} must hold classes like {classes[0]!r}, got {first!r}; --drop leaves it out")
-    known = np.isin(values, np.array(classes, dtype=values.dtype if values.dtype.kind == "O" else None))
-    if not known.any():
-        raise ValueError(f"{where} holds none of the classes {listed(classes)}, but {first!r}; --drop leaves it out")
-    if known.all():
-        return []
-    return [f"Column {name!r} answers {np.count_nonzero(~known)} times with what is no class, counted as errors."]
+    classes = set(y.tolist())
+    said = from_cells(as_labels(column).tolist(), classes, where)
+    answers = np.array(said, dtype=object) if is_text else aligned(said, y.tolist(), where)
+    if not classes & set(answers.tolist()):
+        known = listed(sorted(classes))
+        raise ValueError(f"{where} holds none of the classes {known}, but {said[0]!r}; --drop leaves it out")
+    return answers, no_class(answers, y, name)[1]
 
 
 def _number(classifiers: int) -> str:

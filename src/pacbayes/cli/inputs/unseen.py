@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pacbayes.data.files.columns import Columns
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -16,14 +14,14 @@ _NAMED = 5
 class Unseen:
     """How many examples of a file, block by block, hold categories that are new to a model."""
 
-    def __init__(self, columns: Columns, model: Any) -> None:
-        self._known: dict[str, set[Any]] = {name: set() for name in columns.categorical}
-        for encoder in _encoders(model) if columns.categorical else ():
+    def __init__(self, model: Any) -> None:
+        self._known: dict[str, set[Any]] = {}
+        for encoder in _encoders(model):
             for name, values in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
-                self._known[str(name)] |= {_plain(value) for value in values.tolist()}
+                self._known.setdefault(str(name), set()).update(_plain(value) for value in values.tolist())
         self._rows = 0
-        self._counts = dict.fromkeys(columns.categorical, 0)
-        self._first: dict[str, list[Any]] = {name: [] for name in columns.categorical}
+        self._counts = dict.fromkeys(self._known, 0)
+        self._first: dict[str, list[Any]] = {name: [] for name in self._known}
 
     def count(self, X: "pd.DataFrame") -> None:
         """Look through the next block."""
@@ -39,7 +37,7 @@ class Unseen:
         lines = []
         for name, count in self._counts.items():
             if count:
-                distinct = [repr(one[:40]) if isinstance(one, str) else "missing" for one in self._first[name]]
+                distinct = [_shown(one) for one in self._first[name]]
                 shown = ", ".join(distinct[:_NAMED]) + (", ..." if len(distinct) > _NAMED else "")
                 examples = f"{count} of {self._rows} examples hold"
                 lines.append(f"Column {name!r}: {examples} a category that was not in the training data ({shown}).")
@@ -47,16 +45,24 @@ class Unseen:
 
 
 def _encoders(model: Any) -> Iterator[Any]:
-    """Yield the fitted encoders: one, or with independent splits one for each classifier."""
+    """Yield the fitted encoders, where the model has such as `preparation` makes: one, or one for each classifier."""
     from pacbayes.classifiers.svm.shared import SharedMembers
 
     classifiers = model.classifiers_
     if isinstance(classifiers.members, SharedMembers):
-        yield classifiers.members.task.prepare.named_transformers_["categories"]
-        return
-    shared = classifiers.splits is not None and classifiers.splits.kind == "shared"
-    for i in range(1 if shared else len(classifiers)):
-        yield classifiers[i].named_steps["prepare"].named_transformers_["categories"]
+        steps = [classifiers.members.task.prepare]
+    else:
+        shared = classifiers.splits is not None and classifiers.splits.kind == "shared"
+        number = 1 if shared else len(classifiers)
+        steps = [getattr(classifiers[i], "named_steps", {}).get("prepare") for i in range(number)]
+    for prepare in steps:
+        encoder = getattr(prepare, "named_transformers_", {}).get("categories")
+        if hasattr(encoder, "categories_") and hasattr(encoder, "feature_names_in_"):
+            yield encoder
+
+
+def _shown(category: Any) -> str:
+    return "missing" if category is None else repr(category[:40] if isinstance(category, str) else category)
 
 
 def _plain(value: Any) -> Any:

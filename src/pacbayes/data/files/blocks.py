@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pacbayes.data.files.parquet import ParquetRows, without_missing
 from pacbayes.data.files.reading import check_frame, csv_frames, file_kind
-from pacbayes.data.files.unpacking import ParquetRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +26,8 @@ class FileBlocks:
     ----------
     path, missing, as_text, sep
         As for `read_frame`.
+    as_written, spaces
+        As for `csv_frames`.
     rows : int, optional
         Rows of a block, by default about a million cells.
 
@@ -41,11 +43,13 @@ class FileBlocks:
         missing: Sequence[str] = (),
         as_text: Sequence[str] = (),
         sep: str | None = None,
+        as_written: Sequence[str | int] = (),
+        spaces: bool = False,
         rows: int | None = None,
     ) -> None:
         self._path, self._rows = path, rows
         self._separator = file_kind(path, sep)
-        self._missing, self._as_text = missing, as_text
+        self._missing, self._texts = missing, (as_text, as_written, spaces)
         self.done = 0
         self.total = os.path.getsize(path) if self._separator is not None else ParquetRows(path).metadata.num_rows
 
@@ -66,12 +70,10 @@ class FileBlocks:
             rows = ParquetRows(self._path)
             for frame in rows.blocks(self._rows_of(rows.metadata.num_columns)):
                 self.done += len(frame)
-                yield frame
+                yield without_missing(frame, self._missing)
             return
         with self._path.open("rb") as file:
-            for frame in csv_frames(
-                self._path, file, self._separator, self._missing, self._as_text, rows=self._rows_of
-            ):
+            for frame in csv_frames(self._path, file, self._separator, self._missing, *self._texts, rows=self._rows_of):
                 # What the file was asked for so far: pandas reads ahead, by less than a block.
                 self.done = file.tell()
                 yield frame

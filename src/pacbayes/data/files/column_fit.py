@@ -7,24 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.data.files.columns import Columns, as_text, float_of, is_nan, values_of
+from pacbayes.data.files.columns import as_text, float_of, is_nan, values_of
 from pacbayes.data.files.reading import is_number, listed
+from pacbayes.data.files.refusals import in_shell
+from pacbayes.data.files.table_reading import TableReading, TextColumn
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def fit_columns(frame: "pd.DataFrame", columns: Columns, where: str) -> "pd.DataFrame":
-    """Return the same columns of another file, of the same types, in the same order.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> fit_columns(pd.DataFrame({"b": ["x"], "age": ["old"]}), Columns(("age",), (), {}), "'new.csv'")
-    Traceback (most recent call last):
-    ValueError: column 'age' of 'new.csv' must hold numbers, got 'old' in example 1
-    """
-    return ColumnFit(columns, where).fit(frame)
 
 
 class ColumnFit:
@@ -32,44 +21,82 @@ class ColumnFit:
 
     A column of True and False is one of numbers, as long as the whole file holds nothing else in it.
 
+    Parameters
+    ----------
+    names : sequence of str
+        The features, in their order.
+    reading : TableReading
+        How the table of the model was read.
+    where : str
+        The file, as it is called in errors.
+    cells : bool
+        Whether it is a CSV or TSV file, whose texts, as they are written, may stand for gaps.
+
     Examples
     --------
     >>> import pandas as pd
-    >>> fitted = ColumnFit(Columns(("a",), (), {}), "'new.csv'")
-    >>> fitted.fit(pd.DataFrame({"a": [True, False]}))["a"].tolist()
+    >>> fitted = ColumnFit(["a"], TableReading(), "'new.csv'")
+    >>> fitted.fit(pd.DataFrame({"b": ["x", "y"], "a": [True, False]}))["a"].tolist()
     [1.0, 0.0]
     >>> fitted.fit(pd.DataFrame({"a": [3, 4]}))
     Traceback (most recent call last):
     ValueError: column 'a' of 'new.csv' must hold numbers, got 'True' in example 1
     """
 
-    def __init__(self, columns: Columns, where: str) -> None:
-        self._columns, self._where = columns, where
+    def __init__(self, names: Sequence[str], reading: TableReading, where: str, cells: bool = True) -> None:
+        self._names, self._reading, self._where, self._cells = list(names), reading, where, cells
+        self._text = {self._names[column.place]: column for column in reading.text}
         #: Rows of the blocks so far.
         self.done = 0
         self._truths: dict[str, tuple[int, str]] = {}
         self._with_numbers: set[str] = set()
+        if reading.unclear:
+            raise ValueError(
+                f"the model was fitted with dates, or with numbers among texts, in "
+                f"{_of(self._names, reading.unclear)}, which {where} cannot hold as they were: use the model in Python"
+            )
 
     def fit(self, frame: "pd.DataFrame") -> "pd.DataFrame":
         """Return the columns of the next block, numbers as float64, categories as text."""
         import pandas as pd
 
-        wanted = [*self._columns.numeric, *self._columns.categorical]
-        absent = sorted(set(wanted) - set(frame.columns), key=wanted.index)
+        absent = [name for name in self._names if name not in frame.columns]
         if absent:
             raise ValueError(f"{self._where} lacks the columns {listed(absent)}, which the model was trained with")
         made: dict[str, Any] = {}
         wrong = []
-        for name in wanted:
-            if name in self._columns.categorical:
-                made[name] = as_text(values_of(frame[name]))
-                continue
-            made[name], said = self._numbers(frame[name], name)
+        for name in self._names:
+            if name in self._text:
+                made[name], said = self._texts(frame[name], self._text[name])
+            else:
+                made[name], said = self._numbers(frame[name], name)
             wrong += [] if said is None else [f"column {name!r} of {self._where} must hold {said}"]
         if wrong:
             raise ValueError(_together(wrong))
         self.done += len(frame)
         return pd.DataFrame(made)
+
+    def _texts(self, series: "pd.Series[Any]", column: TextColumn) -> tuple[NDArray[Any] | None, str | None]:
+        """Return a column as text, or None and what it must hold and does not."""
+        values, reading = values_of(series), self._reading
+        places = {value: i for i, value in reversed(list(enumerate(values))) if isinstance(value, str)}
+        gaps = {text: self._cells and reading.is_gap(column, text) for text in places}
+        unknown = min((places[text] for text, gap in gaps.items() if gap is None), default=-1)
+        if unknown >= 0:
+            return None, f"texts that are known to be gaps or not, got {self._unknown(values[unknown], unknown)}"
+        bad = next((i for i, value in enumerate(values) if not (isinstance(value, str) or is_nan(value))), -1)
+        if reading.as_written and bad >= 0:
+            return None, f"text, got {values[bad]!r} in example {self.done + bad + 1}"
+        kept = [math.nan if isinstance(value, str) and gaps[value] else value for value in values]
+        made = np.array(kept, dtype=object)
+        return made if reading.as_written else as_text(made), None
+
+    def _unknown(self, text: str, place: int) -> str:
+        gap, no_gap = in_shell("missing", text), in_shell("not_missing", text)
+        return (
+            f"{text!r} in example {self.done + place + 1}: the model was not fitted with a CSV or TSV file and cannot "
+            f"say; give {gap} if it means that the value is missing, or {no_gap} if it is a text"
+        )
 
     def _numbers(self, series: "pd.Series[Any]", name: str) -> tuple[NDArray[np.float64] | None, str | None]:
         """Return a column as numbers, or None and what it must hold and does not."""
@@ -101,6 +128,11 @@ class ColumnFit:
             return None
         place, word = self._truths[name]
         return f"numbers, got {word!r} in example {place}"
+
+
+def _of(names: Sequence[str], places: Sequence[int]) -> str:
+    chosen = [names[place] for place in places]
+    return f"{'column' if len(chosen) == 1 else 'columns'} {listed(chosen)}"
 
 
 def _together(wrong: Sequence[str], most: int = 10) -> str:

@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.data.files.class_names import check_spellings, number_spelling, truth_spelling
 from pacbayes.data.files.identifiers import is_unnamed, refused_name, refused_numbers
+from pacbayes.data.files.parquet import ParquetRows, without_missing
 from pacbayes.data.files.refusals import Hint, Refused, in_python, refuse
 from pacbayes.data.files.subjects import refused_runs
-from pacbayes.data.files.unpacking import ParquetRows, Room, unpacked_text
+from pacbayes.data.files.table_reading import MISSING_WORDS
+from pacbayes.data.files.unpacking import Room, unpacked_text
 from pacbayes.data.table import Table
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import did_you_mean, narrow_labels
@@ -57,29 +60,34 @@ def read_file(
     chosen, skipped = target_of(frame, target, path), 0
     if skip_unlabelled:
         frame, skipped = labelled(frame, chosen, path)
-    features, labels = divide_columns(frame, chosen, path)
+    features, labels = divide_columns(frame, chosen, path, sep=sep)
     data = _features(features, path, keep)
     names = [str(label) for label in np.unique(labels)]
     return Table(data, labels, list(features.columns), names, chosen, str(path)), skipped
 
 
 def read_frame(
-    path: Path, missing: Sequence[str] = (), as_text: Sequence[str] = (), sep: str | None = None
+    path: Path,
+    missing: Sequence[str] = (),
+    as_text: Sequence[str] = (),
+    sep: str | None = None,
+    as_written: Sequence[str] = (),
 ) -> "pd.DataFrame":
     """Return a CSV, TSV or Parquet file as a data frame with at least one row and distinct names.
 
-    `missing` are further texts that stand for a missing value in a CSV or TSV file.  Columns in `as_text` are read as
-    written: otherwise what a value becomes depends on the others in its file ("TRUE" or True, 01 or 1).  `sep` is the
-    character between two fields, by default a comma in CSV and a tab in TSV files.  Columns without a name are called
-    as pandas does, ``Unnamed: 0``; who uses them has to say so.
+    `missing` are texts, and numbers, that stand for a missing value, in CSV and TSV files besides `MISSING_WORDS`.
+    Columns in `as_text` are read as text: otherwise what a value becomes depends on the others in its file ("TRUE" or
+    True, 01 or 1).  In columns in `as_written` no text stands for a missing value either.  `sep` is the character
+    between two fields, by default a comma in CSV and a tab in TSV files.  Columns without a name are called as pandas
+    does, ``Unnamed: 0``; who uses them has to say so.
     """
     separator = file_kind(path, sep)
     with progress(f"reading {path.name}", None):
         if separator is None:
-            frame = ParquetRows(path).whole()
+            frame = without_missing(ParquetRows(path).whole(), missing, as_written)
         else:
             with path.open("rb") as file:
-                frame = next(csv_frames(path, file, separator, missing, as_text))
+                frame = next(csv_frames(path, file, separator, missing, as_text, as_written))
     check_frame(frame, path)
     if len(frame) == 0:
         raise ValueError(f"{str(path)!r} has column names but no rows")
@@ -137,11 +145,25 @@ def check_separator(sep: str) -> str:
 
 
 def divide_columns(
-    frame: "pd.DataFrame", target: str, path: Path, hint: Hint = in_python
+    frame: "pd.DataFrame", target: str, path: Path, hint: Hint = in_python, sep: str | None = None
 ) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Return the features, in whatever form they are, and the labels."""
     features = frame[[column for column in frame.columns if column != target]]
-    return features, _labels(frame[target], target, path, hint)
+    labels = _labels(frame[target], target, path, hint)
+    separator = file_kind(path, sep) if labels.dtype.kind in "biuf" else None
+    if separator is not None:
+        # pandas made one class of 1 and 01, and of TRUE and true.
+        spelling = truth_spelling if labels.dtype.kind == "b" else number_spelling
+        check_spellings(_written(path, separator, target), spelling, f"column {target!r} of {str(path)!r}")
+    return features, labels
+
+
+def _written(path: Path, separator: str, name: str) -> list[str]:
+    """Return a column of a text file as it is written."""
+    import pandas as pd
+
+    options: Any = {"usecols": lambda one: one == name, "dtype": str, "keep_default_na": False, "index_col": False}
+    return list(pd.read_csv(path, sep=separator, skipinitialspace=True, **options).iloc[:, 0])
 
 
 def target_of(frame: "pd.DataFrame", target: str | None, path: Path, hint: Hint = in_python) -> str:
@@ -198,10 +220,13 @@ def csv_frames(
     separator: str,
     missing: Sequence[str],
     as_text: Sequence[str],
+    as_written: Sequence[str | int] = (),
+    spaces: bool = False,
     rows: Callable[[int], int] | None = None,
 ) -> "Iterator[pd.DataFrame]":
     """Yield a text file as one frame, or in frames of ``rows(number of columns)`` rows; `file` is the open file.
 
+    Columns in `as_written` may be named by their place.  With `spaces` those after a separator belong to the text.
     A frame that would not fit into half of the free memory is a `MemoryError`.
     """
     import pandas as pd
@@ -223,13 +248,18 @@ def csv_frames(
     repeated = sorted(cell for cell, times in Counter(header).items() if times > 1 and cell)
     if repeated:
         raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
+    at = dict(enumerate(header))
+    named = [at.get(name, "") if isinstance(name, int) else name for name in as_written]
+    gaps = [*MISSING_WORDS, *missing]
+    na_values: Any = {name: [] if name in named else gaps for name in header} if named else gaps
     with _readable(path, kind, len(header)):
         found: Any = pd.read_csv(
             unpacked_text(file, suffix, separator, room),
             sep=separator,
-            na_values=list(missing),
-            dtype=dict.fromkeys(as_text, str),
-            skipinitialspace=True,
+            na_values=na_values,
+            keep_default_na=False,
+            dtype=dict.fromkeys((*as_text, *named), str),
+            skipinitialspace=not spaces,
             low_memory=False,
             index_col=False,
             float_precision=None if exact else "round_trip",

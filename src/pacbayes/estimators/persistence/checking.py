@@ -28,6 +28,7 @@ from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
+from pacbayes.data.files.table_reading import check_reading
 from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, SPLITS, Splits
 from pacbayes.estimators.persistence.checking_questions import check_asked
 from pacbayes.estimators.persistence.rule_checks import (
@@ -79,6 +80,7 @@ def check_model(model: Any) -> None:
     need(type(model._key) is bytes and len(model._key) == KEY_BYTES, "_key", f"must be {KEY_BYTES} bytes")
     if model._fitted_rows is not None:
         need_array(model._fitted_rows, "_fitted_rows", "i", (classifiers.splits.n_rows,))
+    check_reading(vars(model).get("_reading"), getattr(model, "n_features_in_", None))
     check_level(model._level)
     check_choice("_bound_constant", model._bound_constant, CONSTANTS)
     need(isinstance(model._prior_kind, str) and model._prior_kind in PRIORS, "_prior_kind", "is not known")

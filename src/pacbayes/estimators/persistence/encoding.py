@@ -22,6 +22,7 @@ from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
+from pacbayes.data.files.table_reading import TableReading, TextColumn
 from pacbayes.data.splits import Splits
 from pacbayes.estimators.questions.asked import Asked
 from pacbayes.numeric.checks import check_choice
@@ -45,6 +46,8 @@ _TYPES: tuple[type, ...] = (
     Scaling,
     SharedMembers,
     Splits,
+    TableReading,
+    TextColumn,
     ThresholdCounts,
     Thresholds,
     Trained,

@@ -1,0 +1,122 @@
+"""Parquet files: no further than there is memory, the extra they need, and texts and numbers that stand for gaps."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacbayes.data.files.unpacking import Room
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Arrow's columns and those of the data frame exist at once.
+_COPIES = 2
+
+
+class ParquetRows:
+    """A Parquet file whose texts are written out only after their length is known.
+
+    Its own metadata say how many numbers it holds.  Of texts they do not: one that stands in a million rows may be
+    stored once.  So texts are read as a list of different ones and where each stands, and counted before they are
+    copied.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with need_pyarrow(path):
+            from pyarrow.parquet import ParquetFile
+
+            # Read ahead, it would hold the file.
+            self._file = ParquetFile(path, pre_buffer=False)
+            columns = [self._file.schema.column(j) for j in range(self.metadata.num_columns)]
+            texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+            self._schema = self._file.schema_arrow
+            self._file = ParquetFile(path, pre_buffer=False, read_dictionary=texts)
+
+    @property
+    def metadata(self) -> Any:
+        """What the file says of itself."""
+        return self._file.metadata
+
+    def whole(self) -> "pd.DataFrame":
+        """Return all rows as a data frame, or raise `MemoryError` before they are read."""
+        room = Room(self._path)
+        groups = [self.metadata.row_group(i) for i in range(self.metadata.num_row_groups)]
+        chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
+        room.take(_COPIES * sum(8 * max(0, chunk.num_values) for chunk in chunks))
+        room.take(sum(max(0, chunk.total_uncompressed_size) for chunk in chunks))
+        with need_pyarrow(self._path):
+            return self._frame(self._file.read(), room)
+
+    def blocks(self, rows: int) -> "Iterator[pd.DataFrame]":
+        """Yield data frames of so many rows; raise `MemoryError` before one is made that is too long."""
+        with need_pyarrow(self._path):
+            import pyarrow as pa
+
+        batches = self._file.iter_batches(batch_size=rows)
+        while True:
+            with need_pyarrow(self._path):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                frame = self._frame(pa.Table.from_batches([batch]), Room(self._path)).reset_index(drop=True)
+            yield frame
+
+    def _frame(self, table: Any, room: Room) -> "pd.DataFrame":
+        """Return a table with its texts written out, as a data frame."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        for j, field in enumerate(self._schema):
+            column = table.column(j)
+            if column.type == field.type or not pa.types.is_dictionary(column.type):
+                continue
+            for chunk in column.chunks:
+                lengths = compute.binary_length(chunk.dictionary).take(chunk.indices)
+                room.take(_COPIES * (compute.sum(lengths).as_py() or 0))
+            table = table.set_column(j, field, column.cast(field.type))
+        frame: pd.DataFrame = table.to_pandas()
+        return frame
+
+
+@contextmanager
+def need_pyarrow(path: Path) -> Iterator[None]:
+    """Say which extra is missing, or that a file is no Parquet."""
+    try:
+        yield
+    except ImportError:
+        raise ImportError(
+            f"reading {str(path)!r} needs pyarrow, which is not installed: pip install 'pacbayes[parquet]'"
+        ) from None
+    except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
+        raise ValueError(f"cannot read {str(path)!r} as Parquet: {error}") from None
+
+
+def without_missing(frame: "pd.DataFrame", missing: Sequence[str], but: Sequence[str] = ()) -> "pd.DataFrame":
+    """Return a frame, in which gaps are gaps, without the texts and numbers that stand for some too.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> without_missing(pd.DataFrame({"a": [1, 999], "b": ["?", "x"]}), ["999", "?"]).isna().to_numpy().tolist()
+    [[False, True], [True, False]]
+    """
+    from pandas.api.types import is_bool_dtype
+
+    gaps = [*missing, *_numbers(missing)]
+    for name in frame.columns if gaps else ():
+        if name in but or is_bool_dtype(frame[name]):
+            continue
+        found = frame[name].isin(gaps)
+        if found.any():
+            frame[name] = frame[name].mask(found)
+    return frame
+
+
+def _numbers(texts: Sequence[str]) -> Iterator[float]:
+    for text in texts:
+        try:
+            yield float(text)
+        except ValueError:
+            continue

@@ -1,0 +1,168 @@
+"""How the columns of a table were read: a model keeps it, and another table is read in the same way.
+
+A CSV file does not say whether ``01`` is a number, nor whether ``NA`` is a text or a gap.  Read otherwise than the rows
+that were certified, the rows of a new file are other rows, and the certificate is not about them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from pacbayes.data.files.refusals import in_shell
+
+#: What means a missing value in a CSV or TSV file unless something else is said; the list of pandas, whatever version.
+MISSING_WORDS = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
+    *("NULL", "NaN", "None", "n/a", "nan", "null"),
+)
+# What `pandas.api.types.infer_dtype` calls values that a file holds as numbers; a column may have no value at all.
+_NUMBERS = ("boolean", "decimal", "empty", "floating", "integer", "mixed-integer-float")
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of text, by its place among the features."""
+
+    place: int
+    #: Texts that stood in it although they mean a missing value elsewhere: "NA" for Namibia.
+    words: tuple[str, ...] = ()
+    #: Whether empty texts and gaps stood in it: an empty cell may be either.
+    has_both: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.place) is not int or self.place < 0 or type(self.has_both) is not bool:
+            raise ValueError(f"a column of text must have a place, got {self.place!r} and {self.has_both!r}")
+        _check_texts(self.words)
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """Which columns of a table are text, and which texts are gaps; all other columns are numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> reading = TableReading.of(pd.DataFrame({"age": [31, 52], "land": ["NA", "DE"]}))
+    >>> reading.text, reading.is_gap(reading.text[0], "NA"), reading.is_gap(reading.text[0], "null")
+    ((TextColumn(place=1, words=('NA',), has_both=False),), False, None)
+    """
+
+    text: tuple[TextColumn, ...] = ()
+    #: Places of columns that a file could not hold as they were: dates, or numbers and text.
+    unclear: tuple[int, ...] = ()
+    #: Texts that were gaps, in every column.
+    missing: tuple[str, ...] = ()
+    #: Whether 3.0 and 3 are two texts; in the categories of a file they are one.
+    as_written: bool = True
+    #: Whether a text began with a space, so that those after a separator count.
+    spaces: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.text) is not tuple or not all(type(column) is TextColumn for column in self.text):
+            raise ValueError(f"text must be a tuple of columns, got {self.text!r}")
+        if type(self.unclear) is not tuple or not all(type(place) is int and place >= 0 for place in self.unclear):
+            raise ValueError(f"unclear must be a tuple of places, got {self.unclear!r}")
+        if type(self.as_written) is not bool or type(self.spaces) is not bool:
+            raise ValueError(f"as_written and spaces must be True or False, got {self.as_written!r}, {self.spaces!r}")
+        _check_texts(self.missing)
+
+    @classmethod
+    def of(cls, X: Any) -> Self | None:
+        """Return how a file must be read to hold these rows; None for rows that are no table."""
+        import pandas as pd
+
+        if sp.issparse(X):
+            return cls()
+        if not isinstance(X, pd.DataFrame):
+            try:
+                values = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+            except ValueError:  # rows of different lengths
+                return None
+            if values.ndim != 2:
+                return None
+            if values.dtype.kind in "biuf":
+                return cls()
+            X = pd.DataFrame(values.astype(object))
+        text, unclear, spaces = [], [], False
+        for place in range(X.shape[1]):
+            series = X.iloc[:, place]
+            kind = _kind(series)
+            if kind == "string":
+                texts = set(series.dropna().tolist())
+                both = "" in texts and bool(series.isna().any())
+                text.append(TextColumn(place, tuple(sorted(texts.intersection(MISSING_WORDS))), both))
+                spaces = spaces or any(one.startswith(" ") for one in texts)
+            elif kind not in _NUMBERS:
+                unclear.append(place)
+        return cls(tuple(text), tuple(unclear), spaces=spaces)
+
+    def of_file(self, missing: Iterable[str]) -> Self:
+        """Return the same for the columns of a file, whose texts are categories, and what was missing there."""
+        return replace(self, missing=_spellings(missing), as_written=False, spaces=False)
+
+    def settled(self, missing: Iterable[str], not_missing: Iterable[str]) -> Self:
+        """Return the same where a person says of further texts what they are."""
+        gaps, texts = _spellings(missing), tuple(not_missing)
+        for word in texts:
+            if word in (*gaps, *self.missing):
+                why = "is given too" if word in gaps else "is how the model's own table was read"
+                raise ValueError(f"{in_shell('not_missing', word)} cannot be: {in_shell('missing', word)} {why}")
+        columns = (
+            replace(column, words=(*column.words, *texts), has_both=column.has_both and "" not in texts)
+            for column in self.text
+        )
+        return replace(self, text=tuple(columns), missing=(*self.missing, *gaps))
+
+    def is_gap(self, column: TextColumn, text: str) -> bool | None:
+        """Return whether a cell of a CSV file is a gap; None where that is not known."""
+        if text in self.missing:
+            return True
+        if text not in MISSING_WORDS:
+            return False
+        if text == "":
+            return None if column.has_both else "" not in column.words
+        return False if text in column.words else None
+
+
+def check_reading(reading: Any, columns: int | None) -> None:
+    """Raise unless what a file says of a model's table can be: no constructor looked at it."""
+    if reading is None:
+        return
+    if type(reading) is not TableReading:
+        raise ValueError(f"_reading must be a TableReading, got {type(reading).__name__}")
+    reading.__post_init__()
+    for column in reading.text:
+        column.__post_init__()
+    last = max((*(column.place for column in reading.text), *reading.unclear), default=-1)
+    if columns is not None and last >= columns:
+        raise ValueError(f"_reading must be of {columns} columns, got the place {last}")
+
+
+def _kind(series: Any) -> str:
+    from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
+
+    if is_numeric_dtype(series) or is_bool_dtype(series):
+        return "floating"
+    return infer_dtype(series.astype(object), skipna=True)
+
+
+def _spellings(missing: Iterable[str]) -> tuple[str, ...]:
+    """Return texts, and of whole numbers among them the spellings that pandas takes for the same: 999 and 999.0."""
+    found: dict[str, None] = {}
+    for text in missing:
+        found[text] = None
+        try:
+            number = float(text)
+        except ValueError:
+            continue
+        if number.is_integer():
+            found |= {str(int(number)): None, f"{int(number)}.0": None}
+    return tuple(found)
+
+
+def _check_texts(texts: Any) -> None:
+    if type(texts) is not tuple or not all(type(text) is str for text in texts):
+        raise ValueError(f"texts of a table must be a tuple of texts, got {texts!r}")

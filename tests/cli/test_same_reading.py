@@ -1,0 +1,227 @@
+"""A new table is read as the model's own was: what is missing, what is text; or it is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.cli.running import in_process
+
+from pacbayes import StochasticClassifier, StochasticSVC, save
+
+QUICK = ["--lambdas", "0.1,1", "--voting", "best"]
+
+
+def texts(values, rows=300, seed=0):
+    """A table whose class hangs on whether a text is the first of the values."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.normal(size=rows), "code": rng.choice(np.array(values, dtype=object), rows)})
+    kind = np.where((frame["code"] == values[0]) ^ (rng.random(rows) < 0.02), "yes", "no")
+    return frame, kind
+
+
+def encoder(name="categories"):
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    return ColumnTransformer([("numbers", numbers, ["x"]), (name, OneHotEncoder(handle_unknown="ignore"), ["code"])])
+
+
+def from_python(kind, X, y):
+    if kind == "prepare":
+        model = StochasticSVC([0.1, 1.0], prepare=encoder(), random_state=0, voting="best")
+    else:
+        pipeline = make_pipeline(encoder("any"), LogisticRegression())
+        model = StochasticClassifier(pipeline, {"logisticregression__C": [1.0]}, random_state=0, voting="best")
+    return model.fit(X, y)
+
+
+def predicted(words, capsys):
+    done = in_process(["predict", *words, "--quiet"], capsys)
+    assert done.code == 0, done.err
+    return done.out.splitlines()[1:]
+
+
+def refused(words, capsys):
+    done = in_process(words, capsys)
+    assert done.code == 2, done
+    return done.error
+
+
+@pytest.mark.parametrize("kind", ["prepare", "pipeline"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["NA", "DE", "FR"],  # a country
+        ["None", "one", "two"],
+        ["01", "1", "02"],  # codes
+        ["3.0", "3", "4"],
+        ["1e3", "1000", "7"],
+        ["True", "TRUE", "no"],
+        [" a", "a", "b"],
+        ["a ", "a", "b"],
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_texts_of_a_model_from_python_stay_what_they_were(kind, values, ending, tmp_path, capsys):
+    clf = from_python(kind, *texts(values))
+    save(clf, tmp_path / "m.pacbayes")
+    new, truth = texts(values, 200, seed=1)
+    path = tmp_path / f"new.{ending}"
+    getattr(new, f"to_{ending}")(path, index=False)
+    found = predicted([tmp_path / "m.pacbayes", path], capsys)
+    assert found == clf.predict(new).tolist()
+    assert np.mean(found != truth) < clf.certificate_.bound
+    getattr(new.assign(truth=truth, old="no"), f"to_{ending}")(path, index=False)
+    words = ["compare", path, "--target", "truth", "--a", "old", "--model-b", tmp_path / "m.pacbayes", "--json"]
+    values = json.loads(in_process(words, capsys).out)
+    assert values["both"] + values["only_b"] == np.sum(clf.predict(new) != truth)
+
+
+def test_texts_without_names_of_columns(tmp_path, capsys):
+    X, y = texts(["01", "1", "NA"])
+    pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
+    grid = {"logisticregression__C": [1.0]}
+    clf = StochasticClassifier(pipeline, grid, random_state=0, voting="best").fit(X[["code"]].to_numpy(), y)
+    save(clf, tmp_path / "m.pacbayes")
+    new, _ = texts(["01", "1", "NA"], 100, seed=1)
+    new[["code"]].to_csv(tmp_path / "new.csv", index=False)
+    found = predicted([tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
+    assert found == clf.predict(new[["code"]].to_numpy()).tolist()
+
+
+def test_categories_that_are_numbers(tmp_path, capsys):
+    X, y = texts([1, 2, 3])
+    for made in (X.astype({"code": int}), X.astype({"code": int}).astype({"code": "category"})):
+        clf = from_python("prepare", made, y)
+        save(clf, tmp_path / "m.pacbayes")
+        new = texts([1, 2, 3], 100, seed=1)[0].astype({"code": int})
+        new.to_csv(tmp_path / "new.csv", index=False)
+        assert predicted([tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys) == clf.predict(new).tolist()
+
+
+def test_what_a_model_from_python_cannot_know_is_refused_with_the_options_that_settle_it(tmp_path, capsys):
+    """Is the cell NA of a text column a text, which was not in training, or a gap?"""
+    X, y = texts([None, "DE", "FR"])
+    y = np.where(X["code"].isna(), "yes", "no")
+    clf = from_python("prepare", X, y)
+    save(clf, tmp_path / "m.pacbayes")
+    path = tmp_path / "new.csv"
+    path.write_text("x,code\n1,DE\n2,\n3,NA\n", encoding="utf-8")
+    words = [tmp_path / "m.pacbayes", path]
+    error = refused(["predict", *words], capsys)
+    assert "column 'code'" in error
+    assert "'NA' in example 3" in error
+    assert "--missing NA" in error
+    assert "--not-missing NA" in error
+    assert predicted([*words, "--missing", "NA"], capsys) == ["no", "yes", "yes"]
+    assert predicted([*words, "--not-missing", "NA"], capsys) == ["no", "yes", "no"]
+    path.write_text("x,code,truth,old\n1,DE,no,no\n2,,yes,no\n3,NA,yes,no\n", encoding="utf-8")
+    command = ["compare", path, "--target", "truth", "--a", "old", "--model-b", tmp_path / "m.pacbayes", "--json"]
+    assert "--missing NA" in refused(command, capsys)
+    assert json.loads(in_process([*command, "--missing", "NA"], capsys).out)["only_a"] == 2
+    assert json.loads(in_process([*command, "--not-missing", "NA"], capsys).out)["only_a"] == 1
+    # Of numbers it is known: NA is none.
+    path.write_text("x,code\nNA,DE\n", encoding="utf-8")
+    assert predicted(words, capsys) == ["no"]
+
+
+def test_an_empty_text_is_not_taken_for_a_gap(tmp_path, capsys):
+    X, y = texts(["", "DE", "FR"])
+    words = [tmp_path / "m.pacbayes", tmp_path / "new.csv"]
+    X.head(20).to_csv(words[1], index=False)
+    clf = from_python("prepare", X, y)
+    save(clf, words[0])
+    assert predicted(words, capsys) == clf.predict(X.head(20)).tolist()
+    # Where there were gaps too, an empty cell may be either.
+    X, y = texts(["", None, "FR"])
+    clf = from_python("prepare", X, y)
+    save(clf, words[0])
+    assert "--not-missing ''" in refused(["predict", *words], capsys)
+    for option, value in (("--not-missing", ""), ("--missing", None)):
+        new = X.head(20).assign(code=X["code"].head(20).replace({"": value, None: value}))
+        new.to_csv(words[1], index=False)
+        assert predicted([*words, option, ""], capsys) == clf.predict(new).tolist()
+
+
+@pytest.mark.parametrize("values", [["a", 1, "b"], [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-02")]])
+def test_values_that_a_file_cannot_tell_apart(values, tmp_path, capsys):
+    X, y = texts(values)
+    X["code"] = X["code"].astype(object)
+    parts = ColumnTransformer([("any", "drop", ["code"]), ("numbers", StandardScaler(), ["x"])])
+    model = StochasticSVC([1.0], prepare=parts, random_state=0, voting="best").fit(X, y)
+    save(model, tmp_path / "m.pacbayes")
+    X.to_csv(tmp_path / "new.csv", index=False)
+    assert "column 'code'" in refused(["predict", tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
+
+
+def test_rows_that_are_no_table(tmp_path, capsys):
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    rows, y = [["good day", "bad day"][i % 2] for i in range(100)], ["yes", "no"] * 50
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression())
+    clf = StochasticClassifier(pipeline, {"logisticregression__C": [1.0]}, random_state=0).fit(rows, y)
+    with pytest.warns(UserWarning, match="trusted"):
+        save(clf, tmp_path / "m.pacbayes")
+    (tmp_path / "new.csv").write_text("text\ngood day\n", encoding="utf-8")
+    error = refused(["predict", tmp_path / "m.pacbayes", tmp_path / "new.csv", "--trust"], capsys)
+    assert "no table" in error
+
+
+def gapped(rows=400, seed=0):
+    """A table in which 999 means that a value is missing, and ? too, which says much about the class."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.normal(size=rows), "code": rng.choice(["a", "b", "?"], rows)})
+    frame["kind"] = np.where((frame["x"] > 0) | (frame["code"] == "?"), "yes", "no")
+    frame["x"] = np.where(rng.random(rows) < 0.3, 999.0, frame["x"]).round(3)
+    return frame
+
+
+@pytest.mark.parametrize("trained", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_model_remembers_what_was_missing(trained, ending, tmp_path, capsys):
+    data, new, model = tmp_path / f"data.{trained}", tmp_path / f"new.{ending}", tmp_path / "m.pacbayes"
+    getattr(gapped(), f"to_{trained}")(data, index=False)
+    words = ["certify", data, *QUICK, "--missing", "999", "--missing", "?", "--save", model, "--json"]
+    found = json.loads(in_process(words, capsys).out)
+    assert set(found["data"]["missing"]) == {"x", "code"}
+    frame = gapped(300, seed=1)
+    getattr(frame, f"to_{ending}")(new, index=False)
+    plain = frame.replace({"x": {999.0: np.nan}, "code": {"?": np.nan}})
+    plain.to_csv(tmp_path / "plain.csv", index=False)
+    expected = predicted([model, tmp_path / "plain.csv"], capsys)
+    assert predicted([model, new], capsys) == expected
+    assert predicted([model, new, "--missing", "999", "--missing", "?"], capsys) == expected
+
+
+def test_texts_of_a_parquet_file_that_stand_for_gaps_in_csv(tmp_path, capsys):
+    X, y = texts(["NA", "DE", "FR"])
+    X.assign(kind=y).to_parquet(tmp_path / "data.parquet")
+    model = tmp_path / "m.pacbayes"
+    assert in_process(["certify", tmp_path / "data.parquet", *QUICK, "--save", model], capsys).code == 0
+    new, _ = texts(["NA", "DE", "FR"], 100, seed=1)
+    new.to_parquet(tmp_path / "new.parquet")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    expected = np.where(new["code"] == "NA", "yes", "no").tolist()
+    assert predicted([model, tmp_path / "new.parquet"], capsys) == expected
+    assert predicted([model, tmp_path / "new.csv"], capsys) == expected
+    test = tmp_path / "test.csv"
+    new.assign(kind=expected).to_csv(test, index=False)
+    words = ["certify", tmp_path / "data.parquet", *QUICK, "--test", test, "--json"]
+    assert json.loads(in_process(words, capsys).out)["test"]["errors"]["best"] == 0
+
+
+def test_a_model_of_a_csv_file_knows_that_such_texts_are_gaps(tmp_path, capsys):
+    X, y = texts(["NA", "DE", "FR"])
+    X.assign(kind=y).to_csv(tmp_path / "data.csv", index=False)
+    model = tmp_path / "m.pacbayes"
+    assert in_process(["certify", tmp_path / "data.csv", *QUICK, "--save", model], capsys).code == 0
+    new, _ = texts(["NA", "DE", "FR"], 100, seed=1)
+    new.to_parquet(tmp_path / "new.parquet")
+    expected = np.where(new["code"] == "NA", "yes", "no").tolist()
+    assert predicted([model, tmp_path / "new.parquet"], capsys) == expected
+    error = refused(["predict", model, tmp_path / "new.parquet", "--not-missing", "NA"], capsys)
+    assert "--not-missing" in error
