@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
@@ -16,6 +15,7 @@ from pacbayes.numeric.checks import check_risks, least_sample_size
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, check_prior
 from pacbayes.posteriors.grouping import Groups, group_risks
 from pacbayes.posteriors.posterior import Posterior
+from pacbayes.runtime.cached import cached_property
 
 
 class Values(NamedTuple):

@@ -3,7 +3,6 @@
 import math
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice
 from pacbayes.posteriors.posterior import Posterior
+from pacbayes.runtime.cached import cached_property
 
 # Labels held at once while test errors are counted.
 _LABELS = 10_000_000

@@ -5,6 +5,7 @@ one opens the line, whose clock is that of the whole, and the innermost one is s
 there is no line, but stages end all the same: whoever works for one that is over is told so at his next sign of life.
 """
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ DELAY_SECONDS = 0.5
 
 _here = threading.local()
 _counting = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    # As in threads.py: who holds it does not live on in a fork.
+    os.register_at_fork(before=_counting.acquire, after_in_parent=_counting.release, after_in_child=_counting.release)
 
 
 class GivenUp(BaseException):

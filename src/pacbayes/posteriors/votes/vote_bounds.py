@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from numpy.typing import ArrayLike
@@ -38,6 +37,7 @@ from pacbayes.posteriors.votes.error_rows import (
     tandem_risk,
 )
 from pacbayes.posteriors.votes.own_rows import OwnRows, check_validated
+from pacbayes.runtime.cached import cached_property
 
 VOTE_BOUNDS = ("tandem", "cantelli", "first-order")
 
