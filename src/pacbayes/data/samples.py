@@ -15,8 +15,8 @@ from pacbayes.data.rows_alone import few_rows
 from pacbayes.data.sparse_rows import csr_rows
 from pacbayes.data.splits import Splits
 from pacbayes.numeric.arrays import FloatArray, Labels
+from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_numbers, narrow_labels
-from pacbayes.runtime.cached import cached_property
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from pacbayes.bounds.bound import average_risk, divergence, products_with_logs
 from pacbayes.bounds.distances.base import BoundFunction, Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_risks, least_sample_size
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, check_prior
 from pacbayes.posteriors.grouping import Groups, group_risks
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.runtime.cached import cached_property
 
 
 class Values(NamedTuple):

@@ -23,9 +23,9 @@ from pacbayes.data.labels import check_complete
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_choice
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.runtime.cached import cached_property
 
 # Labels held at once while test errors are counted.
 _LABELS = 10_000_000

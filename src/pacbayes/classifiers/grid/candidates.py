@@ -10,7 +10,7 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.utils import get_tags
 
 from pacbayes.data.preparing import check_trained_here
-from pacbayes.runtime.cached import cached_property
+from pacbayes.numeric.cached import cached_property
 from pacbayes.runtime.fingerprint import fingerprint
 from pacbayes.runtime.seeds import generator
 

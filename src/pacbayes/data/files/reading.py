@@ -24,6 +24,7 @@ from pacbayes.data.files.subjects import refused_runs
 from pacbayes.data.table import Table
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import did_you_mean, narrow_labels
+from pacbayes.numeric.optional import import_optional
 from pacbayes.runtime.progress import progress
 
 if TYPE_CHECKING:
@@ -281,13 +282,10 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
 
 @contextmanager
 def need_pyarrow(path: Path) -> Iterator[None]:
-    """Say which extra is missing, or that a file is no Parquet."""
+    """Say that pyarrow is missing, or that a file is no Parquet."""
+    import_optional("pyarrow", f"reading {str(path)!r}")
     try:
         yield
-    except ImportError:
-        raise ImportError(
-            f"reading {str(path)!r} needs pyarrow, which is not installed: pip install 'pacbayes[parquet]'"
-        ) from None
     except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
         raise ValueError(f"cannot read {str(path)!r} as Parquet: {error}") from None
 

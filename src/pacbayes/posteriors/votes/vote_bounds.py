@@ -25,6 +25,7 @@ from pacbayes.bounds.bound import divergence
 from pacbayes.bounds.distances.base import BoundFunction
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_choice, check_distribution
 from pacbayes.numeric.rounding import EPS, round_up, usual_float_errors
 from pacbayes.posteriors.gibbs import check_prior
@@ -37,7 +38,6 @@ from pacbayes.posteriors.votes.error_rows import (
     tandem_risk,
 )
 from pacbayes.posteriors.votes.own_rows import OwnRows, check_validated
-from pacbayes.runtime.cached import cached_property
 
 VOTE_BOUNDS = ("tandem", "cantelli", "first-order")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.numeric.optional import import_optional
 from pacbayes.report.comparison import bars_of
 from pacbayes.report.guarantee import guarantee
 from pacbayes.report.html.charts import bounds_chart, gibbs_chart, risks_chart
@@ -73,7 +74,7 @@ def write_report(
 
     Notes
     -----
-    It needs Jinja: ``pip install 'pacbayes[report]'``.
+    It needs Jinja: ``pip install jinja2``.
 
     Examples
     --------
@@ -164,10 +165,7 @@ def check_can_render() -> None:
     --------
     >>> check_can_render()
     """
-    try:
-        import jinja2  # noqa: F401  (only whether it is there)
-    except ImportError as error:
-        raise ImportError("a report needs Jinja: pip install 'pacbayes[report]'") from error
+    import_optional("jinja2", "a report")
 
 
 @cache
