@@ -178,6 +178,17 @@ class ReportView:
         """The certificate of that way of predicting."""
         return self.model.certificates_[self.voting]
 
+    def validation_risk(self, voting: str) -> float | None:
+        """Return the share of validation errors of a way of predicting, among its answers where it has a target.
+
+        None where they were not counted, or nothing is answered.  Where the vote's bound follows from the stochastic
+        classifier's, its own errors are only shown.
+        """
+        found = self.model.certificates_[voting]
+        if found.answered is not None:
+            return found.empirical_risk if found.answered.passed else None
+        return self.model.vote_risk_ if voting == "majority" else found.empirical_risk
+
     @property
     def proposed(self) -> str:
         """Say who proposed what was tested with most of delta, as the end of a clause."""
