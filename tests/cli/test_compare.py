@@ -130,6 +130,18 @@ def test_saved_models(tmp_path, capsys):
     assert values["names"] == ["old", "m.pacbayes"]
 
 
+def test_columns_that_nobody_uses_are_named_once(tmp_path, capsys):
+    frame = good(160)
+    for seed in range(2):
+        clf = StochasticSVC([0.1, 1.0], random_state=seed).fit(frame[["a", "b"]][:100], frame["kind"][:100])
+        save(clf, tmp_path / f"{seed}.pacbayes")
+    frame[100:].assign(old="no", nobody=1).to_csv(tmp_path / "new.csv", index=False)
+    words = ["compare", tmp_path / "new.csv", "--target", "kind", "--model-b", tmp_path / "1.pacbayes"]
+    for first, unused in ((["--model-a", tmp_path / "0.pacbayes"], "'old', 'nobody'"), (["--a", "old"], "'nobody'")):
+        done = in_process([*words, *first], capsys)
+        assert [line for line in done.err.splitlines() if "not used" in line] == [f"Columns not used: {unused}."]
+
+
 def test_refusals(table, tmp_path, capsys):
     _, path = table
     for words, message in {

@@ -1,6 +1,8 @@
 """`pacbayes compare`: how much more often, and how much less often, one model errs than another."""
 
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,10 +60,12 @@ def compare(
     note = Note(quiet)
     texts = tuple(missing or ())
     truth, labels, is_text = _labels(data, target, a, b, texts, sep)
+    # What both models say of the file is said once.
+    note_once, used = cache(note), tuple(labels)
     with warnings_as_notes(note):
         warn_of_level(level)
         said = [
-            labels[column] if column is not None else _predicted(model, data, texts, sep, trust, note)
+            labels[column] if column is not None else _predicted(model, data, texts, sep, trust, used, note_once)
             for column, model in ((a, model_a), (b, model_b))
         ]
     classes, *answers = [truth, *said] if is_text else _spelt_alike(truth, said)
@@ -178,7 +182,13 @@ def _truth_value(text: str) -> str | None:
 
 
 def _predicted(
-    model: Path | None, data: Path, missing: tuple[str, ...], sep: str | None, trust: bool, note: Any
+    model: Path | None,
+    data: Path,
+    missing: tuple[str, ...],
+    sep: str | None,
+    trust: bool,
+    used: tuple[str, ...],
+    note: Callable[[str], None],
 ) -> Any:
     """Return what a saved model says of the rows, as text."""
     import pandas as pd
@@ -194,7 +204,7 @@ def _predicted(
             f"{str(model)!r} has a target (max_error) and leaves examples unanswered, which are neither right nor "
             "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
         )
-    rows, notes = read_new(data, loaded, missing, sep)
+    rows, notes = read_new(data, loaded, missing, sep, used)
     for line in notes:
         note(line)
     given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()

@@ -19,6 +19,7 @@ class NewRows:
 
     The types of columns are those the model was trained with, so that it does not depend on the blocks what is refused.
     A pipeline that was not made here takes whatever pandas sees in the whole file, which is read at once.
+    Columns in `used` are of use to somebody else: it is not said that they are not used.
 
     Attributes
     ----------
@@ -28,8 +29,10 @@ class NewRows:
         When all of it was read.
     """
 
-    def __init__(self, path: Path, model: Any, missing: tuple[str, ...], sep: str | None = None) -> None:
-        self._path, self._model, self._missing, self._sep = path, model, missing, sep
+    def __init__(
+        self, path: Path, model: Any, missing: tuple[str, ...], sep: str | None = None, used: tuple[str, ...] = ()
+    ) -> None:
+        self._path, self._model, self._missing, self._sep, self._used = path, model, missing, sep, used
         known = _columns_of(model, [str(name) for name in getattr(model, "feature_names_in_", ())])
         self._blocks = None if known is None else FileBlocks(path, missing, known.categorical, sep)
         self.total, self.done = 1 if self._blocks is None else self._blocks.total, 0
@@ -56,7 +59,7 @@ class NewRows:
     def _reader(self, frame: "pd.DataFrame") -> tuple[ColumnFit, Columns, Unseen, list[str]]:
         """Return what reads a file whose first block this is."""
         wanted = self._wanted(frame)
-        unused = [name for name in frame.columns if name not in wanted]
+        unused = [name for name in frame.columns if name not in (*wanted, *self._used)]
         self.notes = [f"Columns not used: {listed(unused)}."] if unused else []
         columns = _columns_of(self._model, wanted)
         assert columns is not None
@@ -85,12 +88,12 @@ class NewRows:
 
 
 def read_new(
-    path: Path, model: Any, missing: tuple[str, ...], sep: str | None = None
+    path: Path, model: Any, missing: tuple[str, ...], sep: str | None, used: tuple[str, ...]
 ) -> "tuple[pd.DataFrame, list[str]]":
     """Return all rows of a file in the form a fitted model takes, and what a person should know about them."""
     import pandas as pd
 
-    rows = NewRows(path, model, missing, sep)
+    rows = NewRows(path, model, missing, sep, used)
     blocks = list(rows)
     return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True), rows.notes
 
