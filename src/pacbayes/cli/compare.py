@@ -49,7 +49,7 @@ def compare(
     candidate, say. The rows must be independent draws that neither was trained, tuned or chosen with.
     """
     from pacbayes.certificates.questions.difference import certify_difference
-    from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
+    from pacbayes.cli.show import Note, on_screen, print_json, print_tables, warnings_as_notes
     from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.report.tables import TextTable
 
@@ -77,7 +77,7 @@ def compare(
     if json:
         print_json(found.to_dict() | {"text": str(found)})
         return
-    print(f"{found}\n{_ASSUMED}\n")
+    print(f"{on_screen(str(found))}\n{_ASSUMED}\n")
     rows = (
         ("both", str(found.both)),
         (f"only {names[0]}", str(found.only_a)),
@@ -201,7 +201,7 @@ def _predicted(
     loaded = load_saved(model, trust)
     if loaded.certificate_.answered is not None:
         raise ValueError(
-            f"{str(model)!r} has a target (max_error) and leaves examples unanswered, which are neither right nor "
+            f"{str(model)!r} has a target (--max-error) and leaves examples unanswered, which are neither right nor "
             "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
         )
     rows, notes = read_new(data, loaded, missing, sep, used)

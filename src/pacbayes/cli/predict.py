@@ -43,7 +43,7 @@ def predict(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
+    r"""Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
 
     With --out the certificate is on stdout.
 
@@ -51,6 +51,8 @@ def predict(
 
     A class whose name begins with = + - @, a tab, a line break or an apostrophe, and is not a number, gets an
     apostrophe in front, because a spreadsheet would run the others as formulas. Remove one apostrophe to get the name.
+
+    A terminal is shown control characters of names as \x1b or \u202e; files and pipes get the names as they are.
     """
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.inputs.model import check_outputs

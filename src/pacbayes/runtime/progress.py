@@ -187,7 +187,7 @@ class _Line:
             if self._closed:
                 return
             # The spinner turns during long steps too.
-            columns = (parts.SpinnerColumn(), parts.TextColumn("{task.description}"), parts.BarColumn())
+            columns = (parts.SpinnerColumn(), parts.TextColumn("{task.description}", markup=False), parts.BarColumn())
             counts = (parts.MofNCompleteColumn(), parts.TimeRemainingColumn())
             self._bar = parts.Progress(*columns, *counts, console=Console(stderr=True), transient=True)
             self._draw()

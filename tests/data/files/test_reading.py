@@ -111,7 +111,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_the_line_of_progress_says_which_file_is_read(tmp_path, monkeypatch):
-    path, seen, read_csv = tmp_path / "long.csv", [], pd.read_csv
+    path, seen, read_csv = tmp_path / "long\x1b[2J.csv", [], pd.read_csv
     path.write_text("a,b\n1,2\n")
 
     def reading(*arguments, **options):
@@ -120,5 +120,5 @@ def test_the_line_of_progress_says_which_file_is_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pd, "read_csv", reading)
     read_frame(path)
-    assert set(seen) == {"reading long.csv"}
+    assert set(seen) == {r"reading 'long\x1b[2J.csv'"}
     assert current_stage() is None

@@ -76,7 +76,7 @@ def read_frame(
     as pandas does, ``Unnamed: 0``; who uses them has to say so.
     """
     separator = file_kind(path, sep)
-    with progress(f"reading {path.name}", None):
+    with progress(f"reading {path.name!r}", None):
         frame = _read_parquet(path) if separator is None else next(csv_frames(path, separator, missing, as_text))
     check_frame(frame, path)
     if len(frame) == 0:
