@@ -53,6 +53,12 @@ def test_public_names_say_what_stands_beside_them_and_where_they_come_from(name)
     assert not re.search(r"_NestedSequence|numpy\.ndarray\[", str(inspect.signature(public)))
 
 
+def test_nobody_is_told_to_install_what_no_index_has():
+    """Not before there is a release on one: a checkout is installed as '.', or the packages by their own names."""
+    pages = [ROOT / "README.md", *DOCS.rglob("*.md"), *DOCS.rglob("*.rst"), *(ROOT / "src").rglob("*.py")]
+    assert [page.name for page in pages if re.search(r"pip install '?pacbayes", page.read_text())] == []
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_public_name_of_a_folder_has_its_place_in_the_reference(folder):
     names = set(import_module(f"pacbayes.{folder}").__all__)
@@ -103,9 +109,7 @@ def _toctree(page: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    any(find_spec(name) is None for name in NEEDED), reason="needs Sphinx: pip install 'pacbayes[docs]'"
-)
+@pytest.mark.skipif(any(find_spec(name) is None for name in NEEDED), reason="needs Sphinx: pip install '.[docs]'")
 def test_builds_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", str(tmp_path / "trees")]
     done = subprocess.run([*command, str(DOCS), str(tmp_path / "out")], capture_output=True, text=True, check=False)

@@ -42,6 +42,14 @@ def test_workflows_run_targets_of_make_and_nothing_else(workflow):
         assert all(variable.startswith("PYTHON=") for variable in variables)
 
 
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_name_actions_by_commit(workflow):
+    """A tag can be moved to other code; a commit cannot.  The version beside it is for whoever reads."""
+    used = re.findall(r"^.*\buses: *(.*)$", workflow.read_text(), flags=re.MULTILINE)
+    assert used
+    assert [one for one in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one)] == []
+
+
 def test_every_target_named_in_the_texts_exists():
     for page in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", ROOT / "docs" / "releasing.md"):
         named = set(re.findall(r"`make ([a-z-]+)", page.read_text()))

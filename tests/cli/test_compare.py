@@ -130,6 +130,18 @@ def test_saved_models(tmp_path, capsys):
     assert values["names"] == ["old", "m.pacbayes"]
 
 
+def test_columns_that_nobody_uses_are_named_once(tmp_path, capsys):
+    frame = good(160)
+    for seed in range(2):
+        clf = StochasticSVC([0.1, 1.0], random_state=seed).fit(frame[["a", "b"]][:100], frame["kind"][:100])
+        save(clf, tmp_path / f"{seed}.pacbayes")
+    frame[100:].assign(old="no", nobody=1).to_csv(tmp_path / "new.csv", index=False)
+    words = ["compare", tmp_path / "new.csv", "--target", "kind", "--model-b", tmp_path / "1.pacbayes"]
+    for first, unused in ((["--model-a", tmp_path / "0.pacbayes"], "'old', 'nobody'"), (["--a", "old"], "'nobody'")):
+        done = in_process([*words, *first], capsys)
+        assert [line for line in done.err.splitlines() if "not used" in line] == [f"Columns not used: {unused}."]
+
+
 def test_refusals(table, tmp_path, capsys):
     _, path = table
     for words, message in {
@@ -183,7 +195,7 @@ def test_rows_that_a_model_was_fitted_with_are_refused(tmp_path, capsys):
 def test_a_model_that_leaves_rows_unanswered_is_refused(tmp_path, capsys):
     trained(tmp_path, max_error=0.3)[100:].to_csv(tmp_path / "new.csv", index=False)
     done = in_process(words_for(tmp_path / "new.csv", tmp_path), capsys)
-    assert "has a target (max_error) and leaves examples unanswered" in done.error
+    assert "has a target (--max-error) and leaves examples unanswered" in done.error
 
 
 def test_a_model_that_is_not_there(table, tmp_path, capsys):

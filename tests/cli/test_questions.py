@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
+from tests.report.html.browser_page import SVG, Page
 
 from pacbayes import load
 
@@ -34,6 +35,14 @@ def test_by_class_and_slice(data, capsys):
     assert [one["name"] for one in values["certificates"]["best"]["by_class"]] == ["no", "yes"]
 
 
+def test_limits_by_class_that_cost_nothing_that_is_seen(tmp_path, capsys):
+    good(2000).to_csv(tmp_path / "data.csv", index=False)
+    words = ["--lambdas", "0.1,1,3", "--target", "kind", "--by-class"]
+    done = in_process(["certify", tmp_path / "data.csv", *words], capsys)
+    assert "They have 20.0 % of the rule's share of delta." in done.err
+    assert "without them the bound would be" not in done.err
+
+
 def test_target_and_predictions(data, tmp_path, capsys):
     frame, path, words = data
     model = tmp_path / "model.pacbayes"
@@ -46,6 +55,27 @@ def test_target_and_predictions(data, tmp_path, capsys):
     answers = clf.answers(frame[["site", "a", "b"]])
     assert [row != "" for row in rows] == answers.tolist()
     assert f"{(~answers).sum()} of 240 examples are not answered" in done.err
+
+
+@pytest.mark.parametrize(("target", "bar"), [("0.05", "5.0 %"), ("0.001", "answers nothing")])
+def test_terminal_and_report_agree_about_a_target(target, bar, data, tmp_path, capsys):
+    _, path, words = data
+    asked = ["--max-error", target, "--voting", "majority", "--report", tmp_path / "page.html"]
+    done = in_process(["certify", path, *words, *asked], capsys)
+    printed = next(line.split("\t") for line in done.out.splitlines() if line.startswith("majority vote"))
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    head, rows = page.table("table-bounds")
+    vote = next(dict(zip(head, row, strict=True)) for row in rows if row[0].startswith("majority vote"))
+    drawn = ["".join(text.itertext()) for text in page.drawing("bounds-wide").iter(f"{SVG}text")]
+    assert drawn[drawn.index(vote["guarantee"]) + 1] == bar
+    if bar == "answers nothing":
+        assert printed[1:3] == ["(answers nothing)", "–"]
+        assert (vote["bound"], vote["validation risk"]) == ("–", "–")
+    else:
+        assert printed[1] == f"{bar} of its answers"
+        assert printed[3] != "100.0 %"  # or the errors among all rows would do as well
+        assert vote["bound"] == target
+        assert f"{100 * float(vote['validation risk']):.1f} %" == printed[2]
 
 
 def test_nothing_answered_is_said(data, tmp_path, capsys):

@@ -5,7 +5,9 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _num_samples
 
+from pacbayes.data.labels import one_label_each
 from pacbayes.data.sparse_rows import copy_rows, csr_rows
 from pacbayes.runtime.threads import one_thread
 
@@ -38,4 +40,6 @@ class EstimatorMembers:
         rows = csr_rows(X)
         with one_thread():
             # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own.
-            return np.stack([np.asarray(estimator.predict(copy_rows(rows))) for estimator in self._estimators])
+            said = [estimator.predict(copy_rows(rows)) for estimator in self._estimators]
+        number = _num_samples(rows)
+        return np.stack([one_label_each(f"classifier {i}.predict", one, number) for i, one in enumerate(said)])

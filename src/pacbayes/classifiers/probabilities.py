@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
+from pacbayes.data.labels import one_label_each
 from pacbayes.numeric.arrays import FloatArray
 
 
@@ -25,7 +27,8 @@ def probabilities(classifier: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
         own = np.asarray(classifier.classes_)
     else:
         own = classes
-        found = (np.asarray(classifier.predict(X))[:, None] == classes[None, :]).astype(np.float64)
+        said = one_label_each("predict", classifier.predict(X), _num_samples(X))
+        found = (said[:, None] == classes[None, :]).astype(np.float64)
     if own.shape == classes.shape and bool((own == classes).all()):
         return found
     # Of classes that it did not see while training it says nothing; what is no class has no place.

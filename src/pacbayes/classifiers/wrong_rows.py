@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.data.labels import check_same_kind
-from pacbayes.numeric.checks import check_not_masked
+from pacbayes.data.labels import check_same_kind, one_label_each
 from pacbayes.runtime.threads import one_thread
 
 
@@ -31,10 +30,6 @@ def wrong_rows(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArr
 def predictions_of(estimator: Any, X: Any, labels: NDArray[Any], name: str) -> NDArray[Any]:
     """Return what a fitted classifier says of rows; labels of another kind than theirs are refused."""
     with one_thread():
-        said = estimator.predict(X)
-    check_not_masked(name, said)
-    predictions = np.asarray(said)
-    if predictions.shape != labels.shape:
-        raise ValueError(f"{name} must give one label per row, shape {labels.shape}, got shape {predictions.shape}")
+        predictions = one_label_each(name, estimator.predict(X), labels.size)
     check_same_kind(name, predictions, labels)
     return predictions

@@ -1,10 +1,11 @@
 """`pacbayes`: the commands, and how they fail."""
 
+import errno
 import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TextIO, cast
 
 import typer
 
@@ -12,7 +13,9 @@ from pacbayes.cli import bound, certify, compare, posterior, predict
 from pacbayes.cli.datasets import datasets
 from pacbayes.cli.help import show_help
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
+from pacbayes.cli.options import in_options
 from pacbayes.cli.reproduce import reproduce
+from pacbayes.cli.show import Unheard, on_screen
 
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
 # What people write who want no tracebacks.
@@ -76,13 +79,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_OTHER)
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-        _fail(str(error) or type(error).__name__, error)
+        _fail(_space_left(error) + (str(error) or type(error).__name__), error)
     except (KeyboardInterrupt, typer.Abort):
         end_interrupted()
     except Exception as error:
         # What click and typer raise for wrong usage has, whatever its class is called in a version, this method.
         if hasattr(error, "format_message"):
             _fail(error.format_message(), error)
+        if space := _space_left(error):
+            _fail(f"{space}{type(error).__name__}: {error}", error)
         # Anything else is a fault of ours: one line for the user, the traceback on request.
         message = (
             f"this should not happen: {type(error).__name__}: {error}. Please report it, with what it says when "
@@ -98,7 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _set_encodings() -> None:
     """Print UTF-8 into files and pipes, to terminals and stderr what they can show, and nothing where they are shut.
 
-    Python has no stream for a descriptor that was closed before it began (`>&-`, some services).
+    Python has no stream for a descriptor that was closed before it began (`>&-`, some services).  Remarks that cannot
+    be written do not keep the results back.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -109,13 +115,34 @@ def _set_encodings() -> None:
                 stream.reconfigure(encoding="utf-8", errors="surrogateescape")
             else:
                 stream.reconfigure(errors="replace")
+    if not isinstance(sys.stderr, Unheard):
+        sys.stderr = cast(TextIO, Unheard(sys.stderr))
+
+
+def _space_left(error: Exception) -> str:
+    """Return what to say first where an error may be due to a limit of the address space, else nothing.
+
+    A library that cannot be loaded, or a thread that cannot be started, says so in many ways.
+    """
+    if isinstance(error, ValueError | TypeError) or getattr(error, "errno", None) not in (None, errno.ENOMEM):
+        return ""
+    from pacbayes.runtime.memory import narrow_space, readable
+
+    narrow = narrow_space()
+    return (
+        ""
+        if narrow is None
+        else (
+            f"too little memory: the address space is limited to {readable(narrow.limit)} (ulimit -v), of which "
+            f"{readable(narrow.left)} are left: "
+        )
+    )
 
 
 def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:
     if os.environ.get("PACBAYES_DEBUG", "").strip().lower() not in _OFF:
         raise error
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in message).split())
-    print(f"pacbayes: {line}", file=sys.stderr)
+    print(f"pacbayes: {on_screen(in_options(' '.join(message.split())))}", file=sys.stderr)
     if isinstance(error, OSError):
         # Perhaps it is stdout that cannot be written: then not once more when Python ends.
         try:

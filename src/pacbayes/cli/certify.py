@@ -263,7 +263,8 @@ def certify(
         if predictions is not None:
             model = certified_columns(rows, options, proposal)
         else:
-            model = _fitted(make_model(options, rows.columns), rows)
+            model = make_model(options, rows.columns).fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices)
+            model._reading = rows.reading
         view = ReportView.of(model, tested, (rows.X, rows.y))
     files = Files(save, report)
     with warnings_as_notes(note):
@@ -319,18 +320,6 @@ class Files:
         write_file(self.report, render(view, f"Certificate for {rows.name}", [*notes, *remarks]).encode("utf-8"))
         self.written.append(f"Report written to {self.report}.")
         keeps(lambda: f"the report is in {str(self.report)!r}")
-
-
-def _fitted(model: Any, rows: "Data") -> Any:
-    try:
-        model.fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices)
-    except MemoryError as error:
-        raise MemoryError(
-            f"{str(error).partition('. ')[0]}; train on fewer examples with a larger --validation-size, or use "
-            "--estimator logistic or boosting"
-        ) from None
-    model._reading = rows.reading
-    return model
 
 
 def _print(

@@ -1,6 +1,8 @@
 """`pacbayes compare`: how much more often, and how much less often, one model errs than another."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +54,7 @@ def compare(
     from pacbayes.certificates.questions.difference import certify_difference
     from pacbayes.cli.inputs.new_rows import Cells
     from pacbayes.cli.remarks import no_class
-    from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
+    from pacbayes.cli.show import Note, on_screen, print_json, print_tables, warnings_as_notes
     from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.report.tables import TextTable
 
@@ -64,10 +66,12 @@ def compare(
     cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep)
     truth, labels, is_text = _labels(data, target, a, b, cells)
     names = _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
+    # What both models say of the file is said once.
+    note_once, cells = cache(note), replace(cells, used=tuple(labels))
     with warnings_as_notes(note):
         warn_of_level(level)
         said = [
-            (labels[column], False) if column is not None else _predicted(model, data, cells, trust, note)
+            (labels[column], False) if column is not None else _predicted(model, data, cells, trust, note_once)
             for column, model in ((a, model_a), (b, model_b))
         ]
     answers = _answers(truth, said, is_text)
@@ -78,7 +82,7 @@ def compare(
     if json:
         print_json(found.to_dict() | {"text": str(found), "no_class": [number for number, _ in strangers]})
         return
-    print(f"{found}\n{_ASSUMED}\n")
+    print(f"{on_screen(str(found))}\n{_ASSUMED}\n")
     rows = (
         ("both", str(found.both)),
         (f"only {names[0]}", str(found.only_a)),
@@ -157,7 +161,9 @@ def _never_right(option: str, said: Any, truth: Any) -> str:
     )
 
 
-def _predicted(model: Path | None, data: Path, cells: "Cells", trust: bool, note: Any) -> tuple[Any, bool]:
+def _predicted(
+    model: Path | None, data: Path, cells: "Cells", trust: bool, note: Callable[[str], None]
+) -> tuple[Any, bool]:
     """Return what a saved model says of the rows, as text, and whether its classes are text."""
     from pacbayes.certificates.questions.difference import warn_of_known
     from pacbayes.cli.inputs.new_rows import read_new
@@ -168,7 +174,7 @@ def _predicted(model: Path | None, data: Path, cells: "Cells", trust: bool, note
     loaded = load_saved(model, trust)
     if loaded.certificate_.answered is not None:
         raise ValueError(
-            f"{str(model)!r} has a target (max_error) and leaves examples unanswered, which are neither right nor "
+            f"{str(model)!r} has a target (--max-error) and leaves examples unanswered, which are neither right nor "
             "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
         )
     # How the features are read the model knows; the option may be for the classes.

@@ -1,5 +1,6 @@
 """Options that several commands have, each with one help text."""
 
+import re
 from typing import Annotated
 
 import typer
@@ -28,3 +29,30 @@ Trust = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")]
+
+# What the library calls by the names of arguments, and the command line by options.  Names in the data are in quotes.
+_ARGUMENTS = {
+    r'kernel="(\w+)"': r"--kernel \1",
+    r"duplicates='(\w+)'": r"--duplicates \1",
+    r"groups=(?!\w)": "--group COLUMN",
+    r"(?<!['\w])validation_size(?!['\w])": "--validation-size",
+    r"fewer lambdas": "fewer --lambdas",
+    r"fewer n_jobs": "fewer --jobs",
+    r"keep_error_rows=True for": "keeping the errors of",
+    r", or keep_error_rows=False": "",
+    r"^(delta|target) must": r"--\1 must",
+    r"^unknown distance": "unknown --distance",
+}
+
+
+def in_options(message: str) -> str:
+    """Return what the library says in the words of the command line.
+
+    Examples
+    --------
+    >>> in_options('Use kernel="nystroem", or a larger validation_size.')
+    'Use --kernel nystroem, or a larger --validation-size.'
+    """
+    for argument, option in _ARGUMENTS.items():
+        message = re.sub(argument, option, message)
+    return message

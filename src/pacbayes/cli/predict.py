@@ -41,7 +41,7 @@ def predict(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
+    r"""Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
 
     With --out the certificate is on stdout.
 
@@ -50,6 +50,8 @@ def predict(
     A class whose name a spreadsheet would run as a formula, as it begins with = + - @ and is neither a number nor that
     character alone, gets an apostrophe in front; so does one that is empty or begins with a blank or an apostrophe.
     compare and certify --predictions take it away again.
+
+    A terminal is shown control characters of names as \x1b or \u202e; files and pipes get the names as they are.
     """
     from pacbayes.certificates.certify import VOTINGS
     from pacbayes.cli.inputs.model import check_outputs

@@ -3,20 +3,69 @@
 import io
 import json
 import math
+import os
 import sys
+import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+
+from pacbayes.cli.options import in_options
 
 if TYPE_CHECKING:
     from pacbayes.certificates.certificate import Certificate
     from pacbayes.report.tables import TextTable
 
 
+class Unheard:
+    """A stream for remarks that goes silent where it cannot be written (a full disk): the results are elsewhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write text, if that is possible."""
+        self._try(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is left, if that is possible."""
+        self._try(self._stream.flush)
+
+    def _try(self, write: Callable[[], object]) -> None:
+        try:
+            write()
+        except OSError:
+            # What is in its buffer too: Python would try once more at the end, and make an exit code of it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def on_screen(text: str) -> str:
+    r"""Return a line of text that controls no terminal: what is not printable as Python writes it, spaces as spaces.
+
+    Names in the data are somebody else's text, and may hold the codes that clear a screen or turn a line around.
+
+    Examples
+    --------
+    >>> print(on_screen("yes\x1b[2J \u202eon"))
+    yes\x1b[2J \u202eon
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    return " " if unicodedata.category(letter) == "Zs" else letter.encode("unicode_escape").decode()
+
+
 def print_guarantee(certificate: "Certificate") -> None:
     """Print what is guaranteed and what is assumed above all, each a line, then an empty one: to stdout, always."""
-    lines = [line for line in (str(certificate), certificate.main_assumption) if line]
+    lines = [on_screen(line) for line in (str(certificate), certificate.main_assumption) if line]
     if not sys.stdout.isatty():
         print("\n".join(lines), end="\n\n")
         return
@@ -27,11 +76,12 @@ def print_guarantee(certificate: "Certificate") -> None:
 
 
 def print_file(file: BinaryIO) -> None:
-    """Print a file of text, from its beginning, to stdout."""
+    """Print a file of text, from its beginning, to stdout: as it is, or on a terminal as `on_screen`."""
     file.seek(0)
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    is_screen = sys.stdout.isatty()
     while part := text.read(2**20):
-        sys.stdout.write(part)
+        sys.stdout.write("\n".join(map(on_screen, part.split("\n"))) if is_screen else part)
     text.detach()
 
 
@@ -45,14 +95,9 @@ def print_tables(tables: "Iterable[TextTable]", note: "Note") -> None:
             _draw(table)
             continue
         lines = [table.columns, *table.rows]
-        print(("\n" if i else "") + "\n".join("\t".join(_cell(cell) for cell in line) for line in lines))
+        print(("\n" if i else "") + "\n".join("\t".join(map(on_screen, line)) for line in lines))
         if table.caption:
             note(f"{table.title}: {table.caption}")
-
-
-def _cell(text: str) -> str:
-    """Return a cell that stays one: without tabs, line breaks and other control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _draw(table: "TextTable") -> None:
@@ -66,11 +111,11 @@ def _draw(table: "TextTable") -> None:
         drawn.add_column(Text(name))
     for row in table.rows:
         # As Text: names from the data are never markup.
-        drawn.add_row(*(Text(_cell(cell)) for cell in row))
+        drawn.add_row(*(Text(on_screen(cell)) for cell in row))
     console = Console(highlight=False)
     console.print(drawn)
     if table.caption:
-        console.print(Text(table.caption, style="dim"))
+        console.print(Text(on_screen(table.caption), style="dim"))
         console.print()
 
 
@@ -102,12 +147,12 @@ class Note:
         # What was printed to stdout so far comes first where both are the same terminal.
         sys.stdout.flush()
         if not sys.stderr.isatty():
-            print(_cell(text), file=sys.stderr)
+            print(on_screen(text), file=sys.stderr)
             return
         from rich.console import Console
         from rich.text import Text
 
-        Console(stderr=True, highlight=False).print(Text(_cell(text)))
+        Console(stderr=True, highlight=False).print(Text(on_screen(text)))
 
 
 @contextmanager
@@ -122,7 +167,7 @@ def warnings_as_notes(note: Note) -> Iterator[None]:
             said: dict[str, int] = {}
             for warning in caught:
                 if not issubclass(warning.category, DeprecationWarning | FutureWarning):
-                    text = " ".join(str(warning.message).split())
+                    text = in_options(" ".join(str(warning.message).split()))
                     said[text] = said.get(text, 0) + 1
             for text, times in said.items():
                 note(f"warning: {text}" + (f" ({times} times)" if times > 1 else ""))

@@ -59,6 +59,28 @@ def _is_gap(value: Any) -> bool:
         return True
 
 
+def one_label_each(name: str, said: Any, rows: int) -> NDArray[Any]:
+    """Return what a classifier said of so many rows, shape (rows,); a column, as CatBoost answers, holds the same.
+
+    Examples
+    --------
+    >>> one_label_each("predict", [[2], [0]], 2)
+    array([2, 0])
+    >>> one_label_each("predict", [[2, 0], [0, 2]], 2)
+    Traceback (most recent call last):
+    ValueError: predict must give one label for each of the 2 rows, shape (2,), got shape (2, 2)
+    """
+    check_not_masked(name, said)
+    labels = np.asarray(said)
+    if labels.shape == (rows, 1):
+        return labels[:, 0]
+    if labels.shape != (rows,):
+        raise ValueError(
+            f"{name} must give one label for each of the {rows} rows, shape ({rows},), got shape {labels.shape}"
+        )
+    return labels
+
+
 def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], other: str = "y_val") -> None:
     """Raise if labels would be compared that can never be equal, or that are equal only because digits are lost.
 

@@ -1,7 +1,6 @@
 """Rows of any kind (arrays, sparse matrices, data frames, texts): those each classifier is trained and measured on."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from pacbayes.data.rows_alone import few_rows
 from pacbayes.data.sparse_rows import copy_rows, csr_rows, pick_rows
 from pacbayes.data.splits import Splits
 from pacbayes.numeric.arrays import FloatArray, Labels
+from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_numbers, narrow_labels
 
 

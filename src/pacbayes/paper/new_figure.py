@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
+from pacbayes.numeric.optional import import_optional
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def new_figure(rows: int, columns: int, *, width: float, height: float) -> tuple["Figure", list[Any]]:
     """Return a figure and its axes, row by row."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("figures need matplotlib: pip install 'pacbayes[report]'") from error
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure: Figure = import_optional("matplotlib.figure", "a figure").Figure(
+        figsize=(width, height), layout="constrained"
+    )
     axes = figure.subplots(rows, columns, squeeze=False)
     return figure, list(axes.ravel())

@@ -88,7 +88,7 @@ def optimal_posterior(
         "certified" finds the global minimum over the whole simplex and proves it; "fixed-point" is the paper's
         scheme, which ends at a stationary point; "ordered-subsets" is the paper's search over the first H' classifiers
         by risk (uniform prior only); "ipopt" and "ccp" (kl only) are general solvers to compare with, which need
-        ``pip install 'pacbayes[solvers]'``, prove nothing and are slow.
+        ``pip install casadi cvxpy clarabel``, prove nothing and are slow.
     tol : float
         certified and ordered-subsets: the absolute gap between bound and lower bound; fixed-point: the Euclidean norm
         of the last change of the weights; ipopt: its own `tol`; ccp: the fall of the bound in a round.

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
@@ -12,6 +11,7 @@ from pacbayes.bounds.bound import average_risk, divergence, products_with_logs
 from pacbayes.bounds.distances.base import BoundFunction, Distance
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_risks, least_sample_size
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, check_prior
 from pacbayes.posteriors.grouping import Groups, group_risks

@@ -1,4 +1,4 @@
-"""Pictures of fitted estimators (Axes in, Axes out), and the HTML report.  ``pip install 'pacbayes[report]'``."""
+"""Pictures of fitted estimators (Axes in, Axes out), and the HTML report.  ``pip install jinja2 matplotlib``."""
 
 from pacbayes.report.html.page import report_html, write_report
 from pacbayes.report.plots import plot_bounds, plot_coverage, plot_gibbs_curve, plot_risks

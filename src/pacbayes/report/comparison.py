@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pacbayes.certificates.certificate import CONSTANT
 from pacbayes.certificates.certify import OCCAM, POSTERIOR
 from pacbayes.certificates.percentages import percent_up
+from pacbayes.certificates.questions.answered import Answered, format_target
+from pacbayes.report.formatting import format_bound
 from pacbayes.report.view import ReportView
 
 
@@ -20,11 +22,35 @@ class Bar:
     note: str
     #: Whether it is the certificate of the model as it predicts now.
     own: bool = False
+    #: What became of a target: then it is about the examples that are answered.
+    answered: Answered | None = None
+
+    @classmethod
+    def of(cls, view: ReportView, voting: str, label: str, note: str) -> "Bar":
+        """Return the certificate of a way of predicting."""
+        found = view.model.certificates_[voting]
+        answered = found.answered
+        return cls(
+            label if answered is None else f"{label}, among its answers",
+            found.bound if answered is None or answered.passed else None,
+            view.validation_risk(voting),
+            found.kl,
+            note,
+            view.voting == voting,
+            answered,
+        )
 
     @property
     def value(self) -> str:
-        """The bound as a percentage, rounded up, in words where there is none."""
-        return "not available" if self.bound is None else percent_up(min(self.bound, 1.0))
+        """The bound as a percentage, rounded up, or the target; in words where there is none."""
+        if self.bound is None:
+            return "not available" if self.answered is None else "answers nothing"
+        return percent_up(min(self.bound, 1.0)) if self.answered is None else format_target(self.bound)
+
+    @property
+    def number(self) -> str:
+        """The bound as a number, rounded up, or the target as it was given."""
+        return format_bound(self.bound) if self.answered is None or self.bound is None else repr(self.bound)
 
 
 def bars_of(view: ReportView) -> list[Bar]:
@@ -47,25 +73,15 @@ def bars_of(view: ReportView) -> list[Bar]:
         note = f"the smallest of {number} bounds, each at δ/{number}: {chosen.distance}"
         if view.model.hedge_ < 1.0:
             label, note = f"stochastic classifier, {chosen.rule}", chosen.theorem
-        mine = view.voting == "stochastic"
-        bars.append(Bar(label, chosen.bound, chosen.empirical_risk, chosen.kl, note, mine))
+        bars.append(Bar.of(view, "stochastic", label, note))
     vote, best = certificates["majority"], certificates["best"]
-    mine = view.voting == "majority"
     note = vote.theorem
     if vote.rule == POSTERIOR:
         note += " The validation errors are the vote's own; the bound is not computed from them."
     label = "majority vote" if vote.rule == POSTERIOR else f"majority vote, {vote.rule}"
-    bars.append(Bar(label, vote.bound, view.model.vote_risk_, vote.kl, note, mine))
-    bars.append(
-        Bar(
-            "best single classifier (Occam)" if best.rule == OCCAM else f"best single classifier, {best.rule}",
-            best.bound,
-            best.empirical_risk,
-            best.kl,
-            best.theorem,
-            view.voting == "best",
-        )
-    )
+    bars.append(Bar.of(view, "majority", label, note))
+    label = "best single classifier (Occam)" if best.rule == OCCAM else f"best single classifier, {best.rule}"
+    bars.append(Bar.of(view, "best", label, best.theorem))
     hold_out = best.baselines["hold-out"]
     who = "proposed beforehand" if view.classifiers.trained_elsewhere else "chosen by cross-validation"
     bars.append(Bar(f"hold-out, {who}", hold_out.bound, hold_out.empirical_risk, None, hold_out.note))

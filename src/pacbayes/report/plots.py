@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from pacbayes.bounds.distances.registry import DISTANCES
 from pacbayes.certificates.percentages import confidence
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.numeric.optional import import_optional
 from pacbayes.numeric.rounding import format_up
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.questions import Coverage
@@ -222,8 +223,5 @@ def _axes(clf: CertifiedClassifier, ax: "Axes | None") -> "Axes":
     check_is_fitted(clf)
     if ax is not None:
         return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'pacbayes[report]'") from error
-    return pyplot.subplots(layout="constrained")[1]
+    axes: Axes = import_optional("matplotlib.pyplot", "a plot").subplots(layout="constrained")[1]
+    return axes

@@ -88,7 +88,7 @@ def part_table(view: ReportView) -> TextTable | None:
 
 
 def cost_of_parts(found: Certificate, share: float) -> str:
-    """Say what the limits by class cost the bound."""
+    """Say what the limits by class cost the bound, if it is seen."""
     kept = f"They have {format_share(share)} of the rule's share of delta"
     if found.rule == POSTERIOR or found.level is None or found.distance != "binomial":
         return f"{kept}."
@@ -96,8 +96,8 @@ def cost_of_parts(found: Certificate, share: float) -> str:
     if found.kl > 0.0:  # Occam's, at the prior weight of one classifier
         level *= float(np.exp(-found.kl))
     errors = round(found.empirical_risk * found.m)
-    without = percent_up(float(binomial_upper(errors, found.m, level)))
-    return f"{kept}; without them the bound would be {without} instead of {percent_up(found.bound)}."
+    without, bound = percent_up(float(binomial_upper(errors, found.m, level))), percent_up(found.bound)
+    return f"{kept}." if without == bound else f"{kept}; without them the bound would be {without} instead of {bound}."
 
 
 def _runs_of(model: CertifiedClassifier, found: list[CertifiedMember]) -> list[list[CertifiedMember]]:

@@ -110,8 +110,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     """
     certificates, observed = view.model.certificates_, view.observed
     constant = certificates["stochastic"].baselines[CONSTANT]
-    # Where the vote's bound follows from the stochastic classifier's, its own errors are only shown.
-    risks = [view.model.vote_risk_ if name == "majority" else one.empirical_risk for name, one in certificates.items()]
+    risks = [view.validation_risk(name) for name in certificates]
     columns = {
         "classifier": [
             *(one.holds_for.removeprefix("the ").removesuffix(" with its key") for one in certificates.values()),
@@ -128,10 +127,6 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     answered = [one.answered for one in certificates.values()]
     if all(one is not None for one in answered):
         columns["answers"] = [*(format_share(one.share) for one in answered if one is not None), "100.0 %"]
-        of = [one.empirical_risk if one.vacuous is False else None for one in certificates.values()]
-        columns["validation errors"] = [
-            "–" if one is None else format_share(one) for one in (*of, constant.empirical_risk)
-        ]
     if observed is not None:
         counted = [*(observed.among_answered[name] for name in certificates), (observed.constant, observed.rows)]
         columns["test errors"] = [_share_of(errors, rows) for errors, rows in counted]

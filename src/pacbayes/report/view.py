@@ -3,7 +3,6 @@
 import math
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_choice
 from pacbayes.posteriors.posterior import Posterior
 
@@ -177,6 +177,17 @@ class ReportView:
     def certificate(self) -> Certificate:
         """The certificate of that way of predicting."""
         return self.model.certificates_[self.voting]
+
+    def validation_risk(self, voting: str) -> float | None:
+        """Return the share of validation errors of a way of predicting, among its answers where it has a target.
+
+        None where they were not counted, or nothing is answered.  Where the vote's bound follows from the stochastic
+        classifier's, its own errors are only shown.
+        """
+        found = self.model.certificates_[voting]
+        if found.answered is not None:
+            return found.empirical_risk if found.answered.passed else None
+        return self.model.vote_risk_ if voting == "majority" else found.empirical_risk
 
     @property
     def proposed(self) -> str:

@@ -1,5 +1,6 @@
 """Refuse work that does not fit into memory before any of it is allocated."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import psutil
@@ -8,6 +9,8 @@ import psutil
 SHARE_OF_FREE = 0.5
 # Temporaries of predictions on blocks of rows.
 BLOCK_BYTES = 64 * 2**20
+# What the largest library, LLVM, takes when it is loaded, and its threads.
+LIBRARY_BYTES = 512 * 2**20
 
 
 def free_bytes() -> int | None:
@@ -23,6 +26,33 @@ def free_bytes() -> int | None:
         return int(psutil.virtual_memory().available)
     except (OSError, psutil.Error):
         return None
+
+
+@dataclass(frozen=True)
+class NarrowSpace:
+    """An address space (`ulimit -v`) that is nearly full, in bytes."""
+
+    limit: int
+    left: int
+
+
+def narrow_space() -> NarrowSpace | None:
+    """Return the limit of the address space and what is left, None where there is none or another library fits in.
+
+    Examples
+    --------
+    >>> narrow_space() is None
+    True
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    left = max(0, limit - int(psutil.Process().memory_info().vms))
+    return NarrowSpace(limit, left) if left < LIBRARY_BYTES else None
 
 
 def check_fits(needed: int, max_bytes: Any, what: str, alternatives: str) -> None:

@@ -5,6 +5,7 @@ one opens the line, whose clock is that of the whole, and the innermost one is s
 there is no line.
 """
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ DELAY_SECONDS = 0.5
 
 _here = threading.local()
 _counting = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    # As in threads.py: who holds it does not live on in a fork.
+    os.register_at_fork(before=_counting.acquire, after_in_parent=_counting.release, after_in_child=_counting.release)
 
 
 class Stage:
@@ -154,7 +158,7 @@ class _Line:
             if self._closed:
                 return
             # The spinner turns during long steps too.
-            columns = (parts.SpinnerColumn(), parts.TextColumn("{task.description}"), parts.BarColumn())
+            columns = (parts.SpinnerColumn(), parts.TextColumn("{task.description}", markup=False), parts.BarColumn())
             counts = (parts.MofNCompleteColumn(), parts.TimeRemainingColumn())
             self._bar = parts.Progress(*columns, *counts, console=Console(stderr=True), transient=True)
             self._draw()

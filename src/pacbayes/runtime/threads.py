@@ -3,6 +3,7 @@
 The bits of a sum depend on how many threads share it; with one, a classifier is the same whoever trains it.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,9 @@ _users = 0
 _stack = ExitStack()
 _controller: Any = None
 _modules = 0
+if hasattr(os, "register_at_fork"):
+    # A thread that holds the lock does not live on in a fork, where nobody else would ever release it.
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @contextmanager

@@ -258,5 +258,5 @@ def test_wrong_options(options, error, match):
 
 def test_without_casadi_the_error_says_how_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "casadi", None)
-    with pytest.raises(ImportError, match=r"pip install 'pacbayes\[solvers\]'"):
+    with pytest.raises(ImportError, match=r"method 'ipopt' needs casadi, .*: pip install casadi$"):
         optimal_posterior([0.1, 0.2], 100, method="ipopt")

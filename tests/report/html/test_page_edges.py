@@ -256,7 +256,10 @@ def test_jinja_is_loaded_when_first_needed_and_named_when_missing():
         "try:\n    r.report_html(None)\nexcept ImportError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["False", "a report needs Jinja: pip install 'pacbayes[report]'"]
+    assert done.stdout.splitlines() == [
+        "False",
+        "a report needs jinja2, which is not installed: pip install jinja2",
+    ]
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pacbayes.certificates.percentages import confidence, format_share
 from pacbayes.certificates.questions.trinomial import difference_upper
 from pacbayes.data.known_rows import Overlap, check_new_rows
-from pacbayes.data.labels import check_complete, check_same_kind, missing_labels
+from pacbayes.data.labels import check_complete, check_same_kind, missing_labels, one_label_each
 from pacbayes.data.sparse_rows import copy_rows
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_level, check_not_masked
@@ -267,10 +267,7 @@ def _predicted(name: str, one: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any
             raise ValueError(f"X must hold the rows that {name} is to predict, got None")
         warn_of_known(check_new_rows(one, X, "X", name), "X", name)
         one = one.predict(copy_rows(X))  # a classifier may write into its rows
-    check_not_masked(name, one)
-    said = np.asarray(one)
-    if said.shape != labels.shape:
-        raise ValueError(f"{name} must give one label for each of the {labels.size} rows in y, got shape {said.shape}")
+    said = one_label_each(name, one, labels.size)
     check_same_kind(name, said, labels, "y")
     gaps = missing_labels(said)
     if gaps.any():

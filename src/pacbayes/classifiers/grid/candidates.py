@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.utils import get_tags
 
 from pacbayes.data.preparing import check_trained_here
+from pacbayes.numeric.cached import cached_property
 from pacbayes.runtime.fingerprint import fingerprint
 from pacbayes.runtime.seeds import generator
 

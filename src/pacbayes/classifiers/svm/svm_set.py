@@ -218,9 +218,9 @@ def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
         if whole:
             what += f" and the distances of {splits.n_rows} rows"
     advice = 'Use kernel="nystroem", which needs no kernel matrix. ' if task.kernel == "rbf" else ""
-    advice += (
-        "Give fewer rows, a larger validation_size or fewer lambdas; for independent splits fewer n_jobs or scale=True"
-    )
+    advice += "Give fewer rows, a larger validation_size or fewer lambdas"
+    if splits.shared is None:
+        advice += "; fewer n_jobs or scale=True" if task.scale is False else "; fewer n_jobs"
     # Estimators have no such parameter; who gave it knows what it is.
     advice += "." if max_bytes is None else "; or a larger max_bytes."
     check_fits(needed, max_bytes, what, advice)

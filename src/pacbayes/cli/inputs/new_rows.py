@@ -22,6 +22,8 @@ class Cells:
     missing: tuple[str, ...] = ()
     not_missing: tuple[str, ...] = ()
     sep: str | None = None
+    #: Columns that somebody else uses: it is not said that they are not used.
+    used: tuple[str, ...] = ()
 
 
 class NewRows:
@@ -45,7 +47,7 @@ class NewRows:
             )
         self._path, self._model = path, model
         self._reading = reading.settled(cells.missing, cells.not_missing)
-        self._cells = file_kind(path, cells.sep) is not None
+        self._cells, self._used = file_kind(path, cells.sep) is not None, cells.used
         names = getattr(model, "feature_names_in_", None)
         texts = [column.place if names is None else str(names[column.place]) for column in reading.text]
         self._blocks = FileBlocks(path, self._reading.missing, (), cells.sep, texts, reading.spaces)
@@ -75,7 +77,7 @@ class NewRows:
                 f"{str(self._path)!r} must have the {expected} columns the model was trained with (their names were "
                 f"not saved), got {len(wanted)}"
             )
-        unused = [name for name in frame.columns if name not in wanted]
+        unused = [name for name in frame.columns if name not in (*wanted, *self._used)]
         self.notes = [f"Columns not used: {listed(unused)}."] if unused else []
         return ColumnFit(wanted, self._reading, repr(str(self._path)), self._cells)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacbayes.data.files.unpacking import Room
+from pacbayes.numeric.optional import import_optional
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,13 +83,10 @@ class ParquetRows:
 
 @contextmanager
 def need_pyarrow(path: Path) -> Iterator[None]:
-    """Say which extra is missing, or that a file is no Parquet."""
+    """Say that pyarrow is missing, or that a file is no Parquet."""
+    import_optional("pyarrow", f"reading {str(path)!r}")
     try:
         yield
-    except ImportError:
-        raise ImportError(
-            f"reading {str(path)!r} needs pyarrow, which is not installed: pip install 'pacbayes[parquet]'"
-        ) from None
     except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
         raise ValueError(f"cannot read {str(path)!r} as Parquet: {error}") from None
 

@@ -82,7 +82,7 @@ def read_frame(
     does, ``Unnamed: 0``; who uses them has to say so.
     """
     separator = file_kind(path, sep)
-    with progress(f"reading {path.name}", None):
+    with progress(f"reading {path.name!r}", None):
         if separator is None:
             frame = without_missing(ParquetRows(path).whole(), missing, as_written)
         else:

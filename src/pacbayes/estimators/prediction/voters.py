@@ -9,7 +9,7 @@ from sklearn.utils.validation import _num_samples
 from pacbayes.certificates.posterior_choice import BITS, Counts
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.probabilities import mean_margins, probabilities
-from pacbayes.data.labels import check_same_kind
+from pacbayes.data.labels import check_same_kind, one_label_each
 from pacbayes.data.sparse_rows import copy_rows, pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.runtime.progress import progress
@@ -101,8 +101,9 @@ class EachVoters:
 
     def _codes(self, i: int, X: Any) -> Codes:
         # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own, and none the user's.
-        predicted = np.asarray(self._classifiers[i].predict(copy_rows(X)))
-        check_same_kind(f"classifier {i}.predict", predicted, self._classes, "y")
+        name = f"classifier {i}.predict"
+        predicted = one_label_each(name, self._classifiers[i].predict(copy_rows(X)), number_of_rows(X))
+        check_same_kind(name, predicted, self._classes, "y")
         codes = np.minimum(np.searchsorted(self._classes, predicted), self._classes.size - 1)
         others = self._classes[codes] != predicted
         if others.any():

@@ -27,11 +27,11 @@ from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.optional import import_optional
 from pacbayes.numeric.rounding import SMALLEST
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 from pacbayes.posteriors.reference.fixed_point import start_weights
-from pacbayes.posteriors.reference.optional import import_solver
 
 FORMULATIONS = ("one-sided", "paper")
 # Clarabel's own tolerances are 1e-8, with which the paper's procedure drifts from its start three times as far.
@@ -46,8 +46,8 @@ class _Round:
     """The convex program of one round, compiled once; each round sets its parameters."""
 
     def __init__(self, problem: Problem, used: Any, both: bool, options: Mapping[str, Any]) -> None:
-        cp = self._cvxpy = import_solver("cvxpy", "ccp")
-        import_solver("clarabel", "ccp")
+        cp = self._cvxpy = import_optional("cvxpy", "method 'ccp'")
+        import_optional("clarabel", "method 'ccp'")
         self.problem, self.used, self._options = problem, used, options
         function, risks = problem.function, problem.risks[used]
         if problem.prior is None:

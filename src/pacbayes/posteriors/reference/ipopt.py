@@ -29,10 +29,10 @@ from pacbayes.bounds.distances.base import BoundFunction
 from pacbayes.bounds.distances.ch import ch_polynomial
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.optional import import_optional
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 from pacbayes.posteriors.reference.fixed_point import start_weights
-from pacbayes.posteriors.reference.optional import import_solver
 
 FORMULATIONS = ("lifted", "paper")
 
@@ -114,7 +114,7 @@ def ipopt(
         raise ValueError(f"eps must lie between 0 and 1/{used.size} (one over the number of classifiers), got {eps!r}")
     if time_limit is not None and not time_limit > 0.0:
         raise ValueError(f"time_limit must be positive, got {time_limit!r}")
-    casadi = import_solver("casadi", "ipopt")
+    casadi = import_optional("casadi", "method 'ipopt'")
     build = _lifted if formulation == "lifted" else _paper
     program = build(casadi, problem, used, np.maximum(first[used], eps), eps)
     options = {"tol": tol, "max_iter": max_iter} | ({} if time_limit is None else {"max_cpu_time": float(time_limit)})

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from numpy.typing import ArrayLike
@@ -26,6 +25,7 @@ from pacbayes.bounds.bound import divergence
 from pacbayes.bounds.distances.base import BoundFunction
 from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_choice, check_distribution
 from pacbayes.numeric.rounding import EPS, round_up, usual_float_errors
 from pacbayes.posteriors.gibbs import check_prior

@@ -152,7 +152,7 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
             y = top + row * number
             canvas.text(_BAR_LEFT, y + 12, bar.label, "label strong" if bar.own else "label")
             if bar.bound is None:
-                canvas.text(_BAR_LEFT, y + 28, "not available")
+                canvas.text(_BAR_LEFT, y + 28, bar.value)
                 continue
             end = share(min(bar.bound, 1.0))
             canvas.rectangle(_BAR_LEFT, y + 17, end - _BAR_LEFT, 14, "bar-own" if bar.own else "bar")
@@ -184,10 +184,7 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
             "that choice part of the guarantee; the bars of single distances are at the whole δ."
         )
     legend = (("bar-own", "the certificate of this model"), ("bar", "bound"), ("bar-risk", "validation risk"))
-    rows = [
-        (bar.label, format_bound(bar.bound), format_bound(bar.empirical_risk), format_bound(bar.kl), bar.note)
-        for bar in bars
-    ]
+    rows = [(bar.label, bar.number, format_bound(bar.empirical_risk), format_bound(bar.kl), bar.note) for bar in bars]
     table = TextTable("Bounds", ("guarantee", "bound", "validation risk", "divergence K", "what it is"), rows)
     drawings = drawn("bounds", title, said, top + row * len(bars) + 46, draw)
     return Chart("bounds", title, caption, legend, drawings, table)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.numeric.optional import import_optional
 from pacbayes.report.comparison import bars_of
 from pacbayes.report.guarantee import guarantee
 from pacbayes.report.html.charts import bounds_chart, gibbs_chart, risks_chart
@@ -69,7 +70,7 @@ def write_report(
 
     Notes
     -----
-    It needs Jinja: ``pip install 'pacbayes[report]'``.
+    It needs Jinja: ``pip install jinja2``.
 
     Examples
     --------
@@ -150,10 +151,7 @@ def check_can_render() -> None:
     --------
     >>> check_can_render()
     """
-    try:
-        import jinja2  # noqa: F401  (only whether it is there)
-    except ImportError as error:
-        raise ImportError("a report needs Jinja: pip install 'pacbayes[report]'") from error
+    import_optional("jinja2", "a report")
 
 
 @cache

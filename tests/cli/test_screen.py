@@ -1,0 +1,153 @@
+"""What a person sees: no control characters of the data, the words of the command line, and results before remarks."""
+
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.bad_files import good
+from tests.cli.running import as_process, in_process
+
+from pacbayes import StochasticSVC, save
+
+QUICK = ["--lambdas", "0.1,1"]
+# Clears the screen, and turns the rest of a line around.
+HOSTILE = ["yes\x1b[2J", "no\u202e\x07"]
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """Return a table of hostile classes, names of columns and of itself, and a model of it."""
+    frame = good(120)
+    frame["kind"] = np.where(frame["kind"] == "yes", *HOSTILE)
+    frame = frame.assign(**{"old\x1b[31m": frame["kind"], "new\u2066": HOSTILE[0]})
+    path = tmp_path / "data\x1b[0m.csv"
+    frame.to_csv(path, index=False)
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(frame[["a", "b"]][:60], frame["kind"][:60])
+    save(clf, tmp_path / "model.pacbayes")
+    return path, tmp_path / "model.pacbayes"
+
+
+def on_terminal(*words):
+    """Run a command with everything on a terminal; return what reaches it."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    # A dumb terminal gets no colours: what controls it comes from the data.
+    environment = os.environ | {"COLUMNS": "200", "TERM": "dumb"}
+    command = [sys.executable, "-m", "pacbayes", *map(str, words)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 4096):
+                shown += part
+        except OSError:  # the other end was closed
+            pass
+    os.close(ours)
+    assert process.returncode == 0, shown
+    return shown.decode().replace("\r\n", "\n")
+
+
+def controls(text):
+    return sorted({letter for letter in text if not letter.isprintable() and letter != "\n"})
+
+
+def test_predictions_on_a_terminal_do_not_control_it(hostile):
+    path, model = hostile
+    shown = on_terminal("predict", model, path, "--shares", "-q")
+    assert controls(shown) == []
+    assert "yes\\x1b[2J" in shown
+    assert "no\\u202e\\x07" in shown
+    assert len([line for line in shown.splitlines() if line]) == 121
+
+
+def test_predictions_in_a_pipe_are_data(hostile, capsys):
+    path, model = hostile
+    done = in_process(["predict", model, path], capsys)
+    assert set(pd.read_csv(io.StringIO(done.out))["predicted"]) == set(HOSTILE)
+    assert controls(done.err) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "{data}", "--target", "kind", "--a", "old\x1b[31m", "--b", "new\u2066"],
+        ["certify", "{data}", *QUICK, "--target", "kind", "--drop", "old\x1b[31m", "--drop", "new\u2066", "--by-class"],
+    ],
+    ids=["compare", "certify"],
+)
+def test_no_command_lets_names_control_a_terminal(words, hostile, capsys):
+    words = [word.format(data=hostile[0]) for word in words]
+    assert controls(on_terminal(*words)) == []
+    done = in_process(words, capsys)
+    assert controls(done.out.replace("\t", "")) == controls(done.err) == []
+    assert "\\x1b[" in done.out + done.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize("words", [["certify", *QUICK], ["bound", "--risk", "0.1", "--kl", "1", "--m", "50"]])
+def test_remarks_that_cannot_be_written_keep_no_result_back(words):
+    command = [sys.executable, "-m", "pacbayes", *words]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, check=False, timeout=300)
+    usual = as_process(*words)
+    assert (done.returncode, done.stdout) == (0, usual.out)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+def test_an_error_that_cannot_be_written_is_an_exit_code():
+    command = [sys.executable, "-m", "pacbayes", "certify", "none.csv"]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        assert subprocess.run(command, stderr=full, check=False, timeout=300).returncode == 2
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a limit of the address space")
+@pytest.mark.parametrize("kilobytes", [700_000, 1_000_000])
+def test_too_little_address_space_is_said_in_one_line(kilobytes):
+    command = f'ulimit -v {kilobytes}; "{sys.executable}" -m pacbayes certify -q'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("pacbayes: too little memory: the address space is limited to "), done.stderr
+    assert "ulimit -v" in last
+    assert "Traceback" not in done.stderr
+
+
+def test_sizes_are_called_by_their_option(tmp_path, capsys):
+    for size in ("0", "1.5", "59"):
+        good(60).to_csv(tmp_path / "data.csv", index=False)
+        done = in_process(["certify", tmp_path / "data.csv", *QUICK, "--validation-size", size], capsys)
+        assert done.code == 2
+        assert "--validation-size" in done.error
+        assert "validation_size" not in done.error
+
+
+def test_advice_about_copies_names_options(tmp_path, capsys):
+    pd.concat([good(60)] * 4).to_csv(tmp_path / "data.csv", index=False)
+    done = in_process(["certify", tmp_path / "data.csv", *QUICK], capsys)
+    assert "give --duplicates together; rows of one person or thing belong in --group COLUMN." in done.err
+
+
+def test_advice_about_memory_names_options(tmp_path, monkeypatch, capsys):
+    good(60).to_csv(tmp_path / "data.csv", index=False)
+    monkeypatch.setattr("pacbayes.runtime.memory.free_bytes", lambda: 1000)
+    done = in_process(["certify", tmp_path / "data.csv", *QUICK, "-q"], capsys)
+    assert done.code == 2
+    assert "a kernel matrix of 30 x 30" in done.error
+    assert "Use --kernel nystroem, which needs no kernel matrix." in done.error
+    assert "a larger --validation-size" in done.error
+    assert "=" not in done.error
+
+
+@pytest.mark.parametrize("words", [["certify", *QUICK], ["bound", "--risk", "0.1", "--kl", "1", "--m", "50"]])
+def test_levels_are_called_by_their_option(words, capsys):
+    assert "--delta must be strictly between 0 and 1, got 2.0" in in_process([*words, "--delta", "2"], capsys).error
+
+
+def test_a_column_called_like_an_argument_keeps_its_name(tmp_path, capsys):
+    good(60).rename(columns={"a": "validation_size"}).to_csv(tmp_path / "data.csv", index=False)
+    done = in_process(["certify", tmp_path / "data.csv", *QUICK, "--target", "none"], capsys)
+    assert "its columns are 'validation_size', 'b', 'kind'" in done.error
