@@ -234,16 +234,7 @@ def csv_frames(
     # Before 3.1 pandas reads decimals only to about 1e-12 unless asked; from 3.1 on it reads them exactly, and
     # asking is deprecated.
     exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
-    with _readable(path, kind):
-        header = _header(path, separator)
-    if all(is_number(cell) for cell in header):
-        raise ValueError(
-            f"the first line of {str(path)!r} must hold column names, but it holds only numbers ({listed(header)}); "
-            "add a line of names, or the first example is lost"
-        )
-    repeated = sorted(cell for cell, times in Counter(header).items() if times > 1 and cell)
-    if repeated:
-        raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
+    header = _header(path, separator, kind)
     at = dict(enumerate(header))
     named = [at.get(name, "") if isinstance(name, int) else name for name in as_written]
     gaps = [*MISSING_WORDS, *missing]
@@ -274,13 +265,23 @@ def csv_frames(
             yield frame.reset_index(drop=True)
 
 
-def _header(path: Path, separator: str) -> list[str]:
+def _header(path: Path, separator: str, kind: str) -> list[str]:
+    """Return the names of the columns as they are written, or raise if they are none."""
     import pandas as pd
 
-    first = pd.read_csv(
-        path, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False, skipinitialspace=True
-    )
-    return [str(cell) for cell in first.iloc[0]]
+    options: Any = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False, "skipinitialspace": True}
+    with _readable(path, kind):
+        first = pd.read_csv(path, sep=separator, **options)
+    header = [str(cell) for cell in first.iloc[0]]
+    if all(is_number(cell) for cell in header):
+        raise ValueError(
+            f"the first line of {str(path)!r} must hold column names, but it holds only numbers ({listed(header)}); "
+            "add a line of names, or the first example is lost"
+        )
+    repeated = sorted(cell for cell, times in Counter(header).items() if times > 1 and cell)
+    if repeated:
+        raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
+    return header
 
 
 @contextmanager
