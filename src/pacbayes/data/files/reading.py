@@ -235,10 +235,11 @@ def csv_frames(
     # asking is deprecated.
     exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
     header = _header(path, separator, kind)
-    at = dict(enumerate(header))
+    # As pandas calls them.
+    at = {place: name or f"Unnamed: {place}" for place, name in enumerate(header)}
     named = [at.get(name, "") if isinstance(name, int) else name for name in as_written]
     gaps = [*MISSING_WORDS, *missing]
-    na_values: Any = {name: [] if name in named else gaps for name in header} if named else gaps
+    na_values: Any = {name: [] if name in named else gaps for name in at.values()} if named else gaps
     with _readable(path, kind, len(header)):
         found: Any = pd.read_csv(
             path if file is None else file,
