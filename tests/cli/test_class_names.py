@@ -133,6 +133,20 @@ def test_classes_of_a_test_file_are_not_merged(tmp_path, capsys):
     assert "holds both '01' and '1'" in done.error
 
 
+def test_classes_of_a_test_file_stay_text_where_they_were(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=160), "truth": ["01", "1"] * 80})
+    frame["x"] += 9.0 * (frame["truth"] == "01")
+    frame[:120].to_parquet(tmp_path / "t.parquet")
+    frame[120:].to_csv(tmp_path / "new.csv", index=False)
+    words = ["certify", tmp_path / "t.parquet", "--lambdas", "1", "--test", tmp_path / "new.csv", "--json"]
+    done = in_process(words, capsys)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["data"]["classes"] == ["01", "1"]
+    assert (found["test"]["rows"], found["test"]["errors"]["best"]) == (40, 0)
+
+
 def test_two_spellings_in_a_column_of_predictions(tmp_path, capsys):
     """Whoever says 1 and 01 means two classes, and one of them is no class here."""
     frame = pd.DataFrame({"truth": ["1", "2"] * 60, "p": ["1", "01", "2"] * 40, "q": ["1", "2"] * 60})

@@ -225,3 +225,14 @@ def test_a_model_of_a_csv_file_knows_that_such_texts_are_gaps(tmp_path, capsys):
     assert predicted([model, tmp_path / "new.parquet"], capsys) == expected
     error = refused(["predict", model, tmp_path / "new.parquet", "--not-missing", "NA"], capsys)
     assert "--not-missing" in error
+
+
+def test_gaps_in_a_column_without_a_name(tmp_path, capsys):
+    frame = gapped().replace({"code": {"?": "c"}})
+    frame.insert(0, "", np.where(np.arange(400) % 5 == 0, np.nan, frame["x"]))
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    model = tmp_path / "m.pacbayes"
+    words = ["certify", tmp_path / "data.csv", *QUICK, "--keep", "Unnamed: 0", "--save", model]
+    assert in_process(words, capsys).code == 0
+    frame.head(30).to_csv(tmp_path / "new.csv", index=False)
+    assert len(predicted([model, tmp_path / "new.csv"], capsys)) == 30

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pacbayes.cli.inputs.new_rows import lacking
 from pacbayes.data.builtin.catalogue import DATASETS
+from pacbayes.data.files.class_names import spelling_of
 from pacbayes.data.files.column_fit import ColumnFit
 from pacbayes.data.files.columns import Columns, check_classes, read_columns
 from pacbayes.data.files.reading import divide_columns, file_kind, labelled, listed, read_frame, target_of
@@ -205,7 +206,9 @@ def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, 
         frame, skipped = labelled(frame, data.target, path)
         data.notes.append(f"{path}: {_skipped(skipped)}.")
     features, labels = divide_columns(frame, data.target, path, in_shell, choices.sep)
-    if (labels.dtype.kind in "biuf") != (data.y.dtype.kind in "biuf"):
+    # Numbers that are none of the classes where these are text, too.
+    strange = bool(as_text) and spelling_of(labels.tolist()) is not None and not set(labels) & set(data.y)
+    if (labels.dtype.kind in "biuf") != (data.y.dtype.kind in "biuf") or strange:
         raise ValueError(
             f"column {data.target!r} of the test file {str(path)!r} must hold classes like {data.y[0]!s}, got "
             f"{labels[0]!s}"

@@ -238,20 +238,14 @@ def csv_frames(
     suffix, room = path.suffix.lower(), Room(path)
     with _readable(path, kind):
         header = _header(unpacked_text(file, suffix, separator, room), separator)
+    _check_header(header, path)
     file.seek(0)
     room.clear()
-    if all(is_number(cell) for cell in header):
-        raise ValueError(
-            f"the first line of {str(path)!r} must hold column names, but it holds only numbers ({listed(header)}); "
-            "add a line of names, or the first example is lost"
-        )
-    repeated = sorted(cell for cell, times in Counter(header).items() if times > 1 and cell)
-    if repeated:
-        raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
-    at = dict(enumerate(header))
+    # As pandas calls them.
+    at = {place: name or f"Unnamed: {place}" for place, name in enumerate(header)}
     named = [at.get(name, "") if isinstance(name, int) else name for name in as_written]
     gaps = [*MISSING_WORDS, *missing]
-    na_values: Any = {name: [] if name in named else gaps for name in header} if named else gaps
+    na_values: Any = {name: [] if name in named else gaps for name in at.values()} if named else gaps
     with _readable(path, kind, len(header)):
         found: Any = pd.read_csv(
             unpacked_text(file, suffix, separator, room),
@@ -279,12 +273,23 @@ def csv_frames(
 
 
 def _header(text: BinaryIO, separator: str) -> list[str]:
+    """Return the names of the columns as they are written."""
     import pandas as pd
 
-    first = pd.read_csv(
-        text, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False, skipinitialspace=True
-    )
-    return [str(cell) for cell in first.iloc[0]]
+    options: Any = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False, "skipinitialspace": True}
+    return [str(cell) for cell in pd.read_csv(text, sep=separator, **options).iloc[0]]
+
+
+def _check_header(header: list[str], path: Path) -> None:
+    """Raise if the names of columns are none."""
+    if all(is_number(cell) for cell in header):
+        raise ValueError(
+            f"the first line of {str(path)!r} must hold column names, but it holds only numbers ({listed(header)}); "
+            "add a line of names, or the first example is lost"
+        )
+    repeated = sorted(cell for cell, times in Counter(header).items() if times > 1 and cell)
+    if repeated:
+        raise ValueError(f"column names of {str(path)!r} must differ, got more than once: {listed(repeated)}")
 
 
 @contextmanager
