@@ -124,7 +124,8 @@ def _space_left(error: Exception) -> str:
 
     A library that cannot be loaded, or a thread that cannot be started, says so in many ways.
     """
-    if isinstance(error, ValueError | TypeError) or getattr(error, "errno", None) not in (None, errno.ENOMEM):
+    told = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
+    if told or (isinstance(error, OSError) and (type(error) is not OSError or error.errno not in (None, errno.ENOMEM))):
         return ""
     from pacbayes.runtime.memory import narrow_space, readable
 

@@ -252,12 +252,16 @@ def certify(
     from pacbayes.cli.remarks import unknown_classes
     from pacbayes.report.grid_ends import grid_remarks
     from pacbayes.report.view import ReportView
+    from pacbayes.runtime.memory import LIBRARY_BYTES, narrow_space, readable
     from pacbayes.runtime.quiet import quiet as silence
 
     if checkpoint is not None:
         from pacbayes.runtime.checkpoint import kept_in
 
         keeps(partial(kept_in, checkpoint, ", the same command continues from there"))
+    if predictions is None and options.estimator == "svm" and narrow_space() is not None:
+        # Where linear algebra finds no room, it ends the process itself.
+        raise MemoryError(f"the compiler of support vector machines takes up to {readable(LIBRARY_BYTES)}")
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
     with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
         if predictions is not None:

@@ -9,8 +9,8 @@ import psutil
 SHARE_OF_FREE = 0.5
 # Temporaries of predictions on blocks of rows.
 BLOCK_BYTES = 64 * 2**20
-# What the largest library, LLVM, takes when it is loaded, and its threads.
-LIBRARY_BYTES = 512 * 2**20
+# What the largest library, LLVM, takes when it is loaded and used.
+LIBRARY_BYTES = 300 * 2**20
 
 
 def free_bytes() -> int | None:
