@@ -222,8 +222,8 @@ def test_more_rows_than_fit_into_memory(data, capsys, monkeypatch):
     done = in_process(["certify", data], capsys)
     assert done.code == 2
     assert "more than half of the free memory" in done.error
-    assert "keeping the errors of 201 classifiers and 30 rows needs 804 bytes, " in done.error
-    assert done.error.endswith(" Give fewer classifiers or rows.")
+    assert "a kernel matrix of 30 x 30 and the duals of 201 classifiers needs 67.2 MB, " in done.error
+    assert done.error.endswith(" Give fewer rows, a larger --validation-size or fewer --lambdas.")
 
 
 def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypatch):

@@ -164,10 +164,9 @@ def test_rows_that_are_no_table(tmp_path, capsys):
     rows, y = [["good day", "bad day"][i % 2] for i in range(100)], ["yes", "no"] * 50
     pipeline = make_pipeline(CountVectorizer(), LogisticRegression())
     clf = StochasticClassifier(pipeline, {"logisticregression__C": [1.0]}, random_state=0).fit(rows, y)
-    with pytest.warns(UserWarning, match="trusted"):
-        save(clf, tmp_path / "m.pacbayes")
+    save(clf, tmp_path / "m.pacbayes")
     (tmp_path / "new.csv").write_text("text\ngood day\n", encoding="utf-8")
-    error = refused(["predict", tmp_path / "m.pacbayes", tmp_path / "new.csv", "--trust"], capsys)
+    error = refused(["predict", tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
     assert "no table" in error
 
 

@@ -30,7 +30,7 @@ def client():
     with warnings.catch_warnings():
         # A busy disk is the machine's: Dask warns if a folder takes it more than a second.
         warnings.filterwarnings("ignore", "Creating scratch directories is taking")
-        started = Client(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+        started = Client(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1")
     with started as client:
         yield client
 
