@@ -72,10 +72,10 @@ class TableReading:
     @classmethod
     def of(cls, X: Any) -> Self | None:
         """Return how a file must be read to hold these rows; None for rows that are no table."""
-        import pandas as pd
-
-        if sp.issparse(X):
+        if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
             return cls()
+        import pandas as pd  # not for rows of numbers alone
+
         if not isinstance(X, pd.DataFrame):
             try:
                 values = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
