@@ -27,7 +27,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from pacbayes import forest_set, load_dataset
 from pacbayes.bounds import get_distance
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.posterior_choice import weights_of
 from pacbayes.certificates.rules.proposals import propose
 from pacbayes.certificates.rules.rule import claims_of

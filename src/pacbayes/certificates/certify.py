@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.limits import risks_of
 from pacbayes.certificates.percentages import format_share

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes.bounds.distances.base import CONSTANTS
+from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.certificates.certify import POSTERIOR, VOTINGS
 from pacbayes.certificates.constant import most_frequent
 from pacbayes.certificates.posterior_choice import BITS, choose_posterior, integer_weights

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from pacbayes.bounds.distances.base import BoundFunction
+from pacbayes.bounds.distance import BoundFunction
 from pacbayes.numeric.rounding import EPS, SMALLEST_NORMAL, round_down
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distance import Distance
 from pacbayes.numeric.checks import check_choice, check_tolerance
 from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.certified import CertifiedSearch

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distance import Distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.rounding import format_up, usual_float_errors
 from pacbayes.runtime.html_card import card

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes.bounds.distances.registry import DISTANCES
+from pacbayes.bounds.registry import DISTANCES
 from pacbayes.certificates.percentages import confidence
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.numeric.optional import import_optional

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.percentages import confidence, format_share, percent_up

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pacbayes.bounds.distances.registry import DISTANCES
+from pacbayes.bounds.registry import DISTANCES
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.constant import format_label

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import LAMBDAS, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.percentages import percent_up
 
 VOTINGS = ("stochastic", "majority", "best")

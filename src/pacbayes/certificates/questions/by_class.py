@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.percentages import percent_up
 from pacbayes.certificates.units import PLURAL, counted_once
 from pacbayes.numeric.arrays import Codes

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pacbayes.bounds.trinomial import difference_upper
 from pacbayes.certificates.percentages import confidence, format_share
-from pacbayes.certificates.questions.trinomial import difference_upper
 from pacbayes.data.known_rows import Overlap, check_new_rows
 from pacbayes.data.labels import check_complete, check_same_kind, missing_labels, one_label_each
 from pacbayes.data.sparse_rows import copy_rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacbayes.bounds.distances.registry import CATONI, get_distance
+from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.questions.by_class import USUAL_SHARE
 from pacbayes.cli.inputs.lambdas import parse_lambdas

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.distances.base import CONSTANTS
+from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.svm.independent import IndependentMembers

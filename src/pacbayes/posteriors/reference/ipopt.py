@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.bound import average_risk, divergence
-from pacbayes.bounds.distances.base import BoundFunction
-from pacbayes.bounds.distances.ch import ch_polynomial
+from pacbayes.bounds.distance import BoundFunction
+from pacbayes.bounds.paper_distances import ch_polynomial
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice
 from pacbayes.numeric.optional import import_optional

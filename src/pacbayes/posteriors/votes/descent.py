@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pacbayes.bounds.binary_kl import lower_root
-from pacbayes.bounds.distances.base import BoundFunction
+from pacbayes.bounds.distance import BoundFunction
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.posteriors.votes.tandem_dual import TandemDual
 from pacbayes.posteriors.votes.vote_bounds import VoteProblem

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pacbayes.bounds.distances.base import BoundFunction
+from pacbayes.bounds.distance import BoundFunction
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.rounding import EPS, SMALLEST, round_down
 from pacbayes.posteriors.votes.error_rows import TandemFactor

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 
 from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.bound import divergence
-from pacbayes.bounds.distances.base import BoundFunction
-from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.distance import BoundFunction
+from pacbayes.bounds.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_choice, check_distribution

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import multinomial
 
-from pacbayes.certificates.binomial import binomial_upper
-from pacbayes.certificates.questions.trinomial import difference_upper
+from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.bounds.trinomial import difference_upper
 
 
 def outcomes(m):

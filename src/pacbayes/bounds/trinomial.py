@@ -18,8 +18,8 @@ from scipy.optimize import brentq
 from scipy.special import betaincc, ndtri
 
 from pacbayes.bounds.binary_kl import kl_divergence
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.bounds.binomial_moments import log_binomial_peaks
-from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_between, check_sample_size
 from pacbayes.numeric.rounding import EPS, round_down, round_up, usual_float_errors

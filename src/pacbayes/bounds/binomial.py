@@ -1,4 +1,4 @@
-"""The exact binomial upper limit of Clopper and Pearson, rounded up."""
+"""Upper limits of one risk, rounded up: the exact one for counted errors, Chernoff's for any loss in [0, 1]."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from scipy.special import betaincc, betainccinv
 
 from pacbayes.bounds.binary_kl import kl_roots
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_between, check_sample_sizes
+from pacbayes.numeric.checks import check_between, check_sample_size, check_sample_sizes
 from pacbayes.numeric.rounding import EPS, SMALLEST_NORMAL, round_up, usual_float_errors
 
 # The tail at the limit returned is below the level by this part of it, for m up to 1e8 and above.  `betaincc` was never
@@ -21,7 +21,7 @@ _SMALL, _SMALLEST = 1e-100, 1e-280
 
 
 def binomial_upper(errors: ArrayLike, m: int | ArrayLike, delta: ArrayLike) -> FloatArray:
-    r"""Upper confidence limit of a risk from errors counted on `m` examples.
+    r"""Upper confidence limit of a risk from errors counted on `m` examples: that of Clopper and Pearson.
 
     The largest `r` under which so few errors still have a probability of `delta`,
 
@@ -103,3 +103,35 @@ def _limits_of_small_levels(k: FloatArray, m: FloatArray, level: FloatArray) -> 
     needed[known] -= np.log(rest[known])
     sharper = np.asarray(kl_roots(share, round_up(needed / m, 16.0))[1])
     return np.where(known, np.minimum(sharper, chernoff), chernoff)
+
+
+def chernoff_upper(risks: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
+    r"""Upper confidence limit of the mean of a loss in [0, 1] from its mean over `m` independent draws.
+
+    The largest `r` with :math:`kl(\hat l, r) \le \ln(1/\delta)/m`.  Chernoff's bound: with probability at least
+    :math:`1-\delta` the mean is not above it, because :math:`E e^{tX} \le 1 - r + r e^t` for every loss `X` in
+    [0, 1] with mean `r`.  For a loss that is 0 or 1 the exact limit, `binomial_upper`, is smaller.
+
+    Parameters
+    ----------
+    risks : array_like of float
+        Means in [0, 1], not below the exact ones; broadcast against `delta`.
+    m : int
+    delta : array_like of float
+        Levels in [0, 1]; the limit at level 0 is 1.
+
+    Returns
+    -------
+    ndarray
+        Rounded up.
+
+    Examples
+    --------
+    >>> chernoff_upper([0.0, 0.08, 1.0], 100, 0.05).round(6)
+    array([0.029513, 0.162851, 1.      ])
+    """
+    m = check_sample_size(m)
+    level = check_between("delta", delta, 0.0, 1.0)
+    with usual_float_errors(), np.errstate(divide="ignore"):
+        threshold = round_up(-np.log(level) / m, 8.0)
+    return np.asarray(kl_roots(check_between("risks", risks, 0.0, 1.0), threshold)[1])

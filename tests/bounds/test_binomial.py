@@ -1,11 +1,12 @@
-"""The binomial limit against arbitrary precision: never too small, and not more than a hair too large."""
+"""The binomial limit and Chernoff's against arbitrary precision: never too small, and hardly too large."""
 
 import mpmath
 import numpy as np
 import pytest
 from mpmath import mpf
+from tests.oracles import kl_upper
 
-from pacbayes.certificates import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 
 
 def tail(k, m, r):
@@ -81,3 +82,36 @@ def test_wrong_input(errors, m, delta, message):
 def test_fractions_are_no_errors():
     with pytest.raises(TypeError, match="errors must be integers"):
         binomial_upper(0.5, 10, 0.05)
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.05, 1e-3, 1e-12, 1e-300])
+@pytest.mark.parametrize("m", [1, 7, 100, 12345])
+def test_chernoffs_limit_is_the_root_rounded_up(m, delta):
+    risks = np.array([0.0, 1e-9, 0.01, 1 / 3, 0.5, 0.9, 1 - 1e-12, 1.0])
+    found = chernoff_upper(risks, m, delta)
+    for risk, limit in zip(risks, found, strict=True):
+        exact = kl_upper(mpmath.mpf(float(risk)), -mpmath.log(mpmath.mpf(delta)) / m)
+        assert exact <= mpmath.mpf(float(limit)) <= min(exact * (1 + mpmath.mpf("1e-12")), mpmath.mpf(1))
+
+
+def test_chernoffs_limit_at_the_end_levels():
+    assert chernoff_upper([0.2, 0.2], 10, [0.0, 1.0]).tolist()[0] == 1.0
+    assert 0.2 <= chernoff_upper(0.2, 10, 1.0) < 0.2 + 1e-9
+    with pytest.raises(ValueError, match="delta"):
+        chernoff_upper(0.2, 10, 1.5)
+    with pytest.raises(ValueError, match="risks"):
+        chernoff_upper(1.2, 10, 0.5)
+
+
+def test_the_callers_floating_point_errors_do_not_matter_to_chernoffs_limit():
+    expected = chernoff_upper([0.0, 1e-300, 0.3], 10, [0.0, 1e-300, 0.05])
+    with np.errstate(all="raise"):
+        assert np.array_equal(chernoff_upper([0.0, 1e-300, 0.3], 10, [0.0, 1e-300, 0.05]), expected)
+
+
+def test_chernoffs_limit_is_never_below_the_exact_one():
+    m = 40
+    errors = np.arange(m + 1)
+    exact, chernoff = binomial_upper(errors, m, 0.05), chernoff_upper(errors / m, m, 0.05)
+    assert np.all(exact <= chernoff + 1e-12)
+    assert np.all(exact[1:-1] < chernoff[1:-1])

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.distances.catoni import Catoni
-from pacbayes.bounds.distances.ch import CH
-from pacbayes.bounds.distances.kl import KL
-from pacbayes.bounds.distances.linear import Linear
-from pacbayes.bounds.distances.pinsker import Pinsker
-from pacbayes.bounds.distances.squared import Squared
+from pacbayes.bounds.catoni import Catoni
+from pacbayes.bounds.distance import Distance
+from pacbayes.bounds.paper_distances import CH, KL, Linear, Pinsker, Squared
 from pacbayes.numeric.checks import check_choice
 
 #: Catoni's distance without its parameter, which the estimators choose on the training rows.

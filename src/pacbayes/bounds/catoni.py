@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.distances.kl import KL
+from pacbayes.bounds.distance import Distance
+from pacbayes.bounds.paper_distances import KL
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_between, check_level, check_number, check_sample_size
 from pacbayes.numeric.rounding import SMALLEST, SMALLEST_NORMAL, round_up, usual_float_errors
