@@ -19,12 +19,12 @@ UNCOUNTED = (
     "tests/certificates/questions/test_selective.py::test_planted_faults_are_caught",
     "tests/certificates/questions/test_selective.py::test_the_target_is_kept",
     "tests/estimators/test_sklearn_checks.py",
-    "tests/posteriors/reference/test_ccp.py",
-    "tests/posteriors/test_certified.py::test_against_a_scan_in_arbitrary_precision",
-    "tests/posteriors/test_certified.py::test_nothing_on_the_simplex_beats_the_certificate",
-    "tests/posteriors/votes/test_tandem.py::test_against_a_scan_in_arbitrary_precision",
-    "tests/posteriors/votes/test_tandem.py::test_nothing_on_the_simplex_beats_the_certificate",
-    "tests/posteriors/votes/test_vote_bounds.py::test_never_below_arbitrary_precision",
+    "tests/posteriors/test_ccp.py",
+    "tests/posteriors/test_certified_search.py::test_against_a_scan_in_arbitrary_precision",
+    "tests/posteriors/test_certified_search.py::test_nothing_on_the_simplex_beats_the_certificate",
+    "tests/posteriors/test_tandem.py::test_against_a_scan_in_arbitrary_precision",
+    "tests/posteriors/test_tandem.py::test_nothing_on_the_simplex_beats_the_certificate",
+    "tests/posteriors/test_vote_bounds.py::test_never_below_arbitrary_precision",
     "tests/validity/",
 )
 

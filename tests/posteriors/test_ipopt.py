@@ -7,8 +7,8 @@ import pytest
 
 from pacbayes import DISTANCES, bound, optimal_posterior
 from pacbayes.paper.profiles import PROFILES, profile_risks
+from pacbayes.posteriors.ipopt import _paper
 from pacbayes.posteriors.problem import Problem
-from pacbayes.posteriors.reference.ipopt import _paper
 
 casadi = pytest.importorskip("casadi")
 

@@ -30,9 +30,9 @@ from pacbayes.bounds.paper_distances import ch_polynomial
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice
 from pacbayes.numeric.optional import import_optional
+from pacbayes.posteriors.paper_schemes import start_weights
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
-from pacbayes.posteriors.reference.fixed_point import start_weights
 
 FORMULATIONS = ("lifted", "paper")
 

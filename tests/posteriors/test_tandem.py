@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from tests.posteriors.votes.vote_problems import forest_rows, random_rows, random_vote
+from tests.posteriors.vote_problems import forest_rows, random_rows, random_vote
 
 from pacbayes.bounds import get_distance
-from pacbayes.posteriors.votes.error_rows import TandemFactor
-from pacbayes.posteriors.votes.tandem import Line, TandemSearch, meet
-from pacbayes.posteriors.votes.vote import optimal_vote
-from pacbayes.posteriors.votes.vote_bounds import vote_bound
+from pacbayes.posteriors.error_rows import TandemFactor
+from pacbayes.posteriors.tandem import Line, TandemSearch, meet
+from pacbayes.posteriors.vote import optimal_vote
+from pacbayes.posteriors.vote_bounds import vote_bound
 
 TOL = 1e-6
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.rounding import EPS
-from pacbayes.posteriors.votes.error_rows import TandemFactor
+from pacbayes.posteriors.error_rows import TandemFactor
 
 _MAX_NEWTON, _MAX_CG, _MAX_HALVINGS = 60, 200, 40
 # Newton's system is solved to this part of its right side: near the end each step gains that factor, or its square.

@@ -13,7 +13,7 @@ from tests.posteriors.problems import TWO_MINIMA, one_against_many, random_probl
 
 from pacbayes import DISTANCES, bound, gibbs_posterior, log_constant, optimal_posterior
 from pacbayes.bounds import get_distance
-from pacbayes.posteriors.certified import CertifiedSearch
+from pacbayes.posteriors.certified_search import CertifiedSearch
 from pacbayes.posteriors.gibbs import GibbsCurve
 
 

@@ -6,12 +6,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from tests.posteriors.votes.vote_problems import random_rows
+from tests.posteriors.vote_problems import random_rows
 
 from pacbayes import bound, log_constant, optimal_posterior, optimal_vote, vote_bound
-from pacbayes.posteriors.votes.error_rows import TandemFactor
-from pacbayes.posteriors.votes.own_rows import OwnRows
-from pacbayes.posteriors.votes.vote_bounds import VOTE_BOUNDS
+from pacbayes.posteriors.error_rows import OwnRows, TandemFactor
+from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS
 
 
 def random_own(seed, H=12, n=150, share=0.5):

@@ -1,28 +1,144 @@
-"""The weights of a majority vote with the smallest bound on its risk."""
+r"""The weights of a majority vote with the smallest bound on its risk.
+
+Where a proof is to be had, the search is that of `pacbayes.posteriors.tandem` or, for the first-order bound, of
+`pacbayes.posteriors.certified_search`.  Two bounds are minimised by a descent by convex problems: Chebyshev-Cantelli's,
+and the tandem bound of classifiers with rows of their own.
+
+The descent
+-----------
+For a fixed :math:`\mu` the former is, but for a positive factor and a constant,
+
+.. math:: h_\mu(T, K, G) = T^+(T, 2K) - 2\mu\, g(G, K),
+
+with g the lower root :math:`G^-` for :math:`\mu \ge 0` and the upper root :math:`G^+` for :math:`\mu < 0`; the latter
+is that with :math:`\mu = 0`.
+
+The upper roots are concave functions and the lower root is a convex one (the argument of `pacbayes.posteriors.tandem`,
+and the same for the smallest `r`), so :math:`h_\mu` is concave: it lies below its tangent plane.  Where T is a
+difference of two sums of squares (`TandemFactor.concave`), so does its concave part.  The weights that minimise what is
+left, a problem :math:`T + \kappa K + c^\top\rho` of `TandemDual`, therefore have a smaller :math:`h_\mu` than those
+where the plane touches, and the best mu for them makes the bound smaller still.  The bound never rises; it ends at a
+stationary point, one for each start.
+"""
 
 from __future__ import annotations
 
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes.bounds.binary_kl import lower_root
+from pacbayes.bounds.distance import BoundFunction
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice, check_tolerance
 from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.optimal import optimal_posterior
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.votes.descent import VoteDescent
-from pacbayes.posteriors.votes.tandem import TandemSearch
-from pacbayes.posteriors.votes.vote_bounds import VOTE_BOUNDS, VoteProblem, VoteValues
-from pacbayes.posteriors.votes.vote_posterior import VotePosterior
+from pacbayes.posteriors.posterior import Posterior, VotePosterior
+from pacbayes.posteriors.tandem import TandemSearch
+from pacbayes.posteriors.tandem_dual import TandemDual
+from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, VoteProblem, VoteValues
+
+# The share of the tolerance to which an inner problem is solved.
+_INNER = 1e-3
+
+
+class State(NamedTuple):
+    """Weights of the distinct classifiers, their T, K and G, and their bound."""
+
+    weights: FloatArray
+    tandem: float
+    kl: float
+    gibbs: float
+    bound: float
+    #: Where Chebyshev-Cantelli's inequality is taken; 0 for the tandem bound.
+    mu: float
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where a descent ended, after how many inner problems, and whether the bound had stopped falling."""
+
+    state: State
+    steps: int
+    converged: bool
+
+
+class VoteDescent:
+    """Descents for one problem, from weights of the distinct classifiers."""
+
+    def __init__(self, problem: VoteProblem) -> None:
+        self.problem = problem
+        self.dual = TandemDual(problem.factor)
+
+    def run(self, weights: FloatArray, tol: float, max_iter: int) -> Descent:
+        """Go down from `weights` until a step gains less than a hundredth of `tol`, or for `max_iter` steps."""
+        state = self._state(weights)
+        u: FloatArray | None = None
+        for step in range(max_iter):
+            slopes = self._slopes(state)
+            if slopes is None:
+                return Descent(state, step, True)
+            kappa, gamma = slopes
+            linear = gamma * self.problem.factor.risks + self.problem.factor.tangent(state.weights)
+            point = self.dual.solve(kappa, linear=linear, start=u, tol=_INNER * tol)
+            u = point.u
+            new = self._state(point.weights)
+            if not new.bound < state.bound - 0.01 * tol:
+                return Descent(min(state, new, key=lambda found: found.bound), step + 1, True)
+            state = new
+        return Descent(state, max_iter, False)
+
+    def _state(self, weights: FloatArray) -> State:
+        """Return T, K, G and the bound of weights of the distinct classifiers, without directed rounding."""
+        factor = self.problem.factor
+        tandem, gibbs = factor.value(weights), min(float(weights @ factor.risks), 1.0)
+        logs = np.log(np.maximum(weights, np.finfo(np.float64).tiny)) - factor.log_mass
+        kl = max(float(weights @ logs), 0.0)
+        bound, mu = self.problem.bound_of(tandem, kl, gibbs, gibbs)
+        return State(weights, tandem, kl, gibbs, bound, 0.0 if mu is None else mu)
+
+    def _slopes(self, state: State) -> tuple[float, float] | None:
+        """Return kappa and gamma, the slopes of h in K and G as multiples of that in T; None where nothing descends."""
+        pairs, singles = self.problem.pairs, self.problem.singles
+        in_tandem, in_pair = pairs.partials(state.tandem, 2.0 * state.kl)
+        if state.mu == -math.inf or not 0.0 < in_tandem < math.inf:
+            return None  # the bound is 1 here, or no two classifiers of the vote err together
+        if state.mu >= 0.0:
+            in_gibbs, in_kl = lower_slopes(singles, state.gibbs, state.kl)
+        else:
+            in_gibbs, in_kl = singles.partials(state.gibbs, state.kl)
+        kappa = (2.0 * in_pair - 2.0 * state.mu * in_kl) / in_tandem
+        gamma = -2.0 * state.mu * in_gibbs / in_tandem
+        return (kappa, gamma) if 0.0 < kappa < math.inf and math.isfinite(gamma) else None
+
+
+def lower_slopes(function: BoundFunction, risk: float, kl: float) -> tuple[float, float]:
+    r"""Return the partial derivatives of the lower kl root in the risk L and the divergence K.
+
+    From :math:`kl(L, r) = x`: :math:`dr = [(\mathrm{logit}\,L - \mathrm{logit}\,r)\,dL - dx]\, r (1-r)/(L-r)`.
+
+    Examples
+    --------
+    >>> from pacbayes.bounds import get_distance
+    >>> in_risk, in_kl = lower_slopes(get_distance("kl").bound_function(100), 0.2, 1.0)
+    >>> print(f"{in_risk:.6f} {in_kl:.6f}")
+    0.663554 -0.006583
+    """
+    root = lower_root(risk, function.threshold(kl))
+    if root == 0.0 or not root < risk < 1.0:
+        return 0.0, 0.0
+    factor = root * (1.0 - root) / (risk - root)
+    logits = math.log(risk / root) + math.log((1.0 - root) / (1.0 - risk))
+    return logits * factor, -factor / function.factor
 
 
 def _tandem(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> VotePosterior:
-    """Find the global minimum of the tandem bound with proof; see `pacbayes.posteriors.votes.tandem`."""
+    """Find the global minimum of the tandem bound with proof; see `pacbayes.posteriors.tandem`."""
     minimum = TandemSearch(problem.factor, problem.pairs).run(tol, max_problems)
     return _proved(
         problem,
@@ -35,13 +151,13 @@ def _tandem(problem: VoteProblem, tol: float, *, max_problems: int = 500) -> Vot
 
 
 def _first_order(problem: VoteProblem, tol: float, *, max_evaluations: int = 100_000) -> VotePosterior:
-    """Find the global minimum of the first-order bound with proof; see `pacbayes.posteriors.certified`."""
+    """Find the global minimum of the first-order bound with proof; see `pacbayes.posteriors.certified_search`."""
     found = _gibbs(problem, 0.5 * tol, max_evaluations)
     return _proved(problem, found.weights, 2.0 * found.lower_bound, tol, found.n_iter, {"beta": found.beta})
 
 
 def _cantelli(problem: VoteProblem, tol: float, *, max_iter: int = 500) -> VotePosterior:
-    """Descend from the prior and from the optima of the two other bounds; see `pacbayes.posteriors.votes.descent`."""
+    """Descend from the prior and from the optima of the two other bounds."""
     tandem = TandemSearch(problem.factor, problem.pairs).run(1e-3, 50).weights
     return _descend(problem, {"tandem": tandem} | _starts(problem, tol), tol, max_iter)
 
@@ -198,7 +314,7 @@ def optimal_vote(
 
     Examples
     --------
-    >>> from pacbayes.posteriors.votes.vote import optimal_vote
+    >>> from pacbayes.posteriors.vote import optimal_vote
     >>> rng = np.random.default_rng(0)
     >>> errors = rng.random((25, 1000)) < np.linspace(0.1, 0.3, 25)[:, None]
     >>> for name in ("first-order", "cantelli", "tandem"):

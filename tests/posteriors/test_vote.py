@@ -6,13 +6,12 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from tests.posteriors.votes.vote_problems import forest_rows, random_rows, random_vote
+from tests.posteriors.vote_problems import forest_rows, random_rows, random_vote
 
 from pacbayes import optimal_posterior
 from pacbayes.bounds import get_distance
-from pacbayes.posteriors.votes.descent import VoteDescent, lower_slopes
-from pacbayes.posteriors.votes.vote import optimal_vote
-from pacbayes.posteriors.votes.vote_bounds import VOTE_BOUNDS, VoteProblem, vote_bound
+from pacbayes.posteriors.vote import VoteDescent, lower_slopes, optimal_vote
+from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, VoteProblem, vote_bound
 
 
 @pytest.mark.parametrize("constant", ["exact", "paper"])

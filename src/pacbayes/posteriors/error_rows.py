@@ -6,7 +6,15 @@ Its mean is the Gibbs risk G, the mean of its square the tandem risk,
 .. math:: T = \frac1m \sum_j W_j^2 = \rho^\top \frac{E E^\top}{m}\, \rho,
 
 the share of rows on which two classifiers, drawn independently, both err.
+
+Classifiers may have validation rows of their own, such as the out-of-bag rows of a forest (`OwnRows`).  A pair is then
+measured on the rows that validate both: :math:`\hat\Lambda_{ij}` is the share of these on which both err.  The theorem
+for pairs holds with the least number of such rows over all pairs, that for single classifiers with the least number of
+rows of one: equation (own-rows) of docs/mathematics.md.  The matrix :math:`\hat\Lambda` need not be positive
+semidefinite, so nothing is proved about the weights with the smallest bound.
 """
+
+from __future__ import annotations
 
 import math
 from dataclasses import dataclass
@@ -27,7 +35,7 @@ BoolArray = NDArray[np.bool_]
 # Rows are turned into floating-point numbers in blocks of about this many entries.
 _BLOCK = 1 << 20
 # NumPy sums a contiguous array pairwise with a relative error of at most 20 EPS; see pacbayes/bounds/bound.py.
-SUM_ERROR = 20.0
+_SUM_ERROR = 20.0
 # A search multiplies by the factor about this many times at most: what a smaller factor may cost.
 _PRODUCTS = 200
 
@@ -41,7 +49,7 @@ def check_error_rows(error_rows: ArrayLike, m: int) -> BoolArray:
     dtype('bool')
     """
     m = check_sample_size(m)
-    array = check_zero_one("error_rows", error_rows)
+    array = _check_zero_one("error_rows", error_rows)
     if array.shape[0] == 0:
         raise ValueError("error_rows must hold at least one classifier's errors, got none")
     if array.shape[1] != m:
@@ -49,7 +57,7 @@ def check_error_rows(error_rows: ArrayLike, m: int) -> BoolArray:
     return array
 
 
-def check_zero_one(name: str, values: Any) -> BoolArray:
+def _check_zero_one(name: str, values: Any) -> BoolArray:
     """Return a matrix of zeros and ones, of whatever type, as a boolean one, or raise, naming what is wrong."""
     array = np.asarray(values)
     if array.ndim != 2:
@@ -91,7 +99,7 @@ def gibbs_risks(weights: FloatArray, risks: FloatArray, total: float) -> tuple[f
     """
     high = average_risk(weights, risks, total)
     low = math.fsum((weights * risks).tolist()) / total
-    return max(round_down(low, 2.0 * SUM_ERROR) - weights.size * SMALLEST, 0.0), high
+    return max(round_down(low, 2.0 * _SUM_ERROR) - weights.size * SMALLEST, 0.0), high
 
 
 def tandem_risk(weights: FloatArray, errors: BoolArray, total: float) -> float:
@@ -113,7 +121,7 @@ def tandem_risk(weights: FloatArray, errors: BoolArray, total: float) -> float:
     if not some:
         return 0.0  # exactly, as in `average_risk`
     # The terms are not negative, so a sum of H terms in any order has a relative error of at most H EPS / 2.
-    error = weights.size + 3.0 * SUM_ERROR + 8.0
+    error = weights.size + 3.0 * _SUM_ERROR + 8.0
     return min(max(round_up(math.fsum(squares) / m / (total * total), error), SMALLEST), 1.0)
 
 
@@ -155,7 +163,7 @@ class TandemFactor:
     @classmethod
     def of_losses(
         cls, losses: FloatArray, risks: FloatArray, prior: FloatArray | None, prior_total: float
-    ) -> "TandemFactor":
+    ) -> TandemFactor:
         """Write T with any symmetric matrix of tandem losses as a difference of sums of squares; nothing is grouped."""
         groups = group_risks(np.arange(len(risks), dtype=np.float64), None, prior, prior_total)
         kept = groups.risks.astype(np.intp)
@@ -174,7 +182,7 @@ class TandemFactor:
         )
 
     @classmethod
-    def of(cls, errors: BoolArray, prior: FloatArray | None, prior_total: float) -> "TandemFactor":
+    def of(cls, errors: BoolArray, prior: FloatArray | None, prior_total: float) -> TandemFactor:
         """Group classifiers and rows, and choose the smaller of the two ways to write T as a sum of squares."""
         m = errors.shape[1]
         first, index = _distinct(errors)
@@ -212,3 +220,81 @@ def _square_root(patterns: FloatArray, counts: NDArray[Any], m: int) -> tuple[Fl
     # one, and so are, by Cauchy's inequality, the sums of products of which they consist.
     difference = float(np.abs(losses - factor @ factor.T).max())
     return factor, difference + (losses.shape[0] + 8.0) * EPS
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRows:
+    """Risks and tandem losses, each on the rows that count for it, and the least numbers of such rows.
+
+    Examples
+    --------
+    >>> errors = np.array([[1, 0, 0, 0], [1, 1, 0, 0]], dtype=bool)
+    >>> own = OwnRows.of(errors, np.array([[1, 1, 1, 0], [1, 1, 0, 1]], dtype=bool))
+    >>> own.losses.round(4).tolist(), own.least, own.least_pair
+    ([[0.3333, 0.5], [0.5, 0.6667]], 3, 2)
+    """
+
+    #: The share of a pair's rows on which both err, rounded up, shape (H, H).
+    losses: FloatArray
+    #: The share of its own rows on which each errs, rounded up, shape (H,).
+    risks: FloatArray
+    #: The least number of rows that validate a classifier, and two classifiers.
+    least: int
+    least_pair: int
+
+    @classmethod
+    def of(cls, errors: BoolArray, validated: BoolArray) -> OwnRows:
+        """Count errors that are none outside of a classifier's own rows."""
+        counts, sizes = _both(errors & validated), _both(validated)
+        alone = np.diag(sizes)
+        if alone.min() == 0:
+            i = int(alone.argmin())
+            raise ValueError(f"validated must leave every classifier a row, but none validates classifier {i}")
+        some = np.maximum(sizes, 1)
+        losses: FloatArray = counts / some
+        # A correctly rounded quotient is off by half a unit in its last place; zero and one are exact.
+        losses[counts % some != 0] *= 1.0 + EPS
+        return cls(losses, np.diag(losses).copy(), int(alone.min()), int(sizes.min()))
+
+    def tandem_risk(self, weights: FloatArray, total: float) -> float:
+        """Return T, the tandem loss averaged over pairs drawn by the weights, divided by total**2, rounded up.
+
+        Examples
+        --------
+        >>> own = OwnRows.of(np.eye(2, dtype=bool), np.ones((2, 2), dtype=bool))
+        >>> round(own.tandem_risk(np.array([0.5, 0.5]), 1.0), 12)
+        0.25
+        """
+        value = float(weights @ (self.losses @ weights)) / (total * total)
+        if value == 0.0 and not self.losses[np.ix_(weights > 0.0, weights > 0.0)].any():
+            return 0.0  # exactly, as in `average_risk`
+        # Two sums of H terms that are not negative, and the sum of the weights, twice.
+        error = 2.0 * weights.size + 2.0 * _SUM_ERROR + 8.0
+        return min(max(round_up(value, error), SMALLEST), 1.0)
+
+
+def check_validated(validated: object, errors: BoolArray) -> BoolArray:
+    """Return which rows validate which classifier as a boolean matrix, or raise, naming what is wrong."""
+    array = _check_zero_one("validated", validated)
+    if array.shape != errors.shape:
+        raise ValueError(f"validated must have the shape of error_rows, {errors.shape}, got {array.shape}")
+    outside = errors & ~array
+    if outside.any():
+        i, j = (int(place) for place in np.argwhere(outside)[0])
+        raise ValueError(
+            f"error_rows must be 0 where a row does not validate the classifier, got an error of classifier {i} in row "
+            f"{j}"
+        )
+    return array
+
+
+def _both(rows: BoolArray) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """Return how many rows are true for both of two classifiers, for each pair."""
+    number, n = rows.shape
+    found = np.zeros((number, number), dtype=np.int64)
+    # Single precision counts exactly up to 2^24, more than a block has.
+    step = max(1, _BLOCK // number)
+    for start in range(0, n, step):
+        block = rows[:, start : start + step].astype(np.float32)
+        found += (block @ block.T).astype(np.int64)
+    return found

@@ -28,16 +28,17 @@ from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_choice, check_distribution
 from pacbayes.numeric.rounding import EPS, round_up, usual_float_errors
-from pacbayes.posteriors.gibbs import check_prior
-from pacbayes.posteriors.votes.error_rows import (
+from pacbayes.posteriors.error_rows import (
     BoolArray,
+    OwnRows,
     TandemFactor,
     check_error_rows,
+    check_validated,
     gibbs_risks,
     risks_of,
     tandem_risk,
 )
-from pacbayes.posteriors.votes.own_rows import OwnRows, check_validated
+from pacbayes.posteriors.gibbs import check_prior
 
 VOTE_BOUNDS = ("tandem", "cantelli", "first-order")
 
@@ -267,7 +268,7 @@ def vote_bound(
     Examples
     --------
     >>> import numpy as np
-    >>> from pacbayes.posteriors.votes.vote_bounds import vote_bound
+    >>> from pacbayes.posteriors.vote_bounds import vote_bound
     >>> errors = np.random.default_rng(0).random((25, 1000)) < 0.2
     >>> for name in VOTE_BOUNDS:
     ...     print(f"{name}: {vote_bound(np.full(25, 0.04), errors, 1000, bound=name):.4f}")

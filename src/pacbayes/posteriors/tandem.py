@@ -28,9 +28,9 @@ import numpy as np
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.rounding import EPS, SMALLEST, round_down
-from pacbayes.posteriors.votes.error_rows import TandemFactor
-from pacbayes.posteriors.votes.tandem_dual import TandemDual
-from pacbayes.posteriors.votes.vote_bounds import tandem_bound
+from pacbayes.posteriors.error_rows import TandemFactor
+from pacbayes.posteriors.tandem_dual import TandemDual
+from pacbayes.posteriors.vote_bounds import tandem_bound
 
 # The share of the tolerance that the search uses, and that of an inner problem; the rest is for rounding.
 _SHARE, _INNER = 0.9, 0.02

@@ -6,10 +6,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
-from tests.posteriors.votes.vote_problems import random_vote, tandem_parts
+from tests.posteriors.vote_problems import random_vote, tandem_parts
 
 from pacbayes import bound, kl_roots, log_constant
-from pacbayes.posteriors.votes.vote_bounds import VOTE_BOUNDS, cantelli_bound, half_level, vote_bound
+from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, cantelli_bound, half_level, vote_bound
 
 
 def plain_kl(p, q):

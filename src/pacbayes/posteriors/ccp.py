@@ -29,9 +29,9 @@ from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice
 from pacbayes.numeric.optional import import_optional
 from pacbayes.numeric.rounding import SMALLEST
+from pacbayes.posteriors.paper_schemes import start_weights
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
-from pacbayes.posteriors.reference.fixed_point import start_weights
 
 FORMULATIONS = ("one-sided", "paper")
 # Clarabel's own tolerances are 1e-8, with which the paper's procedure drifts from its start three times as far.

@@ -3,10 +3,10 @@
 import mpmath as mp
 import numpy as np
 import pytest
-from tests.posteriors.votes.vote_problems import random_rows, random_vote, tandem_parts
+from tests.posteriors.vote_problems import random_rows, random_vote, tandem_parts
 
-from pacbayes.posteriors.votes.error_rows import TandemFactor
-from pacbayes.posteriors.votes.tandem_dual import TandemDual
+from pacbayes.posteriors.error_rows import TandemFactor
+from pacbayes.posteriors.tandem_dual import TandemDual
 
 
 def test_every_line_is_below_all_weights():
