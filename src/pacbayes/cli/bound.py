@@ -44,11 +44,10 @@ def bound(
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
     from pacbayes.bounds.registry import DISTANCES, get_distance
-    from pacbayes.certificates.percentages import confidence
     from pacbayes.cli.posterior import number_said
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.numeric.checks import check_level, warn_of_level
-    from pacbayes.numeric.rounding import format_up
+    from pacbayes.numeric.words import confidence, format_up
     from pacbayes.report.tables import TextTable
 
     said, level = number_said(m), check_level(delta)

@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.caller import import_optional
 from pacbayes.numeric.checks import check_choice
-from pacbayes.numeric.optional import import_optional
 from pacbayes.numeric.rounding import SMALLEST
 from pacbayes.posteriors.paper_schemes import start_weights
 from pacbayes.posteriors.posterior import Posterior

@@ -28,8 +28,8 @@ from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.bounds.paper_distances import ch_polynomial
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.caller import import_optional
 from pacbayes.numeric.checks import check_choice
-from pacbayes.numeric.optional import import_optional
 from pacbayes.posteriors.paper_schemes import start_weights
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem

@@ -10,7 +10,8 @@ import numpy as np
 
 from pacbayes.bounds.distance import Distance
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.rounding import format_up, usual_float_errors
+from pacbayes.numeric.rounding import usual_float_errors
+from pacbayes.numeric.words import format_up
 from pacbayes.runtime.html_card import card
 
 

@@ -11,7 +11,7 @@ from tests.estimators.models import LAMBDAS, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.percentages import percent_up
+from pacbayes.numeric.words import percent_up
 
 VOTINGS = ("stochastic", "majority", "best")
 

@@ -22,7 +22,7 @@ from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.needs import need
+from pacbayes.numeric.checks import need
 from pacbayes.runtime.checkpoint import Checkpoint
 from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import progress

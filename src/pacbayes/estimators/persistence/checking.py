@@ -41,8 +41,10 @@ from pacbayes.estimators.persistence.rule_checks import (
 )
 from pacbayes.estimators.prediction.draws import KEY_BYTES
 from pacbayes.estimators.training.prior import PRIORS
-from pacbayes.numeric.checks import check_choice, check_distribution, check_level
-from pacbayes.numeric.needs import (
+from pacbayes.numeric.checks import (
+    check_choice,
+    check_distribution,
+    check_level,
     need,
     need_array,
     need_counts,

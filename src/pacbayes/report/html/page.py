@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
-from pacbayes.numeric.optional import import_optional
+from pacbayes.numeric.caller import import_optional
 from pacbayes.report.comparison import bars_of
 from pacbayes.report.guarantee import guarantee
 from pacbayes.report.html.charts import bounds_chart, gibbs_chart, risks_chart

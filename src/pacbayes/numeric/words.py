@@ -1,9 +1,23 @@
-"""Shares and levels in words: bounds rounded up, confidence rounded down."""
+"""Numbers in words, rounded away from the truth: bounds and levels up, confidence down."""
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 # Levels below this are not written as percentages.
 _SMALL_DELTA = Decimal("1e-6")
+
+
+def format_up(value: float, digits: int) -> str:
+    """Return a number with so many decimals, rounded up: what is printed as a bound must be one.
+
+    Examples
+    --------
+    >>> format_up(0.16301, 4), f"{0.16301:.4f}"
+    ('0.1631', '0.1630')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
 
 
 def percent_up(share: float) -> str:
