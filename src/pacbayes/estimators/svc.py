@@ -29,7 +29,7 @@ from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows
 from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.data.unusable_columns import ENCODE, ENCODE_FIRST, naming_column
-from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_key
@@ -42,7 +42,7 @@ from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_not_masked, narrow_labels
 from pacbayes.runtime.cores import at_most_cores
 from pacbayes.runtime.progress import progress
-from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread
 
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
@@ -315,7 +315,7 @@ class StochasticSVC(CertifiedClassifier):
             in_fold = landmark_answers_in_fold if on_landmarks else svm_answers_in_fold
             answers_in_fold = in_fold(members, codes[train])
             # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
-            number, rng = len(classifiers), generator(seed, FOLDS)
+            number, rng = len(classifiers), generator(seed, Purpose.FOLDS)
             every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
             candidates = np.arange(number) if every else candidates_of(number)
             units, together = splits.units_of(train), 1 if on_landmarks else folds_at_once(train.size, self.cv)
@@ -334,7 +334,7 @@ class StochasticSVC(CertifiedClassifier):
                 on_landmarks = members.task.kernel == NYSTROEM
                 in_fold = (landmark_scores_in_fold if on_landmarks else svm_scores_in_fold)(members, codes, weights)
                 units = splits.units_of(splits(0)[0])
-                return cross_score(in_fold, self.classes_.size, codes, folds, generator(seed, FOLDS), units)
+                return cross_score(in_fold, self.classes_.size, codes, folds, generator(seed, Purpose.FOLDS), units)
 
         return scores
 
