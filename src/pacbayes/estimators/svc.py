@@ -40,10 +40,9 @@ from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
 from pacbayes.estimators.whole_fits import whole_or_not_at_all
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_not_masked, narrow_labels
-from pacbayes.runtime.cores import at_most_cores
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import Purpose, generator
-from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.threads import at_most_cores, one_thread
 
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())

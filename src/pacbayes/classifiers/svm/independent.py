@@ -23,10 +23,9 @@ from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import need
 from pacbayes.runtime.checkpoint import Checkpoint
-from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import Purpose, generator
-from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.threads import one_core, one_thread
 from pacbayes.runtime.units import run_units
 
 

@@ -37,11 +37,8 @@ class GridFolds:
         answers_in_fold = grid_answers_in_fold(
             self.classifiers, pick_rows(self.rows, train), self.labels[train], self.classes, self.n_jobs
         )
-        candidates, rng, codes = (
-            candidates_of(len(self.classifiers)),
-            generator(self.seed, Purpose.FOLDS),
-            self.codes[train],
-        )
+        candidates, codes = candidates_of(len(self.classifiers)), self.codes[train]
+        rng = generator(self.seed, Purpose.FOLDS)
         trials = VoteTrials(codes, candidates.size) if votes else None
         return cross_validate(answers_in_fold, candidates, codes, self.folds, rng, units, trials=trials)
 

@@ -1,13 +1,16 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and a lock on a file that dies with its process."""
 
 import errno
 import os
 import secrets
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
+
+from filelock import FileLock, Timeout
 
 # Bytes that are kept in memory, or written at a time.
 _PART = 2**23
@@ -145,3 +148,49 @@ def check_can_write(name: str, path: str | os.PathLike[str]) -> None:
             pass
     except OSError as error:
         raise PermissionError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+@contextmanager
+def hold_lock(path: Path, name: str) -> Iterator[None]:
+    """Hold the lock, or raise a `BlockingIOError` that says which process has it.
+
+    Forked workers leave it to their parent (filelock sees to that from version 3.30 on): one that outlives it does not
+    keep the directory locked.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory, hold_lock(Path(directory, "lock"), "the directory"):
+    ...     with hold_lock(Path(directory, "lock"), "the directory"):
+    ...         pass  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    BlockingIOError: the directory is in use by process ... on ...; one run at a time can work there
+    """
+    # The file stays: whoever waits for a file that is removed and made again waits for another one.  And no soft lock
+    # where the system has no other: that one outlives a killed process.
+    lock = FileLock(path, blocking=False, fallback_to_soft=False, preserve_lock_file=True, on_acquired=_sign)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BlockingIOError(f"{name} is in use by {_holder(path)}; one run at a time can work there") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _sign(descriptor: int) -> None:
+    """Write who has the lock, after a first byte that nobody else can read on Windows while it is locked."""
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, f"\nprocess {os.getpid()} on {socket.gethostname()}\n".encode())
+
+
+def _holder(path: Path) -> str:
+    """Return what the process that has the lock wrote; it may not have come to that."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            file.seek(1)
+            return file.read(200).decode(errors="replace").strip() or "another process"
+    except OSError:
+        return "another process"
