@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 from pacbayes import StochasticSVC, load_dataset
 from pacbayes.certificates import binomial_upper
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
-from pacbayes.runtime.file_write import write_file
+from pacbayes.runtime.files import write_file
 
 DELTA = 0.05
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "bupa", "banknote", "waveform", "spambase", "mushroom")

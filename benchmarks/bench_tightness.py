@@ -33,8 +33,8 @@ from sklearn.tree import DecisionTreeClassifier
 from bench_votes import DATA as EIGHT
 from bench_votes import load
 from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, load_dataset
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import Baseline, certify, choose_posterior, propose
-from pacbayes.certificates.binomial import binomial_upper
 from pacbayes.certificates.posterior_choice import integer_weights
 from pacbayes.certificates.rules.hedge import USUAL, hedged_level
 from pacbayes.certificates.rules.rule import Rule

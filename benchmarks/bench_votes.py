@@ -27,12 +27,12 @@ from sklearn.ensemble import RandomForestClassifier
 
 from pacbayes import forest_set, load_dataset
 from pacbayes.bounds import get_distance
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.posterior_choice import weights_of
 from pacbayes.certificates.rules.proposals import propose
 from pacbayes.certificates.rules.rule import claims_of
-from pacbayes.posteriors.votes.vote import optimal_vote
-from pacbayes.posteriors.votes.vote_bounds import vote_bound
+from pacbayes.posteriors.vote import optimal_vote
+from pacbayes.posteriors.vote_bounds import vote_bound
 from pacbayes.runtime.threads import one_thread
 
 DELTA, CAP, CLOSE, REPEATS = 0.05, 60, 1e-6, 5

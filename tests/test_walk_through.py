@@ -56,5 +56,6 @@ def test_every_folder_on_the_way_is_named():
         "certificates",
         "estimators",
         "data",
+        "numeric",
         "runtime",
     }

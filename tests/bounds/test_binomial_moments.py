@@ -1,4 +1,6 @@
-"""Moments of the binomial distribution against sums and expansions in arbitrary precision."""
+"""Moments of the binomial distribution against sums and expansions in arbitrary precision; the certified supremum."""
+
+import math
 
 import mpmath as mp
 import numpy as np
@@ -7,7 +9,8 @@ from tests import oracles
 
 from pacbayes import DISTANCES, log_constant
 from pacbayes.bounds import get_distance
-from pacbayes.bounds.binomial_moments import log_binomial_peaks, log_square_moment
+from pacbayes.bounds.binomial_moments import CellBounds, log_binomial_peaks, log_square_moment
+from pacbayes.bounds.paper_distances import _ch_curvature, _ch_slope, ch_polynomial
 
 
 @pytest.mark.parametrize("m", [10**5, 10**7])
@@ -93,3 +96,18 @@ def test_other_factors_of_the_square():
 
 def test_sizes_of_narrow_numpy_integers():
     assert get_distance("ch").log_moment(np.int8(100), 0.3) == get_distance("ch").log_moment(100, 0.3)
+
+
+@pytest.mark.parametrize("m", [3, 40, 700])
+def test_the_bound_on_a_cell_holds_inside_it(m):
+    # Wide cells, where every term of Taylor's formula counts, against a scan of the plain sum.
+    rng = np.random.default_rng(m)
+    ch = get_distance("ch")
+    cells = CellBounds(m, 2 * m - 1, ch_polynomial, _ch_slope, _ch_curvature)
+    for _ in range(40):
+        center = float(rng.uniform(0.02, 0.48))
+        half = float(rng.uniform(0.001, 0.9) * min(center, 0.2 / math.sqrt(m)))
+        scan = ch.log_moment(m, np.linspace(center - half, center + half, 41)).max()
+        assert math.log(cells(np.array([center]), np.array([half]))[1][0]) >= scan - 1e-12
+    first = 1e-3 / m
+    assert math.log(cells.first(first)) >= ch.log_moment(m, np.linspace(0, first, 50)).max() - 1e-12

@@ -17,7 +17,7 @@ from pacbayes.bounds.bound import average_risk, divergence
 def true_bound(weights, risks, m, distance, delta, prior, constant):
     L, K = oracles.risk_and_divergence(weights, risks, prior)
     if distance == "ch" and constant == "exact":
-        log_i = mp.mpf(log_constant("ch", m))  # enclosed in tests/bounds/distances/test_ch.py
+        log_i = mp.mpf(log_constant("ch", m))  # enclosed in tests/bounds/test_paper_distances.py
     else:
         log_i = oracles.log_constant(distance, m, constant)
     return oracles.bound_from(distance, L, K, m, delta, log_i)

@@ -16,8 +16,8 @@ from tests.data.test_preparing import mixed
 from tests.report.html.browser_page import Page
 
 from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
-from pacbayes.certificates.percentages import percent_up
 from pacbayes.cli.inputs.lambdas import parse_lambdas
+from pacbayes.numeric.words import percent_up
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
 WORDED = ["--categorical", "code", "--lambdas", "0.1,1", "--quiet"]

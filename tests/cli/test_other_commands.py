@@ -14,7 +14,7 @@ from tests.cli.running import in_process
 import pacbayes
 from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds import Catoni
-from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.registry import get_distance
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.cli import app
 from pacbayes.cli import bound as bound_command

@@ -12,9 +12,9 @@ from tests.classifiers.test_group_errors import exact_risk, is_rounded_up, sampl
 
 import pacbayes.classifiers.cross_validation as cross_validation_module
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
-from pacbayes.certificates.limits import chernoff_upper
-from pacbayes.certificates.percentages import percent_up
+from pacbayes.bounds.binomial import chernoff_upper
 from pacbayes.classifiers.cross_validation import folds_of
+from pacbayes.numeric.words import percent_up
 from pacbayes.report import report_html
 
 LAMBDAS = np.geomspace(0.01, 10.0, 5).tolist()

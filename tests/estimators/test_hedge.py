@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.posterior_choice import choose_posterior
 from pacbayes.certificates.rules.occam import best_single
 from pacbayes.estimators.certified_classifier import CertifiedClassifier

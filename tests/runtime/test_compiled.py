@@ -4,7 +4,7 @@ import time
 from types import SimpleNamespace
 
 from pacbayes.runtime.compiled import compile_notice
-from pacbayes.runtime.quiet import quiet
+from pacbayes.runtime.progress import quiet
 
 
 def test_compile_notice_only_when_it_takes_a_while(capsys, monkeypatch):

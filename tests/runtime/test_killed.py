@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from tests.runtime.long_run import NUMBER, RUNS, bits
 
-from pacbayes.runtime.file_lock import hold_lock
-from pacbayes.runtime.units import UNIT
+from pacbayes.runtime.checkpoint import UNIT
+from pacbayes.runtime.files import hold_lock
 
 ROOT = Path(__file__).parents[2]
 FAST = [("grid", 2, 1), ("svm", 1, 2)]
@@ -151,7 +151,7 @@ def test_lock_dies_with_its_process(tmp_path):
 FORKED = """
 import os, signal, sys, time
 from pathlib import Path
-from pacbayes.runtime.file_lock import hold_lock
+from pacbayes.runtime.files import hold_lock
 with hold_lock(Path(sys.argv[1]), "the directory"):
     if os.fork() == 0:
         print("begin", flush=True)

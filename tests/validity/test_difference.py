@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from pacbayes import certify_difference
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 
 # Probabilities that A errs alone, B errs alone, both err.
 TRUTHS = [(0.0, 0.02, 0.1), (0.02, 0.02, 0.1), (0.3, 0.1, 0.0), (0.001, 0.0, 0.0), (0.25, 0.25, 0.25)]

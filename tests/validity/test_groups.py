@@ -12,8 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.validity.test_estimators import CLEAN, POINTS
 
 from pacbayes import StochasticClassifier, StochasticSVC
-from pacbayes.certificates.binomial import binomial_upper
-from pacbayes.certificates.limits import chernoff_upper
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 
 DELTA, OF_GROUP, OF_ROW, GROUPS = 0.1, 0.15, 0.1, 80
 VOTINGS = ("stochastic", "majority", "best")

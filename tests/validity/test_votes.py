@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binom
 
 from pacbayes.bounds import get_distance
-from pacbayes.posteriors.votes.vote import optimal_vote
-from pacbayes.posteriors.votes.vote_bounds import VOTE_BOUNDS, vote_bound
+from pacbayes.posteriors.vote import optimal_vote
+from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, vote_bound
 
 DELTA = 0.1
 

@@ -1,10 +1,10 @@
-"""The mathematics of one bound: binary kl and its roots, constants, the distances, `bound`."""
+"""The mathematics of one bound: binary kl and its roots, constants, the distances, `bound`; exact limits."""
 
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import bound
-from pacbayes.bounds.distances.base import BoundFunction, Distance
-from pacbayes.bounds.distances.catoni import Catoni
-from pacbayes.bounds.distances.registry import DISTANCES, get_distance, log_constant, register_distance
+from pacbayes.bounds.catoni import Catoni
+from pacbayes.bounds.distance import BoundFunction, Distance
+from pacbayes.bounds.registry import DISTANCES, get_distance, log_constant, register_distance
 
 __all__ = [
     "DISTANCES",

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.distance import Distance
+from pacbayes.bounds.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_distribution, check_risks, least_sample_size
 from pacbayes.numeric.rounding import EPS, SMALLEST, usual_float_errors

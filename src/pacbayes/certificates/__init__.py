@@ -1,10 +1,9 @@
 """What is guaranteed, and for whom: the stochastic classifier, the majority vote, the best single classifier."""
 
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import VOTINGS, certify
 from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.limits import chernoff_upper
 from pacbayes.certificates.posterior_choice import choose_posterior
 from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.below import CertifiedMember

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pacbayes.certificates.percentages import confidence, format_share, percent_down, percent_up
 from pacbayes.certificates.questions.answered import Answered
 from pacbayes.certificates.questions.by_class import PartLimit
 from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.units import OF_NEW, PLURAL
-from pacbayes.numeric.rounding import format_up
+from pacbayes.numeric.words import confidence, format_share, format_up, percent_down, percent_up
 from pacbayes.runtime.html_card import card
 
 # The baseline that every certificate is compared with in words.

@@ -4,10 +4,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.limits import risks_of
-from pacbayes.certificates.percentages import format_share
 from pacbayes.certificates.posterior_choice import Counts, divide_delta
 from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.rules.hedge import hedged_level
@@ -18,6 +17,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.rounding import round_down, usual_float_errors
+from pacbayes.numeric.words import format_share
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 

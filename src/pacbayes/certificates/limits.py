@@ -3,46 +3,11 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.binary_kl import kl_roots
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.classifiers.classifier_set import Errors
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.numeric.checks import check_between, check_sample_size
-from pacbayes.numeric.rounding import round_up, usual_float_errors
-
-
-def chernoff_upper(risks: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
-    r"""Upper confidence limit of the mean of a loss in [0, 1] from its mean over `m` independent draws.
-
-    The largest `r` with :math:`kl(\hat l, r) \le \ln(1/\delta)/m`.  Chernoff's bound: with probability at least
-    :math:`1-\delta` the mean is not above it, because :math:`E e^{tX} \le 1 - r + r e^t` for every loss `X` in
-    [0, 1] with mean `r`.  For a loss that is 0 or 1 the exact limit, `binomial_upper`, is smaller.
-
-    Parameters
-    ----------
-    risks : array_like of float
-        Means in [0, 1], not below the exact ones; broadcast against `delta`.
-    m : int
-    delta : array_like of float
-        Levels in [0, 1]; the limit at level 0 is 1.
-
-    Returns
-    -------
-    ndarray
-        Rounded up.
-
-    Examples
-    --------
-    >>> chernoff_upper([0.0, 0.08, 1.0], 100, 0.05).round(6)
-    array([0.029513, 0.162851, 1.      ])
-    """
-    m = check_sample_size(m)
-    level = check_between("delta", delta, 0.0, 1.0)
-    with usual_float_errors(), np.errstate(divide="ignore"):
-        threshold = round_up(-np.log(level) / m, 8.0)
-    return np.asarray(kl_roots(check_between("risks", risks, 0.0, 1.0), threshold)[1])
 
 
 def upper_limits(counted: Errors | GroupErrors, m: int | Rows, delta: ArrayLike) -> FloatArray:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.distances.catoni import Catoni
-from pacbayes.bounds.distances.registry import CATONI, get_distance
+from pacbayes.bounds.catoni import Catoni
+from pacbayes.bounds.distance import Distance
+from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_level
 from pacbayes.numeric.rounding import round_down, usual_float_errors

@@ -10,8 +10,8 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
-from pacbayes.runtime.cores import at_most_cores, cores
 from pacbayes.runtime.progress import current_stage, progress, working_for
+from pacbayes.runtime.threads import at_most_cores, cores
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
 CANDIDATES = 50

@@ -43,12 +43,11 @@ def bound(
     quiet: Quiet = False,
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
-    from pacbayes.bounds.distances.registry import DISTANCES, get_distance
-    from pacbayes.certificates.percentages import confidence
+    from pacbayes.bounds.registry import DISTANCES, get_distance
     from pacbayes.cli.posterior import number_said
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.numeric.checks import check_level, warn_of_level
-    from pacbayes.numeric.rounding import format_up
+    from pacbayes.numeric.words import confidence, format_up
     from pacbayes.report.tables import TextTable
 
     said, level = number_said(m), check_level(delta)
@@ -81,8 +80,8 @@ def _bounds(
 ) -> tuple[int, dict[str, float]]:
     """Return the number of validation examples that counts, and the bound for each distance."""
     from pacbayes.bounds.bound import bound as bound_of
-    from pacbayes.bounds.distances.base import CONSTANTS
-    from pacbayes.bounds.distances.registry import get_distance
+    from pacbayes.bounds.distance import CONSTANTS
+    from pacbayes.bounds.registry import get_distance
     from pacbayes.numeric.checks import check_choice, check_sample_size, least_sample_size
 
     check_choice("--constant", constant, CONSTANTS)

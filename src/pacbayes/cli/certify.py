@@ -253,7 +253,7 @@ def certify(
     from pacbayes.report.grid_ends import grid_remarks
     from pacbayes.report.view import ReportView
     from pacbayes.runtime.memory import LIBRARY_BYTES, narrow_space, readable
-    from pacbayes.runtime.quiet import quiet as silence
+    from pacbayes.runtime.progress import quiet as silence
 
     if checkpoint is not None:
         from pacbayes.runtime.checkpoint import kept_in
@@ -316,7 +316,7 @@ class Files:
     def _write_report(self, view: "ReportView", rows: "Data", remarks: list[str]) -> None:
         from pacbayes.cli.inputs.data import TARGET_HINT
         from pacbayes.report.html.page import render
-        from pacbayes.runtime.file_write import write_file
+        from pacbayes.runtime.files import write_file
 
         assert self.report is not None
         # Whoever reads the page has no options to give.

@@ -51,8 +51,8 @@ def posterior(
     quiet: Quiet = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
-    from pacbayes.bounds.distances.base import CONSTANTS
-    from pacbayes.bounds.distances.registry import get_distance
+    from pacbayes.bounds.distance import CONSTANTS
+    from pacbayes.bounds.registry import get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.data.files.reading import read_frame
     from pacbayes.numeric.checks import check_choice, check_level, warn_of_level

@@ -60,7 +60,7 @@ def predict(
     from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
     from pacbayes.numeric.checks import check_choice
-    from pacbayes.runtime.file_write import spooled, writing
+    from pacbayes.runtime.files import spooled, writing
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -93,7 +93,7 @@ def predict(
 
 def _write_predictions(model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None) -> tuple[int, int]:
     """Write the predictions as CSV, block by block; return how many there are, and how many are left empty."""
-    from pacbayes.runtime.file_write import naming
+    from pacbayes.runtime.files import naming
     from pacbayes.runtime.progress import current_stage, progress, working_for
 
     number = done = empty = 0

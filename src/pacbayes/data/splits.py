@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.checks import check_choice
-from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.seeds import Purpose, generator
 
 SPLITS = ("shared", "independent")
 # The division of a forest: every classifier is validated by the rows that its bag left out.
 OUT_OF_BAG = "out-of-bag"
 # What is drawn, divided and counted: every row for itself, rows that are equal in features and class as one, or groups.
 EXAMPLE, DISTINCT, GROUP = "example", "distinct example", "group"
-# Purposes of random numbers, see `seeds.generator`; 0 is that of the paper's test samples.
-SHARED, INDEPENDENT = 1, 2
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Splits:
         if self.bags is not None:
             inside = np.unpackbits(self.bags[i], count=self.n_rows).view(np.bool_)
             return np.flatnonzero(inside), np.flatnonzero(~inside)
-        order = generator(self.seed, INDEPENDENT, i).permutation(self.n_train + self.m)
+        order = generator(self.seed, Purpose.INDEPENDENT, i).permutation(self.n_train + self.m)
         validation, train = order[: self.m], order[self.m :]
         if self.units is None:
             return np.sort(train), np.sort(validation)
@@ -137,7 +135,7 @@ def plan_splits(
         )
     shared = None
     if kind == "shared":
-        order = generator(seed, SHARED).permutation(n)
+        order = generator(seed, Purpose.SHARED).permutation(n)
         shared = np.sort(order[m:]), np.sort(order[:m])
         if units is not None:
             shared = _all_rows(units, shared[0]), _counted_rows(units, shared[1], unit)

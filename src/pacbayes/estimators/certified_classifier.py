@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes.bounds.distances.base import CONSTANTS
+from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.certificates.certify import POSTERIOR, VOTINGS
 from pacbayes.certificates.constant import most_frequent
 from pacbayes.certificates.posterior_choice import BITS, choose_posterior, integer_weights
@@ -27,7 +27,6 @@ from pacbayes.estimators.fitted.conclusions import Conclusions
 from pacbayes.estimators.fitted.shown import Shown
 from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.asked_rows import AskedRows
-from pacbayes.estimators.prediction.draws import KEY
 from pacbayes.estimators.prediction.testing import tested
 from pacbayes.estimators.questions.asked import Asked, CrossScores, Slices, check_questions
 from pacbayes.estimators.training.beforehand import Beforehand
@@ -38,9 +37,6 @@ from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.runtime.checkpoint import begun_seed
 from pacbayes.runtime.seeds import seed_of
-
-# The purpose of the random numbers for the folds of the baseline, see `seeds.generator`; that of the key is next to it.
-FOLDS = KEY + 1
 
 
 class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[misc]  # no types in scikit-learn

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distance import Distance
 from pacbayes.classifiers.forest.bags import check_bagged
 from pacbayes.classifiers.forest.forest_set import forest_set
 from pacbayes.classifiers.grid.grid_set import grid_set

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.rules.vote_trials import VoteTrials
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
@@ -29,7 +29,7 @@ from pacbayes.data.row_values import check_values
 from pacbayes.data.samples import check_rows
 from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.data.unusable_columns import ENCODE, ENCODE_FIRST, naming_column
-from pacbayes.estimators.certified_classifier import FOLDS, CertifiedClassifier
+from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_key
@@ -40,10 +40,9 @@ from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
 from pacbayes.estimators.whole_fits import whole_or_not_at_all
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_not_masked, narrow_labels
-from pacbayes.runtime.cores import at_most_cores
 from pacbayes.runtime.progress import progress
-from pacbayes.runtime.seeds import generator
-from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.seeds import Purpose, generator
+from pacbayes.runtime.threads import at_most_cores, one_thread
 
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
@@ -315,7 +314,7 @@ class StochasticSVC(CertifiedClassifier):
             in_fold = landmark_answers_in_fold if on_landmarks else svm_answers_in_fold
             answers_in_fold = in_fold(members, codes[train])
             # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
-            number, rng = len(classifiers), generator(seed, FOLDS)
+            number, rng = len(classifiers), generator(seed, Purpose.FOLDS)
             every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
             candidates = np.arange(number) if every else candidates_of(number)
             units, together = splits.units_of(train), 1 if on_landmarks else folds_at_once(train.size, self.cv)
@@ -334,7 +333,7 @@ class StochasticSVC(CertifiedClassifier):
                 on_landmarks = members.task.kernel == NYSTROEM
                 in_fold = (landmark_scores_in_fold if on_landmarks else svm_scores_in_fold)(members, codes, weights)
                 units = splits.units_of(splits(0)[0])
-                return cross_score(in_fold, self.classes_.size, codes, folds, generator(seed, FOLDS), units)
+                return cross_score(in_fold, self.classes_.size, codes, folds, generator(seed, Purpose.FOLDS), units)
 
         return scores
 

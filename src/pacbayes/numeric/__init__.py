@@ -1,1 +1,1 @@
-"""What every folder needs: checks of arguments, outward rounding, array types."""
+"""What every folder needs: checks of arguments, outward rounding, numbers in words, array types."""

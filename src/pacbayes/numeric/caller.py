@@ -1,8 +1,10 @@
-"""Warnings that name the user's line, however deep in this package their cause is found."""
+"""What the caller is told: warnings that name the user's line, however deep their cause; packages that are missing."""
 
 import sys
 import warnings
+from importlib import import_module
 from types import FrameType
+from typing import Any
 
 _US = "pacbayes"
 # Who calls us on behalf of the user: pipelines, searches, and the threads of both.
@@ -34,3 +36,19 @@ def _callers(frame: FrameType | None) -> list[str]:
         names.append(str(frame.f_globals.get("__name__", "")).partition(".")[0])
         frame = frame.f_back
     return names
+
+
+def import_optional(module: str, needed_by: str) -> Any:
+    """Return a module, or say what to install.
+
+    Examples
+    --------
+    >>> import_optional("no_such_package.part", "method 'ipopt'")
+    Traceback (most recent call last):
+    ImportError: method 'ipopt' needs no_such_package, which is not installed: pip install no_such_package
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{needed_by} needs {package}, which is not installed: pip install {package}") from error

@@ -1,6 +1,5 @@
 """Outward rounding: results that a certificate rests on are moved away from the truth, never towards it."""
 
-from decimal import ROUND_CEILING, Decimal
 from typing import TypeVar
 
 import numpy as np
@@ -63,16 +62,3 @@ def difference_down(a: float, b: float) -> float:
     True
     """
     return a - b - (8 * EPS * (a + b) + SMALLEST)
-
-
-def format_up(value: float, digits: int) -> str:
-    """Return a number with so many decimals, rounded up: what is printed as a bound must be one.
-
-    Examples
-    --------
-    >>> format_up(0.16301, 4), f"{0.16301:.4f}"
-    ('0.1631', '0.1630')
-    """
-    if not np.isfinite(value):
-        return str(value)
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.runtime.file_write import write_file
+from pacbayes.runtime.files import write_file
 
 #: Part of every key: raise it when what is computed changes.
 VERSION = 2

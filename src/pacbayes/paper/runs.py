@@ -15,14 +15,7 @@ from pacbayes.data import load_dataset
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.paper.cache import Arrays, Cache, digest
 from pacbayes.paper.protocol import Protocol
-from pacbayes.runtime.seeds import generator
-
-# Purposes of random numbers, see `seeds.generator`: of the rows that are put aside for the test,
-_TEST = 0
-# of a width that is estimated once,
-_WIDTH_ONCE = 101
-# and of a validation sample that does not look at the training sample.
-_OVERLAPPING = 102
+from pacbayes.runtime.seeds import Purpose, generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +84,9 @@ def _compute(data: Any, lambdas: FloatArray, protocol: Protocol, seed: int, jobs
     rows, scale = protocol.prepare(data.data)
     gamma: float | str = "sigest"
     if protocol.sigma == "once":
-        gamma = sigest(protocol.width_rows(data.data), random_state=generator(seed, _WIDTH_ONCE))
+        gamma = sigest(protocol.width_rows(data.data), random_state=generator(seed, Purpose.WIDTH_ONCE))
     # The test rows are put aside first; the others are divided for every classifier, or once for all.
-    order = generator(seed, _TEST).permutation(len(rows))
+    order = generator(seed, Purpose.TEST).permutation(len(rows))
     test, rest = np.sort(order[: sizes.test]), np.sort(order[sizes.test :])
     start = time.perf_counter()
     with warnings.catch_warnings():
@@ -111,6 +104,6 @@ def _compute(data: Any, lambdas: FloatArray, protocol: Protocol, seed: int, jobs
         "unconverged": np.array(np.count_nonzero(~np.asarray(classifiers.converged))),
     }
     if shared:
-        sample = generator(seed, _OVERLAPPING).choice(rest, classifiers.m, replace=False)
+        sample = generator(seed, Purpose.OVERLAPPING).choice(rest, classifiers.m, replace=False)
         arrays["overlapping"] = count_errors(classifiers.predict(rows[sample]), data.target[sample])
     return arrays | {"seconds": np.array(time.perf_counter() - start)}

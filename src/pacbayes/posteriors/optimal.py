@@ -8,23 +8,22 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distance import Distance
 from pacbayes.numeric.checks import check_choice, check_tolerance
 from pacbayes.numeric.rounding import usual_float_errors
-from pacbayes.posteriors.certified import CertifiedSearch
+from pacbayes.posteriors.ccp import ccp
+from pacbayes.posteriors.certified_search import CertifiedSearch
+from pacbayes.posteriors.ipopt import ipopt
+from pacbayes.posteriors.paper_schemes import fixed_point, ordered_subsets
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
-from pacbayes.posteriors.reference.ccp import ccp
-from pacbayes.posteriors.reference.fixed_point import fixed_point
-from pacbayes.posteriors.reference.ipopt import ipopt
-from pacbayes.posteriors.reference.ordered_subsets import ordered_subsets
 
 #: The gap between bound and lower bound where nobody asks for another.
 USUAL_TOL = 1e-9
 
 
 def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -> Posterior:
-    """Find the global minimum with proof; see `pacbayes.posteriors.certified`."""
+    """Find the global minimum with proof; see `pacbayes.posteriors.certified_search`."""
     search = CertifiedSearch(problem.curve, problem.function)
     # What the usual tolerance proves stays proved; for a smaller one the search goes on to where rounding decides.
     minima = [search.run(goal, max_evaluations) for goal in ((tol,) if tol >= USUAL_TOL else (USUAL_TOL, tol))]
@@ -96,9 +95,9 @@ def optimal_posterior(
         certified: ``max_evaluations=100_000``.  fixed-point: ``start="random"`` ("prior", or an array),
         ``random_state=0``, ``max_iter=10_000``.  ordered-subsets: ``size_tol=1e-6``, ``max_evaluations=100_000``.
         ipopt: ``formulation="lifted"`` ("paper"), ``eps=1e-10``, ``start``, ``random_state``, ``max_iter=3000``,
-        ``time_limit=None`` (seconds), ``solver_options=None`` (Ipopt's own); see `pacbayes.posteriors.reference.ipopt`.
+        ``time_limit=None`` (seconds), ``solver_options=None`` (Ipopt's own); see `pacbayes.posteriors.ipopt`.
         ccp: ``formulation="one-sided"`` ("paper"), ``start``, ``random_state``, ``n_init=1``, ``max_iter=100``,
-        ``solver_options=None`` (Clarabel's own); see `pacbayes.posteriors.reference.ccp`.
+        ``solver_options=None`` (Clarabel's own); see `pacbayes.posteriors.ccp`.
 
     Returns
     -------

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from pacbayes.bounds.bound import average_risk, divergence, products_with_logs
-from pacbayes.bounds.distances.base import BoundFunction, Distance
-from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.distance import BoundFunction, Distance
+from pacbayes.bounds.registry import get_distance
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_risks, least_sample_size

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from pacbayes.certificates.certificate import CONSTANT
 from pacbayes.certificates.certify import OCCAM, POSTERIOR
-from pacbayes.certificates.percentages import percent_up
 from pacbayes.certificates.questions.answered import Answered, format_target
+from pacbayes.numeric.words import percent_up
 from pacbayes.report.formatting import format_bound
 from pacbayes.report.view import ReportView
 

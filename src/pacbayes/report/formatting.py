@@ -3,7 +3,7 @@
 import math
 from decimal import ROUND_FLOOR, Decimal
 
-from pacbayes.numeric.rounding import format_up
+from pacbayes.numeric.words import format_up
 
 
 def format_bound(value: float | None, digits: int = 5) -> str:

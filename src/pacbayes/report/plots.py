@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes.bounds.distances.registry import DISTANCES
-from pacbayes.certificates.percentages import confidence
+from pacbayes.bounds.registry import DISTANCES
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
-from pacbayes.numeric.optional import import_optional
-from pacbayes.numeric.rounding import format_up
+from pacbayes.numeric.caller import import_optional
+from pacbayes.numeric.words import confidence, format_up
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.questions import Coverage
 from pacbayes.report.tables import five_bounds

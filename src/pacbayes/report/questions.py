@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.percentages import confidence, format_share, percent_up
 from pacbayes.certificates.questions.answered import format_target
 from pacbayes.certificates.questions.below import CertifiedMember
 from pacbayes.certificates.questions.by_class import CLASS
@@ -15,6 +14,7 @@ from pacbayes.certificates.units import OF_NEW
 from pacbayes.classifiers.params import format_params
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.words import confidence, format_share, percent_up
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 

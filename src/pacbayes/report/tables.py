@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pacbayes.bounds.distances.registry import DISTANCES
+from pacbayes.bounds.registry import DISTANCES
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.constant import format_label
-from pacbayes.certificates.percentages import confidence, format_level, format_share, percent_up
 from pacbayes.certificates.questions.answered import format_target
 from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION
 from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.splits import GROUP
+from pacbayes.numeric.words import confidence, format_level, format_share, percent_up
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.report.formatting import format_bound, format_number
 from pacbayes.report.view import ObservedErrors, ReportView

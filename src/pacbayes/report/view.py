@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.distances.registry import DISTANCES, get_distance
+from pacbayes.bounds.distance import Distance
+from pacbayes.bounds.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import POSTERIOR, VOTINGS
 from pacbayes.certificates.posterior_choice import choose_posterior

@@ -7,24 +7,31 @@
     lock               held by the process that works here, and free again when it ends, however it ends
 
 Every file is written beside its place, synced, and put there by one atomic rename; a chunk counts when the manifest
-lists it.  So a process that is killed at any time leaves a directory without half a file in it.
+lists it.  So a process that is killed at any time leaves a directory without half a file in it.  Where anything of what
+the run is differs (`describe_run`), results of one are not results of the other.
 """
 
 import hashlib
 import json
+import platform
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pacbayes.numeric.caller import warn_caller
-from pacbayes.runtime.file_lock import hold_lock
-from pacbayes.runtime.file_write import write_file
+from pacbayes.runtime.files import hold_lock, write_file
+from pacbayes.runtime.fingerprint import fingerprint
 from pacbayes.runtime.seeds import seed_of
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+# Classifiers that are stored together: the same for any number of workers.
+UNIT = 50
 
 
 @dataclass(frozen=True)
@@ -160,6 +167,39 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
             if checkpoint.manifest:
                 interrupt.add_note(f"{_kept(path, checkpoint.manifest)}, the same call continues from there")
             raise
+
+
+def describe_run(
+    function: str, number: int, seed: int, data: dict[str, Any], choices: dict[str, Any], modules: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the run as JSON can hold it: data by fingerprint, choices as they are where they are short.
+
+    Examples
+    --------
+    >>> run = describe_run("svm_set", 3, 7, {"X": np.eye(2)}, {"scale": True, "test": None})
+    >>> run["scale"], run["test"], run["random_state"], len(run["X"])
+    ('True', 'None', 7, 64)
+    """
+    return (
+        {"function": function, "number of classifiers": number, "classifiers per chunk": UNIT}
+        | {name: fingerprint(value) for name, value in data.items()}
+        | {name: _short(value) for name, value in choices.items()}
+        | {"random_state": seed}
+        | _versions(modules)
+    )
+
+
+def _short(value: Any) -> str:
+    value = value.item() if isinstance(value, np.generic) else value
+    return repr(value) if isinstance(value, bool | int | float | str | None) else fingerprint(value)
+
+
+def _versions(modules: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions that may change a bit of the result or how it is stored."""
+    roots = ["pacbayes", "numpy", "scipy", "sklearn", *(name.partition(".")[0] for name in modules)]
+    versions = {f"version of {root}": getattr(sys.modules[root], "__version__", None) for root in roots}
+    known = {name: str(version) for name, version in versions.items() if version is not None}
+    return known | {"version of Python": ".".join(platform.python_version_tuple()[:2]), "machine": platform.machine()}
 
 
 def begun_seed(directory: Any) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pacbayes.runtime.quiet import is_quiet
+from pacbayes.runtime.progress import is_quiet
 
 _said: list[bool] = []
 _NOTICE = "pacbayes: compiling the support vector machine solver (once; the result is cached) ...\n"

@@ -1,4 +1,4 @@
-"""What is going on, in one line on stderr for what lasts.
+"""What is going on, in one line on stderr for what lasts, unless somebody asked for quiet.
 
 Work is made of stages inside stages: a fit, a fold of its cross-validation, the kernel matrix of that fold.  The first
 one opens the line, whose clock is that of the whole, and the innermost one is shown.  Where no terminal would show it,
@@ -12,7 +12,32 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pacbayes.runtime.quiet import is_quiet
+_asked: list[bool] = []
+
+
+@contextmanager
+def quiet(wanted: bool = True) -> Iterator[None]:
+    """Show no progress and no notice inside, in any thread.
+
+    Examples
+    --------
+    >>> with quiet():
+    ...     print(is_quiet())
+    True
+    >>> is_quiet()
+    False
+    """
+    _asked.append(wanted)
+    try:
+        yield
+    finally:
+        _asked.remove(wanted)
+
+
+def is_quiet() -> bool:
+    """Return whether somebody asked for quiet."""
+    return any(_asked)
+
 
 # Shorter work ends before a line would be read; with this much more for a busy machine it stands in the first second.
 DELAY_SECONDS = 0.5

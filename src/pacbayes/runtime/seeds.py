@@ -1,8 +1,35 @@
 """Random numbers that depend on the seed and on what they are for, never on the order of the work."""
 
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
+
+
+class Purpose(IntEnum):
+    """What random numbers are for.  A number that changes changes the results of every seed."""
+
+    #: Rows that the paper's protocol puts aside for the test.
+    TEST = 0
+    #: The division of rows that all classifiers share, and that of each one.
+    SHARED = 1
+    INDEPENDENT = 2
+    #: Pairs of rows that a kernel's width is estimated from.
+    WIDTH = 3
+    #: Random states of a grid's classifiers, and settings drawn from its distributions.
+    FITTING = 4
+    SAMPLING = 5
+    #: Landmarks of linear machines, and trees of a forest: the same number, as no seed serves both.
+    LANDMARKS = 6
+    GROWING = 6
+    #: Rows of each bag.
+    BAGS = 7
+    #: The paper's width that is estimated once, and its validation sample that does not look at the training sample.
+    WIDTH_ONCE = 101
+    OVERLAPPING = 102
+    #: The key of later draws, and the folds of cross-validation.
+    KEY = 1000
+    FOLDS = 1001
 
 
 def seed_of(random_state: Any) -> int:
@@ -31,12 +58,14 @@ def seed_of(random_state: Any) -> int:
     )
 
 
-def generator(random_state: Any, *purpose: int) -> np.random.Generator:
+def generator(random_state: Any, *purpose: Purpose | int) -> np.random.Generator:
     """Return a generator for one purpose: independent for different ones, the same for the same seed and purpose.
+
+    After a `Purpose` may follow the number of what is drawn for it: a classifier, a bag.
 
     Examples
     --------
-    >>> generator(7, 1).integers(100) == generator(7, 1).integers(100)
+    >>> generator(7, Purpose.SHARED).integers(100) == generator(7, Purpose.SHARED).integers(100)
     np.True_
     """
     return np.random.default_rng(np.random.SeedSequence(seed_of(random_state), spawn_key=purpose))

@@ -11,13 +11,9 @@ from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
-from pacbayes.runtime.checkpoint import Checkpoint
-from pacbayes.runtime.cores import one_core
+from pacbayes.runtime.checkpoint import UNIT, Checkpoint
 from pacbayes.runtime.progress import Stage, current_stage, progress, working_for
-from pacbayes.runtime.threads import one_thread
-
-# Classifiers that are stored together: the same for any number of workers.
-UNIT = 50
+from pacbayes.runtime.threads import one_core, one_thread
 
 Common = TypeVar("Common")
 Result = TypeVar("Result")

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.certificates.test_limits import grouped
 
 from pacbayes import ClassifierSet, StochasticClassifier
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.questions.below import members_below
 from pacbayes.report.questions import below_table
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.questions.by_class import (
     PartErrors,
     check_class_share,

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import Difference, StochasticSVC, certify_difference, compare_classifiers
-from pacbayes.certificates.questions.trinomial import difference_upper
+from pacbayes.bounds.trinomial import difference_upper
 
 
 def rows(m, only_a, only_b, both=0):

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import beta
 
 from pacbayes import optimal_posterior
+from pacbayes.bounds.binomial import chernoff_upper
 from pacbayes.certificates import Baseline, Claim, certify, choose_posterior
-from pacbayes.certificates.limits import chernoff_upper
 from pacbayes.certificates.posterior_choice import integer_weights
 from pacbayes.certificates.rules.proposals import propose
 from pacbayes.certificates.rules.rule import PROPOSAL, Rule, claims_of, parts_of_one

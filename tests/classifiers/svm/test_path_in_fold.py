@@ -14,7 +14,7 @@ from pacbayes import svm_path, svm_set
 from pacbayes.classifiers.cross_validation import cross_validate, folds_of
 from pacbayes.classifiers.svm import path_in_fold
 from pacbayes.classifiers.svm.path_in_fold import folds_at_once, pick, svm_answers_in_fold
-from pacbayes.runtime import cores as cores_module
+from pacbayes.runtime import threads
 
 LAMBDAS = np.geomspace(0.05, 20.0, 9)
 FEW_LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
@@ -72,12 +72,12 @@ def test_the_same_counts_side_by_side_and_without_the_shared_matrix(classes, mon
 
 
 def test_as_many_at_once_as_keep_all_cores_busy_and_memory_allows(monkeypatch):
-    monkeypatch.setattr(cores_module, "_cores_of_process", lambda: 4)
+    monkeypatch.setattr(threads, "_cores_of_process", lambda: 4)
     monkeypatch.setattr(path_in_fold, "memory_limit", lambda _: (None, "unknown"))
     assert folds_at_once(100, 5) == 1
     # (folds, cores) -> side by side: 5 on 4 take turns, 10 on 4 are 5 and 5, 5 on 2 are 3 and 2, 5 on 1 follow.
     for folds, cores, expected in ((5, 4, 5), (10, 4, 5), (4, 4, 4), (3, 4, 3), (5, 2, 3), (4, 2, 2), (5, 1, 1)):
-        with cores_module.at_most_cores(cores):
+        with threads.at_most_cores(cores):
             assert folds_at_once(2000, folds) == expected
     for matrices, expected in ((0, 1), (1, 1), (3, 2), (100, 5)):
         monkeypatch.setattr(path_in_fold, "memory_limit", lambda _, k=matrices: (k * 8 * 2000**2, "test"))
@@ -85,11 +85,11 @@ def test_as_many_at_once_as_keep_all_cores_busy_and_memory_allows(monkeypatch):
 
 
 def test_folds_side_by_side_share_the_cores(monkeypatch):
-    monkeypatch.setattr(cores_module, "_cores_of_process", lambda: 6)
+    monkeypatch.setattr(threads, "_cores_of_process", lambda: 6)
     codes, seen = np.tile([0, 1], 50), []
 
     def answers(candidates, train, test):
-        seen.append(cores_module.cores())
+        seen.append(threads.cores())
         return np.zeros((candidates.size, test.size), dtype=np.uint8)
 
     for at_once, expected in ((1, [6] * 5), (2, [3, 3, 3, 3, 6]), (3, [2, 2, 2, 3, 3]), (5, [1] * 5)):

@@ -11,15 +11,14 @@ from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.classifiers.cross_validation import candidates_of, folds_of
-from pacbayes.estimators.certified_classifier import FOLDS
-from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.seeds import Purpose, generator
 
 
 def test_scores_are_those_of_the_classifiers_trained_anew():
     clf, (X, y) = fitted("grid", two_classes), two_classes()
     train = clf.classifiers_.splits(0)[0]
     found = clf.cv_results_
-    fold = folds_of(y[train], clf.cv, generator(0, FOLDS))
+    fold = folds_of(y[train], clf.cv, generator(0, Purpose.FOLDS))
     for i in range(len(clf.classifiers_)):
         for k in range(clf.cv):
             inner, outer = train[fold != k], train[fold == k]

@@ -6,7 +6,7 @@ from tests.estimators.models import fitted, three_classes, two_classes
 from tests.estimators.persistence.model_files import state_of, write_state
 
 from pacbayes import load, save
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 
 VOTINGS = ("stochastic", "majority", "best")
 

@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import LAMBDAS, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
-from pacbayes.certificates.binomial import binomial_upper
-from pacbayes.certificates.percentages import percent_up
+from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.numeric.words import percent_up
 
 VOTINGS = ("stochastic", "majority", "best")
 

@@ -14,7 +14,7 @@ from tests.report.html.browser_page import HTML, SVG, Page, points_of
 from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, optimal_posterior, save
-from pacbayes.certificates.percentages import percent_up
+from pacbayes.numeric.words import percent_up
 from pacbayes.report import report_html, write_report
 from pacbayes.report.html.svg import Scale, scale_over
 from pacbayes.report.view import ReportView

@@ -5,8 +5,8 @@ from decimal import ROUND_CEILING, Decimal
 from math import isfinite
 from typing import Any
 
-from pacbayes.certificates.percentages import format_share, percent_down
 from pacbayes.certificates.units import PLURAL, counted_once
+from pacbayes.numeric.words import format_share, percent_down
 
 
 @dataclass(frozen=True)

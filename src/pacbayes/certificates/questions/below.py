@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes.certificates.certify import sizes_of
-from pacbayes.certificates.percentages import percent_up
 from pacbayes.certificates.rules.occam import occam_limits
 from pacbayes.certificates.units import OF_NEW
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.params import format_params
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_number, check_numbers
+from pacbayes.numeric.words import percent_up
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.binomial import binomial_upper
-from pacbayes.certificates.percentages import percent_up
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.units import PLURAL, counted_once
 from pacbayes.numeric.arrays import Codes
 from pacbayes.numeric.checks import check_number
 from pacbayes.numeric.rounding import round_down
+from pacbayes.numeric.words import percent_up
 
 #: What `--by-class` sets: the main bound is then at four fifths of delta.
 USUAL_SHARE = 0.2

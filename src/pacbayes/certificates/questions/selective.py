@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
-from pacbayes.certificates.binomial import binomial_upper
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.questions.answered import Answered
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.numeric.checks import check_number

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.percentages import format_level, percent_up
+from pacbayes.numeric.words import format_level, percent_up
 
 #: Which rows recommended the rule: those that train, before any other was looked at, or those that validate.
 TRAINING, VALIDATION = "training rows", "validation rows"

@@ -12,8 +12,8 @@ from pacbayes.certificates.rules.claim import VALIDATION, Claim
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.posteriors.votes.vote import optimal_vote
-from pacbayes.posteriors.votes.vote_bounds import VoteProblem, half_level
+from pacbayes.posteriors.vote import optimal_vote
+from pacbayes.posteriors.vote_bounds import VoteProblem, half_level
 
 #: The name of the rule.
 TANDEM = "tandem vote"

@@ -14,12 +14,9 @@ from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.numeric.arrays import Labels
-from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units
-
-# The purpose of the random numbers for bags, see `seeds.generator`; that for forests comes before.
-BAGS = 7
 
 
 @dataclass(frozen=True)
@@ -35,14 +32,14 @@ class BaggingTask:
 
     def drawn(self, i: int) -> NDArray[np.int64]:
         """Return the rows of the i-th bag, sorted, as often as they were drawn."""
-        rows = generator(self.seed, BAGS, i).choice(self.y.size, self.draws, replace=self.replace)
+        rows = generator(self.seed, Purpose.BAGS, i).choice(self.y.size, self.draws, replace=self.replace)
         return np.sort(rows).astype(np.int64)
 
 
 def fit_bagging(bagging: Any, X: Any, y: Labels, n_jobs: int | None, seed: int) -> Grown:
     """Train the classifiers, each on its bag, and count their errors out of it."""
     base = DecisionTreeClassifier() if bagging.estimator is None else bagging.estimator
-    seed = seed if bagging.random_state is None else int(generator(bagging.random_state, BAGS).integers(2**63))
+    seed = seed if bagging.random_state is None else int(generator(bagging.random_state, Purpose.BAGS).integers(2**63))
     candidates = Candidates(None, [{"estimator": base}] * bagging.n_estimators, seed)
     task = BaggingTask(candidates, X, y, _draws(bagging, y.size), bool(bagging.bootstrap), seed)
     jobs = bagging.n_jobs if n_jobs is None else n_jobs

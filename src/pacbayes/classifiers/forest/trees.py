@@ -15,10 +15,7 @@ from pacbayes.classifiers.wrong_rows import wrong_rows
 from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.numeric.arrays import Labels
 from pacbayes.runtime.progress import progress
-from pacbayes.runtime.seeds import generator
-
-# The purpose of the random numbers for forests, see `seeds.generator`; those for grids come before.
-GROWING = 6
+from pacbayes.runtime.seeds import Purpose, generator
 
 
 def fit_forest(forest: Any, X: Any, y: Labels, n_jobs: int | None, seed: int) -> Grown:
@@ -26,7 +23,7 @@ def fit_forest(forest: Any, X: Any, y: Labels, n_jobs: int | None, seed: int) ->
     grown = clone(forest)
     settings: dict[str, Any] = {"oob_score": False}
     if grown.random_state is None:
-        settings["random_state"] = int(generator(seed, GROWING).integers(2**31 - 1))
+        settings["random_state"] = int(generator(seed, Purpose.GROWING).integers(2**31 - 1))
     if n_jobs is not None:
         settings["n_jobs"] = n_jobs
     n = y.size

@@ -12,10 +12,7 @@ from sklearn.utils import get_tags
 from pacbayes.data.preparing import check_trained_here
 from pacbayes.numeric.cached import cached_property
 from pacbayes.runtime.fingerprint import fingerprint
-from pacbayes.runtime.seeds import generator
-
-# Purposes of random numbers, see `seeds.generator`; those of splits and kernel widths come before.
-FITTING, SAMPLING = 4, 5
+from pacbayes.runtime.seeds import Purpose, generator
 
 
 @dataclass(frozen=True)
@@ -172,7 +169,7 @@ def _settings(param_grid: Any, n_iter: int | None, seed: int) -> list[dict[str, 
         raise TypeError(f"n_iter must be an integer of at least 1 or None, got {n_iter!r}")
     if n_iter < 1:
         raise ValueError(f"n_iter must be at least 1, got {n_iter}")
-    draw = int(generator(seed, SAMPLING).integers(2**32))
+    draw = int(generator(seed, Purpose.SAMPLING).integers(2**32))
     return [dict(one) for one in ParameterSampler(param_grid, int(n_iter), random_state=draw)]
 
 
@@ -187,7 +184,7 @@ def _drawn_states(values: dict[str, Any], seed: int, i: int) -> dict[str, int]:
     empty = sorted(name for name, value in values.items() if value is None and _is_state(name))
     if not empty:
         return {}
-    numbers = generator(seed, FITTING, i).integers(2**31 - 1, size=len(empty))
+    numbers = generator(seed, Purpose.FITTING, i).integers(2**31 - 1, size=len(empty))
     return dict(zip(empty, numbers.tolist(), strict=True))
 
 

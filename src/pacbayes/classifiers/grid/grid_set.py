@@ -20,8 +20,7 @@ from pacbayes.data.rows_alone import warn_of_batches
 from pacbayes.data.samples import check_rows, check_weights, cut_samples
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice
-from pacbayes.runtime.checkpoint import open_checkpoint
-from pacbayes.runtime.run_identity import describe_run
+from pacbayes.runtime.checkpoint import describe_run, open_checkpoint
 from pacbayes.runtime.seeds import seed_of
 from pacbayes.runtime.units import run_units
 

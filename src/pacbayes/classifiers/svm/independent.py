@@ -14,20 +14,18 @@ from pacbayes.classifiers.packed_errors import kept_errors
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, fit_kernel, fit_scaling, shared_matrix, within_range
 from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
-from pacbayes.classifiers.svm.linear.nystroem import LANDMARKS
 from pacbayes.classifiers.svm.machine_checks import check_trained
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
-from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
+from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.needs import need
+from pacbayes.numeric.checks import need
 from pacbayes.runtime.checkpoint import Checkpoint
-from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.progress import progress
-from pacbayes.runtime.seeds import generator
-from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.seeds import Purpose, generator
+from pacbayes.runtime.threads import one_core, one_thread
 from pacbayes.runtime.units import run_units
 
 
@@ -124,10 +122,10 @@ def _trained(task: SvmTrainingTask, everything: FloatArray | None, i: int) -> Tr
     codes, lambdas = task.codes[train], task.lambdas[i : i + 1]
     scaling = fit_scaling(task.X[train], task.scale)
     rows = scaling(task.X[train])
-    kernel = fit_kernel(rows, task.kernel, task.gamma, generator(task.seed, WIDTH, i))
+    kernel = fit_kernel(rows, task.kernel, task.gamma, generator(task.seed, Purpose.WIDTH, i))
     support = train
     if task.kernel == NYSTROEM:
-        rng = generator(task.seed, LANDMARKS, i)
+        rng = generator(task.seed, Purpose.LANDMARKS, i)
         landmarks, machines = train_on_landmarks(rows, kernel, codes, lambdas, task.n_components, rng)
         machine, support = machines.one(0), train[landmarks]
         K = kernel.between(rows[landmarks[machine.support]], scaling(task.X[validation]))

@@ -15,7 +15,7 @@ from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair, pairs_
 from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
-from pacbayes.numeric.needs import MOST, need, need_array, need_number, need_rows
+from pacbayes.numeric.checks import MOST, need, need_array, need_number, need_rows
 
 
 def check_trained(one: Trained, rows: int, width: int, task: SvmTrainingTask) -> None:

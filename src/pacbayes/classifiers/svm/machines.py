@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pacbayes.classifiers.svm.path_scores import PathScores, decisions_of_one, path_scores, sizes_of, tie_widths
 from pacbayes.classifiers.svm.solver.path import SVMPath, solve_path
 from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.runtime.cores import one_core
 from pacbayes.runtime.memory import BLOCK_BYTES
 from pacbayes.runtime.progress import current_stage, progress, working_for
+from pacbayes.runtime.threads import one_core
 
 # Kernel values of some new rows with some training rows: training rows down, new rows across.
 KernelBlock = Callable[[slice], FloatArray]

@@ -12,9 +12,9 @@ from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
-from pacbayes.runtime.cores import cores, on_cores
 from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.progress import progress
+from pacbayes.runtime.threads import cores, on_cores
 
 # Kernel values of some training rows (down) and others (across), by their places among all training rows.
 _KernelOf = Callable[[Rows, Rows], NDArray[Any]]

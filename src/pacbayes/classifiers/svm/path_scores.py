@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.runtime.compiled import compile_notice
-from pacbayes.runtime.cores import on_cores
+from pacbayes.runtime.threads import on_cores
 
 # A change costs about this many times more per row scored than a coefficient in a matrix product.
 _CHANGE_PRICE = 16

@@ -14,14 +14,13 @@ from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SINGLE_FROM, Kernel, Scaling, fit_kernel, fit_scaling
 from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
-from pacbayes.classifiers.svm.linear.nystroem import LANDMARKS
 from pacbayes.classifiers.svm.machines import Machines, train_machines
 from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
-from pacbayes.classifiers.svm.training_task import WIDTH, SvmTrainingTask
+from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.preparing import apply_prepare
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.progress import progress
-from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread
 
 
@@ -98,7 +97,7 @@ class SharedMembers:
 def _train(task: SvmTrainingTask, kernel: Kernel, rows: FloatArray, codes: Rows) -> tuple[FloatArray, Machines]:
     """Return the rows that the machines sum over, and the machines, trained on scaled rows."""
     if task.kernel == NYSTROEM:
-        rng = generator(task.seed, LANDMARKS)
+        rng = generator(task.seed, Purpose.LANDMARKS)
         places, machines = train_on_landmarks(rows, kernel, codes, task.lambdas, task.n_components, rng)
         return rows[places], machines
 
@@ -114,7 +113,7 @@ def train_shared(task: SvmTrainingTask) -> ClassifierSet:
     train, validation = task.splits(0)
     scaling = fit_scaling(task.X[train], task.scale)
     rows = scaling(task.X[train])
-    kernel = fit_kernel(rows, task.kernel, task.gamma, generator(task.seed, WIDTH))
+    kernel = fit_kernel(rows, task.kernel, task.gamma, generator(task.seed, Purpose.WIDTH))
     summed, machines = _train(task, kernel, rows, task.codes[train])
     members = SharedMembers(task, scaling, kernel, summed, machines)
     violation = np.max([path.kkt_violation for path in machines.paths], axis=0)

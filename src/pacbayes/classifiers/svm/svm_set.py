@@ -27,12 +27,10 @@ from pacbayes.data.preparing import check_prepare, fit_prepare
 from pacbayes.data.samples import check_rows
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
-from pacbayes.runtime.checkpoint import open_checkpoint
-from pacbayes.runtime.cores import at_most_cores
+from pacbayes.runtime.checkpoint import describe_run, open_checkpoint
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
-from pacbayes.runtime.run_identity import describe_run
 from pacbayes.runtime.seeds import seed_of
-from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.threads import at_most_cores, one_thread
 
 
 def svm_set(

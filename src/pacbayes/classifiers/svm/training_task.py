@@ -12,9 +12,6 @@ from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.data.splits import Splits
 from pacbayes.numeric.arrays import FloatArray, Rows
 
-# The purpose of random numbers for kernel widths, see `seeds.generator`; those of splits come before.
-WIDTH = 3
-
 
 @dataclass(frozen=True)
 class SvmTrainingTask:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacbayes.bounds.distances.registry import CATONI, get_distance
+from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.questions.by_class import USUAL_SHARE
 from pacbayes.cli.inputs.lambdas import parse_lambdas
@@ -198,7 +198,7 @@ def _read_grid(path: Path | None) -> Any:
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]) -> None:
     """Raise before any work if an output could not be written, or would replace an input or another output."""
-    from pacbayes.runtime.file_write import check_can_write
+    from pacbayes.runtime.files import check_can_write
 
     taken = [path for path in inputs if path is not None]
     for name, path in outputs.items():

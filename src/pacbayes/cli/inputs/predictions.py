@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.distances.registry import CATONI
+from pacbayes.bounds.registry import CATONI
 from pacbayes.cli.inputs.data import TARGET_HINT, Choices, Data, take_groups
 from pacbayes.cli.inputs.model import CertifyOptions
 from pacbayes.data.files.class_names import aligned, as_labels, from_cells

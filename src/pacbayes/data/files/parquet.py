@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacbayes.data.files.unpacking import Room
-from pacbayes.numeric.optional import import_optional
+from pacbayes.numeric.caller import import_optional
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes.bounds.distances.base import Distance
+from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import OCCAM, POSTERIOR, VOTINGS
 from pacbayes.certificates.limits import risk_of_one

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.distances.base import CONSTANTS
+from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.certificates.certificate import Baseline, Certificate
 from pacbayes.certificates.certify import OCCAM, certify
 from pacbayes.certificates.constant import constant_baseline

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from numpy.lib import format as npy
 
-from pacbayes.runtime.file_write import write_file
+from pacbayes.runtime.files import write_file
 from pacbayes.runtime.memory import memory_limit, readable
 
 MANIFEST, MODEL, SCHEMA = "manifest.json", "model.skops", "schema.json"

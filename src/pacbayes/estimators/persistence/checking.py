@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.distances.base import CONSTANTS
+from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.svm.independent import IndependentMembers
@@ -41,8 +41,10 @@ from pacbayes.estimators.persistence.rule_checks import (
 )
 from pacbayes.estimators.prediction.draws import KEY_BYTES
 from pacbayes.estimators.training.prior import PRIORS
-from pacbayes.numeric.checks import check_choice, check_distribution, check_level
-from pacbayes.numeric.needs import (
+from pacbayes.numeric.checks import (
+    check_choice,
+    check_distribution,
+    check_level,
     need,
     need_array,
     need_counts,

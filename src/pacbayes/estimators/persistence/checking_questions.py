@@ -9,7 +9,7 @@ from pacbayes.certificates.questions.by_class import PartErrors, check_class_sha
 from pacbayes.certificates.questions.selective import ThresholdCounts, Thresholds, check_max_error
 from pacbayes.data.splits import GROUP
 from pacbayes.estimators.questions.asked import Asked, check_questions
-from pacbayes.numeric.needs import need
+from pacbayes.numeric.checks import need
 
 _PLAIN = (str, int, float, bool)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.distances.registry import get_distance
+from pacbayes.bounds.distance import Distance
+from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.questions.by_class import PartErrors
 from pacbayes.certificates.questions.selective import ThresholdCounts, Thresholds
 from pacbayes.certificates.rules.rule import Rule

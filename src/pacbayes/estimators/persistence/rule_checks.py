@@ -19,7 +19,7 @@ from pacbayes.data.splits import GROUP, Splits
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.training.prior import resolve_prior
 from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
-from pacbayes.numeric.needs import need, need_array, need_rows, need_whole
+from pacbayes.numeric.checks import need, need_array, need_rows, need_whole
 
 # By how much weights may differ from those that are computed here: another machine may round otherwise.
 TOLERANCE = 1e-9

@@ -7,10 +7,8 @@ from numpy.typing import NDArray
 
 from pacbayes.certificates.posterior_choice import BITS, Counts
 from pacbayes.data.row_values import row_hashes
-from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.seeds import Purpose, generator
 
-# The purpose of the key's random numbers, see `seeds.generator`: far from those of splits and kernel widths.
-KEY = 1000
 KEY_BYTES = 32
 
 
@@ -22,7 +20,7 @@ def draw_key(seed: int) -> bytes:
     >>> draw_key(0) == draw_key(0), draw_key(0) == draw_key(1), len(draw_key(0))
     (True, False, 32)
     """
-    return generator(seed, KEY).bytes(KEY_BYTES)
+    return generator(seed, Purpose.KEY).bytes(KEY_BYTES)
 
 
 def draw_classifiers(X: Any, parts: Counts, key: bytes) -> NDArray[np.intp]:

@@ -10,9 +10,8 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.classifiers.grid.grid_in_fold import grid_answers_in_fold, grid_scores_in_fold
 from pacbayes.data.sparse_rows import pick_rows
-from pacbayes.estimators.certified_classifier import FOLDS
 from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.runtime.seeds import generator
+from pacbayes.runtime.seeds import Purpose, generator
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,8 @@ class GridFolds:
         answers_in_fold = grid_answers_in_fold(
             self.classifiers, pick_rows(self.rows, train), self.labels[train], self.classes, self.n_jobs
         )
-        candidates, rng, codes = candidates_of(len(self.classifiers)), generator(self.seed, FOLDS), self.codes[train]
+        candidates, codes = candidates_of(len(self.classifiers)), self.codes[train]
+        rng = generator(self.seed, Purpose.FOLDS)
         trials = VoteTrials(codes, candidates.size) if votes else None
         return cross_validate(answers_in_fold, candidates, codes, self.folds, rng, units, trials=trials)
 
@@ -46,7 +46,7 @@ class GridFolds:
         """Return how the mean probabilities with some weights score the training rows in cross-validation."""
         assert self.folds is not None
         train, units = self._training()
-        training, rng = pick_rows(self.rows, train), generator(self.seed, FOLDS)
+        training, rng = pick_rows(self.rows, train), generator(self.seed, Purpose.FOLDS)
         in_fold = grid_scores_in_fold(
             self.classifiers, training, self.labels[train], self.classes, weights, self.n_jobs
         )

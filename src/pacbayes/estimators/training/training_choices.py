@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.bounds.distances.base import Distance
-from pacbayes.bounds.distances.catoni import Catoni
-from pacbayes.bounds.distances.registry import CATONI
+from pacbayes.bounds.catoni import Catoni
+from pacbayes.bounds.distance import Distance
+from pacbayes.bounds.registry import CATONI
 from pacbayes.certificates.posterior_choice import check_distances
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.numeric.arrays import FloatArray

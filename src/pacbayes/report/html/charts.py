@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.percentages import format_share
 from pacbayes.certificates.units import PLURAL
+from pacbayes.numeric.words import format_share
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.comparison import Bar
 from pacbayes.report.formatting import format_bound, format_down, format_gap, format_number

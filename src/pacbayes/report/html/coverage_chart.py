@@ -1,7 +1,7 @@
 """The chart of a target: errors among answered validation rows against the share answered."""
 
-from pacbayes.certificates.percentages import format_share, percent_up
 from pacbayes.certificates.questions.answered import format_target
+from pacbayes.numeric.words import format_share, percent_up
 from pacbayes.report.html.charts import LEFT, RIGHT, WIDE, Chart, drawn, percents
 from pacbayes.report.html.svg import Canvas, Scale
 from pacbayes.report.questions import Coverage

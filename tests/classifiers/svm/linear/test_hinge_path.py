@@ -7,9 +7,8 @@ from sklearn.svm import SVC
 
 from pacbayes.classifiers.svm.linear.hinge_path import TOL, hinge_path
 from pacbayes.classifiers.svm.linear.row_products import RowProducts
-from pacbayes.runtime import cores
-from pacbayes.runtime.cores import one_core
-from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime import threads
+from pacbayes.runtime.threads import one_core, one_thread
 
 LAMBDAS = np.geomspace(100.0, 0.01, 25)
 
@@ -124,7 +123,7 @@ def test_same_bits_for_any_number_of_cores(monkeypatch):
     rows, signs = sample(7, n=9000, d=150)
     with one_core():
         one = solve(rows, signs, LAMBDAS[::8])
-    monkeypatch.setattr(cores, "_cores_of_process", lambda: 3)
+    monkeypatch.setattr(threads, "_cores_of_process", lambda: 3)
     two = solve(rows, signs, LAMBDAS[::8])
     assert one.weights.tobytes() == two.weights.tobytes()
     assert one.intercept.tobytes() == two.intercept.tobytes()

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from pacbayes.classifiers.svm.linear.row_products import RowProducts
-from pacbayes.runtime import cores
+from pacbayes.runtime import threads
 
 
 @pytest.fixture(params=[1, 4], ids=["one core", "four cores"], autouse=True)
 def some_cores(request, monkeypatch):
-    monkeypatch.setattr(cores, "_cores_of_process", lambda: request.param)
+    monkeypatch.setattr(threads, "_cores_of_process", lambda: request.param)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (40_000, 60), (3, 2_000_000)])

@@ -15,7 +15,7 @@ from tests.classifiers.svm.solver.test_path import DEGENERATE, violation
 from pacbayes import svm_path
 from pacbayes.classifiers.svm.kernels.kernel import Kernel
 from pacbayes.classifiers.svm.solver import active_set, follow
-from pacbayes.runtime import cores as cores_module
+from pacbayes.runtime import threads
 
 GRID = np.geomspace(0.01, 100.0, 41)
 
@@ -201,13 +201,13 @@ def test_the_same_bits_on_any_number_of_cores(number, monkeypatch):
     K = Kernel("rbf", 0.03).gram(X)
     lambdas, paths = np.geomspace(0.01, 0.3, 6), []
     for there_are in (1, number):
-        monkeypatch.setattr(cores_module, "_cores_of_process", lambda there_are=there_are: there_are)
-        cores_module._pool.cache_clear()
+        monkeypatch.setattr(threads, "_cores_of_process", lambda there_are=there_are: there_are)
+        threads._pool.cache_clear()
         before = threading.active_count()
         paths.append(svm_path(K, y, lambdas))
         assert (threading.active_count() > before) == (there_are > 1)
-        cores_module._pool(os.getpid()).shutdown()
-    cores_module._pool.cache_clear()
+        threads._pool(os.getpid()).shutdown()
+    threads._pool.cache_clear()
     for name in ("dual_coef", "intercept", "n_iter", "kkt_violation"):
         assert getattr(paths[0], name).tobytes() == getattr(paths[1], name).tobytes()
 
@@ -225,7 +225,7 @@ print(hashlib.sha256(path.dual_coef.tobytes() + path.intercept.tobytes()).hexdig
 
 @pytest.mark.slow
 def test_the_same_bits_for_any_number_of_threads_of_the_process():
-    clean = {name: value for name, value in os.environ.items() if name not in cores_module._LIMITS}
+    clean = {name: value for name, value in os.environ.items() if name not in threads._LIMITS}
     outputs = set()
     for limits in ({}, {"OMP_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "2"}):
         run = subprocess.run(

@@ -11,8 +11,8 @@ from pacbayes.classifiers.svm.kernels.sigest import sigest
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice, check_number
 from pacbayes.runtime.compiled import compile_notice
-from pacbayes.runtime.cores import on_cores, one_core
 from pacbayes.runtime.progress import progress
+from pacbayes.runtime.threads import on_cores, one_core
 
 KERNELS = ("rbf", "linear")
 # An approximation of rbf by few rows; see linear/nystroem.py.

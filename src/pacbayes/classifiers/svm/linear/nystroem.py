@@ -22,8 +22,6 @@ from pacbayes.runtime.progress import progress
 
 #: Landmarks where nobody says how many.
 N_COMPONENTS = 300
-# The purpose of random numbers for landmarks, see `seeds.generator`; those of splits, widths and grids come before.
-LANDMARKS = 6
 # Directions in which the landmarks vary by less than this part of the most are left out: 1/sqrt of it is how much
 # larger coefficients are than weights.
 _LEAST = 1e-7

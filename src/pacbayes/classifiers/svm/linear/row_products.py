@@ -7,7 +7,7 @@ each block is one call of linear algebra in one thread, and what the blocks give
 import numpy as np
 
 from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.runtime.cores import on_cores
+from pacbayes.runtime.threads import on_cores
 
 # Numbers in a block: a few milliseconds of work.
 _BLOCK = 2**20

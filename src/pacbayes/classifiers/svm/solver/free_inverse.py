@@ -13,8 +13,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from pacbayes.classifiers.svm.solver.row_sums import multiply_and_add_up
 from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.runtime.cores import on_cores
 from pacbayes.runtime.memory import memory_limit
+from pacbayes.runtime.threads import on_cores
 
 # Variables that join or leave in one update.
 _AT_ONCE = 256

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.compiled import compile_notice, compiled
-from pacbayes.runtime.cores import on_cores
+from pacbayes.runtime.threads import on_cores
 
 # Columns at a time: they stay in the cache while all rows are added.
 _COLUMNS = 1024

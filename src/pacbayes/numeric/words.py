@@ -1,0 +1,120 @@
+"""Numbers in words, rounded away from the truth: bounds and levels up, confidence down."""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+# Levels below this are not written as percentages.
+_SMALL_DELTA = Decimal("1e-6")
+
+
+def format_up(value: float, digits: int) -> str:
+    """Return a number with so many decimals, rounded up: what is printed as a bound must be one.
+
+    Examples
+    --------
+    >>> format_up(0.16301, 4), f"{0.16301:.4f}"
+    ('0.1631', '0.1630')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+
+
+def percent_up(share: float) -> str:
+    """Return a share as a percentage with one decimal, rounded up.
+
+    Examples
+    --------
+    >>> percent_up(0.0866), percent_up(0.0)
+    ('8.7 %', '0.0 %')
+    """
+    return _percent(share, ROUND_CEILING)
+
+
+def percent_down(share: float) -> str:
+    """Return a share as a percentage with one decimal, rounded down.
+
+    Examples
+    --------
+    >>> percent_down(0.0866)
+    '8.6 %'
+    """
+    return _percent(share, ROUND_FLOOR)
+
+
+def format_share(share: float) -> str:
+    """Return an observed share as a percentage with one decimal, rounded to the nearest.
+
+    Examples
+    --------
+    >>> format_share(0.0866), format_share(0.006)
+    ('8.7 %', '0.6 %')
+    """
+    return f"{100.0 * share:.1f} %"
+
+
+def _percent(share: float, rounding: str) -> str:
+    return f"{(100 * Decimal(share)).quantize(Decimal('0.1'), rounding=rounding)} %"
+
+
+def confidence(delta: float) -> str:
+    """Return 1 - delta as a percentage, rounded down to at most four decimals.
+
+    Where four decimals can no longer tell it from others, below 1e-6, it is written as the difference itself, with two
+    digits of delta, rounded up: what is printed is never above the truth, and never "100 %".
+
+    Examples
+    --------
+    >>> confidence(0.05), confidence(0.001), confidence(1 / 3)
+    ('95 %', '99.9 %', '66.6666 %')
+    >>> confidence(1e-6), confidence(1e-30), confidence(1 / 3e7)
+    ('99.9999 %', '1 - 1e-30', '1 - 3.4e-8')
+    """
+    # From the decimals a person wrote: 0.05 means 0.05, not the double next to it.
+    written = Decimal(repr(float(delta)))
+    if written < _SMALL_DELTA:
+        return f"1 - {small_up(written)}"
+    percent = (100 - 100 * written).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR)
+    return f"{percent.normalize():f} %"
+
+
+def failure(delta: float) -> str:
+    """Return delta as a percentage, rounded up to at most four decimals; below 1e-6 as a number with two digits.
+
+    Examples
+    --------
+    >>> failure(0.05), failure(1 / 3), failure(1e-30)
+    ('5 %', '33.3334 %', '1e-30')
+    """
+    written = Decimal(repr(float(delta)))
+    if written < _SMALL_DELTA:
+        return small_up(written)
+    percent = (100 * written).quantize(Decimal("0.0001"), rounding=ROUND_CEILING)
+    return f"{percent.normalize():f} %"
+
+
+def format_level(level: float) -> str:
+    """Return a rule's share of delta with at most four digits, rounded up: a limit may fail with this probability.
+
+    Examples
+    --------
+    >>> format_level(0.03599999999999994), format_level(0.045), format_level(1 / 30), format_level(5e-7)
+    ('0.036', '0.045', '0.03334', '5e-7')
+    """
+    written = Decimal(repr(float(level)))
+    if written < _SMALL_DELTA:
+        return small_up(written)
+    return f"{written.quantize(Decimal(1).scaleb(written.adjusted() - 3), rounding=ROUND_CEILING).normalize():f}"
+
+
+def small_up(value: Decimal) -> str:
+    """Return a small positive number in powers of ten with two digits, rounded up.
+
+    Examples
+    --------
+    >>> small_up(Decimal("1.21e-9")), small_up(Decimal("9.96e-9")), small_up(Decimal("5e-324"))
+    ('1.3e-9', '1e-8', '5e-324')
+    """
+    rounded = value.quantize(Decimal(1).scaleb(value.adjusted() - 1), rounding=ROUND_CEILING).normalize()
+    digits = rounded.scaleb(-rounded.adjusted()).normalize()
+    return f"{digits}e{rounded.adjusted()}"

@@ -1,0 +1,297 @@
+r"""Ipopt as a reference: a local minimum of the bound over the whole simplex, by a general interior-point solver.
+
+Two formulations of the same problem.  The paper's has the variables q, and r for kl:
+
+.. math:: \min_{q, r} r \quad\text{s.t.}\quad kl(L(q), r) = \frac{K(q) + \ln I - \ln\delta}{n},\; r \ge L(q),\;
+          \sum_i q_i = 1,\; q_i \ge \epsilon,
+
+and for the other distances :math:`\min_q f(L(q), K(q))`.  Its Hessian is dense, H times H.  The lifted one gives
+L, K and r their own variables and scales the weights to :math:`v_i = H q_i`:
+
+.. math:: \min_{v, L, K, r} r \quad\text{s.t.}\quad \phi(L, r) = \frac{K + \ln I - \ln\delta}{n},\; r \ge L,\;
+          L = \sum_i \hat l_i q_i,\; K = \sum_i q_i \ln\frac{q_i}{p_i},\; \sum_i q_i = 1,\; q_i \ge \epsilon.
+
+Its Hessian is a diagonal and four entries, and a start near the simplex stays there: Ipopt moves every variable of a
+start to a distance of `bound_push` = 0.01 from its bounds, which for the paper's q and H > 100 is a point whose weights
+sum to H/100 (see docs/paper-notes.md).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.bounds.bound import average_risk, divergence
+from pacbayes.bounds.distance import BoundFunction
+from pacbayes.bounds.paper_distances import ch_polynomial
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.caller import import_optional
+from pacbayes.numeric.checks import check_choice
+from pacbayes.posteriors.paper_schemes import start_weights
+from pacbayes.posteriors.posterior import Posterior
+from pacbayes.posteriors.problem import Problem
+
+FORMULATIONS = ("lifted", "paper")
+
+_SOLVED = {"Solve_Succeeded", "Solved_To_Acceptable_Level"}
+# The paper's table has E (unknown error), R (restoration failed) and M (iterations); T, time, is ours.  To AMPL, Ipopt
+# reports invalid numbers and failed steps as "unknown error"; here E is also for the rest (infeasible, tiny steps),
+# which the table has no letter for: `message` tells them apart.
+_LETTERS = {
+    "Restoration_Failed": "R",
+    "Maximum_Iterations_Exceeded": "M",
+    "Maximum_WallTime_Exceeded": "T",
+    "Maximum_CpuTime_Exceeded": "T",
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A nonlinear program in CasADi's symbols, with its start and bounds; the first variables are weights / scale."""
+
+    variables: Any
+    objective: Any
+    constraints: Any
+    #: 0 for an equation, infinity for an inequality >= 0.
+    upper: list[float]
+    start: FloatArray
+    least: FloatArray
+    largest: FloatArray
+    scale: float
+    options: dict[str, Any]
+
+
+def ipopt(
+    problem: Problem,
+    tol: float,
+    *,
+    formulation: str = "lifted",
+    eps: float = 1e-10,
+    start: str | ArrayLike = "random",
+    random_state: int = 0,
+    max_iter: int = 3000,
+    time_limit: float | None = None,
+    solver_options: Mapping[str, Any] | None = None,
+) -> Posterior:
+    """Minimise the bound by Ipopt; the result is a local minimum, without proof.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise, with one of the five distances.
+    tol : float
+        Ipopt's own `tol`: the scaled error of the optimality conditions.
+    formulation : {"lifted", "paper"}
+        See the module; "paper" is slow and fails for many classifiers.
+    eps : float
+        Least weight of a classifier of positive prior; the others have the weight zero.
+    start : {"random", "prior"} or array_like
+        First iterate; "random" draws exponential weights.
+    random_state : int
+        Seed of the random start.
+    max_iter : int
+        Largest number of iterations.
+    time_limit : float, optional
+        Seconds of processor time for the solver, which looks at it once an iteration; building the program is not
+        counted.
+    solver_options : mapping, optional
+        Ipopt's own options by name, such as ``{"bound_push": 1e-9}``; they override the others.
+
+    Examples
+    --------
+    >>> from pacbayes import optimal_posterior
+    >>> posterior = optimal_posterior([0.10, 0.12, 0.30], m=200, method="ipopt")
+    >>> print(f"{posterior.bound:.6f} {posterior.message}")
+    0.196984 Ipopt: Solve_Succeeded
+    """
+    check_choice("formulation", formulation, FORMULATIONS)
+    first = start_weights(start, random_state, problem)
+    used = np.flatnonzero(np.ones(first.size) if problem.prior is None else problem.prior)
+    if not 0.0 < eps < 1.0 / used.size:
+        raise ValueError(f"eps must lie between 0 and 1/{used.size} (one over the number of classifiers), got {eps!r}")
+    if time_limit is not None and not time_limit > 0.0:
+        raise ValueError(f"time_limit must be positive, got {time_limit!r}")
+    casadi = import_optional("casadi", "method 'ipopt'")
+    build = _lifted if formulation == "lifted" else _paper
+    program = build(casadi, problem, used, np.maximum(first[used], eps), eps)
+    options = {"tol": tol, "max_iter": max_iter} | ({} if time_limit is None else {"max_cpu_time": float(time_limit)})
+    found, status, iterations = _solve(casadi, program, options | dict(solver_options or {}))
+    return problem.posterior(
+        _weights(found[: used.size] * program.scale, used, first),
+        method="ipopt",
+        converged=status in _SOLVED,
+        n_iter=iterations,
+        message=f"Ipopt: {status}",
+        details={
+            "status": "" if status in _SOLVED else _LETTERS.get(status, "E"),
+            "solver_status": status,
+            "formulation": formulation,
+            "eps": eps,
+        },
+    )
+
+
+def _solve(casadi: Any, program: Program, options: Mapping[str, Any]) -> tuple[FloatArray, str, int]:
+    """Run Ipopt silently and return the last point, the status and the number of iterations."""
+    # By default Ipopt widens bounds by 1e-8, which would put weights below eps and arguments of logarithms below zero.
+    quiet = {"print_level": 0, "sb": "yes", "bound_relax_factor": 0.0}
+    settings = {"print_time": False, "show_eval_warnings": False} | program.options
+    settings |= {f"ipopt.{name}": value for name, value in (quiet | dict(options)).items()}
+    nlp = {"x": program.variables, "f": program.objective, "g": program.constraints}
+    try:
+        solver = casadi.nlpsol("solver", "ipopt", nlp, settings)
+    except RuntimeError as error:
+        raise ValueError(f"Ipopt refused its options {dict(options)}: {str(error).strip().splitlines()[-1]}") from error
+    found = solver(x0=program.start, lbx=program.least, ubx=program.largest, lbg=0.0, ubg=program.upper)
+    stats = solver.stats()
+    return np.asarray(found["x"], dtype=np.float64).ravel(), stats["return_status"], int(stats["iter_count"])
+
+
+def _weights(found: FloatArray, used: Any, first: FloatArray) -> FloatArray:
+    """Return the last iterate as a distribution; the start where the solver left nothing usable."""
+    weights = np.zeros_like(first)
+    if np.isfinite(found).all() and found.max() > 0.0:
+        weights[used] = np.maximum(found, 0.0)
+    else:
+        weights = first
+    return np.asarray(weights / weights.sum())
+
+
+def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
+    """Give L, K and r their own variables, and scale the weights to average one."""
+    function, risks, prior = problem.function, problem.risks[used], _prior(problem, used)
+    size = used.size
+    weights = weights / weights.sum()
+    v, risk, kl, r = (casadi.MX.sym(name, length) for name, length in (("v", size), ("L", 1), ("K", 1), ("r", 1)))
+    excess = _excess(casadi, function, casadi.MX(0.0) if risks.max() == 0.0 else risk, kl, r)
+    constraints = casadi.vertcat(
+        excess,
+        r - risk,
+        casadi.sum1(v) / size - 1.0,
+        casadi.dot(risks / size, v) - risk,
+        casadi.dot(v, casadi.log(v / (size * prior))) / size - kl,
+    )
+    first_risk, first_kl = average_risk(weights, risks, 1.0), divergence(weights, 1.0, prior, 1.0)
+    bounded = function.distance.name == "kl"
+    return Program(
+        variables=casadi.vertcat(v, risk, kl, r),
+        objective=r,
+        constraints=constraints,
+        upper=[0.0, math.inf, 0.0, 0.0, 0.0],
+        start=np.append(weights * size, [first_risk, first_kl, function(first_risk, first_kl)]),
+        # L and r are arguments of logarithms for kl; a risk that is always zero is not.
+        least=np.append(np.full(size, eps * size), [0.0 if risks.max() > 0.0 else -1.0, -math.inf, 0.0]),
+        largest=np.append(
+            np.full(size, math.inf), [1.0 if bounded else math.inf, math.inf, 1.0 if bounded else math.inf]
+        ),
+        scale=1.0 / size,
+        options={},
+    )
+
+
+def _paper(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
+    """Use the weights alone, and r for kl."""
+    function, risks, prior = problem.function, problem.risks[used], _prior(problem, used)
+    with_root = function.distance.name == "kl"
+    q = casadi.MX.sym("q", used.size)
+    r = casadi.MX.sym("r", int(with_root))
+    risk, kl = casadi.dot(risks, q), casadi.dot(q, casadi.log(q / prior))
+    if with_root:
+        excess = _excess(casadi, function, casadi.MX(0.0) if risks.max() == 0.0 else risk, kl, r)
+        objective, constraints = r, casadi.vertcat(casadi.sum1(q) - 1.0, excess, r - risk)
+    else:
+        objective, constraints = _value(casadi, function, risk, kl), casadi.sum1(q) - 1.0
+    first_risk, first_kl = average_risk(weights, risks, weights.sum()), divergence(weights, weights.sum(), prior, 1.0)
+    return Program(
+        variables=casadi.vertcat(q, r),
+        objective=objective,
+        constraints=constraints,
+        upper=[0.0, 0.0, math.inf] if with_root else [0.0],
+        start=np.append(weights, [function(first_risk, first_kl)] * with_root),
+        least=np.append(np.full(used.size, eps), [0.0] * with_root),
+        largest=np.append(np.full(used.size, math.inf), [1.0] * with_root),
+        scale=1.0,
+        options={"hess_lag": _dense_hessian(casadi, function, risks, prior, with_root)},
+    )
+
+
+def _dense_hessian(casadi: Any, function: BoundFunction, risks: FloatArray, prior: FloatArray, with_root: bool) -> Any:
+    r"""Return the Hessian of the paper's Lagrangian by the chain rule through (L, K, r).
+
+    CasADi finds it by itself, but takes half a minute for 1000 classifiers.  With J the Jacobian of (L, K, r) and
+    G, g the Hessian and gradient of the Lagrangian in (L, K, r), it is :math:`J^T G J + g_K\, diag(1/q_i)`.
+    """
+    risk, kl, r = (casadi.SX.sym(name) for name in "LKr")
+    factor, multipliers = casadi.SX.sym("factor"), casadi.SX.sym("multipliers", 3 if with_root else 1)
+    if with_root:
+        excess = _excess(casadi, function, casadi.SX(0.0) if risks.max() == 0.0 else risk, kl, r)
+        lagrangian = factor * r + multipliers[1] * excess + multipliers[2] * (r - risk)
+    else:
+        lagrangian = factor * _value(casadi, function, risk, kl)
+    hessian, gradient = casadi.hessian(lagrangian, casadi.vertcat(risk, kl, r))
+    small = casadi.Function(
+        "small", [risk, kl, r, factor, multipliers], [casadi.densify(hessian), casadi.densify(gradient)]
+    )
+
+    size = risks.size
+    x = casadi.MX.sym("x", size + with_root)
+    parameters, factor = casadi.MX.sym("p", 0), casadi.MX.sym("lam_f")
+    multipliers = casadi.MX.sym("lam_g", 3 if with_root else 1)
+    q, logs = x[:size], casadi.log(x[:size] / prior)
+    root = x[size] if with_root else casadi.MX(0.0)
+    inner, slope = small(casadi.dot(risks, q), casadi.dot(q, logs), root, factor, multipliers)
+    jacobian = casadi.horzcat(casadi.DM(risks), logs + 1.0)
+    diagonal = slope[1] / q
+    if with_root:
+        corner = casadi.DM([[0.0, 0.0, 1.0]])
+        jacobian = casadi.vertcat(casadi.horzcat(jacobian, casadi.DM.zeros(size, 1)), corner)
+        diagonal = casadi.vertcat(diagonal, 0.0)
+    else:
+        inner = inner[:2, :2]
+    dense = casadi.mtimes([jacobian, inner, jacobian.T]) + casadi.diag(diagonal)
+    names = ["x", "p", "lam_f", "lam_g"], ["triu_hess_gamma_x_x"]
+    return casadi.Function("nlp_hess_l", [x, parameters, factor, multipliers], [casadi.triu(dense)], *names)
+
+
+def _prior(problem: Problem, used: Any) -> FloatArray:
+    return np.full(used.size, 1.0 / used.size) if problem.prior is None else problem.prior[used] / problem.prior_total
+
+
+def _excess(casadi: Any, function: BoundFunction, risk: Any, kl: Any, r: Any) -> Any:
+    """Return phi(L, r) - (K + ln I - ln delta) / n; a risk that is the constant zero has no logarithm."""
+    name = function.distance.name
+    if name == "kl":
+        first = 0.0 if risk.is_constant() else risk * casadi.log(risk / r)
+        distance = first + (1.0 - risk) * casadi.log((1.0 - risk) / (1.0 - r))
+    elif name == "linear":
+        distance = r - risk
+    elif name == "ch":
+        distance = ch_polynomial(r - risk)
+    else:
+        distance = _square_factor(function) * (r - risk) ** 2
+    return distance - (kl + function.log_term) / function.factor
+
+
+def _value(casadi: Any, function: BoundFunction, risk: Any, kl: Any) -> Any:
+    """Return f(L, K) of a distance with an explicit inverse; for ch the paper's radicals."""
+    x = (kl + function.log_term) / function.factor
+    name = function.distance.name
+    if name == "linear":
+        return risk + x
+    if name == "ch":
+        # t^3 + (15/8) t^2 + (135/16) (t - x) = 0; the product of Cardano's two cube roots is -155/64.
+        inner = 729.0 * x**2 + 6615.0 / 8.0 * x + 208980.0 / 256.0
+        root = (1225.0 / 512.0 + 135.0 / 32.0 * x + 5.0 / 32.0 * casadi.sqrt(inner)) ** (1.0 / 3.0)
+        return risk + casadi.sqrt(root - 155.0 / 64.0 / root - 5.0 / 8.0)
+    return risk + casadi.sqrt(x / _square_factor(function))
+
+
+def _square_factor(function: BoundFunction) -> float:
+    """Return c of the distance c (l - l^)^2."""
+    distance = function.distance
+    if distance.name not in ("squared", "pinsker"):
+        raise ValueError(f"method 'ipopt' knows the five distances of the paper, not {distance.name!r}")
+    return float(distance.value(0.0, 1.0))

@@ -1,0 +1,237 @@
+"""The paper's schemes: its fixed-point iteration, normalised at every step, and its search over the first by risk."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pacbayes.bounds.bound import average_risk, divergence
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_choice, check_distribution
+from pacbayes.numeric.rounding import EPS
+from pacbayes.posteriors.certified_search import CertifiedSearch, Minimum
+from pacbayes.posteriors.gibbs import GibbsCurve
+from pacbayes.posteriors.posterior import Posterior
+from pacbayes.posteriors.problem import Problem
+
+STARTS = ("random", "prior")
+# Minima on different subsets are compared, so they are found more exactly than asked for.
+_SOLVE_TOL = 1e-11
+# Inside a group of equal risks the least bound is a smooth function of the size: it is interpolated where a solve in
+# the middle agrees with the interpolation to this.
+_SMOOTH_TOL = 1e-10
+# Prior weights that differ by more than this part are not meant to be equal.
+_UNEQUAL = 1e-12
+
+
+def start_weights(start: str | ArrayLike, random_state: int, problem: Problem) -> FloatArray:
+    """Return the first iterate: exponential weights normalised (the paper's), the prior, or the given array."""
+    size = problem.risks.size
+    prior = np.full(size, 1.0 / size) if problem.prior is None else problem.prior / problem.prior_total
+    if isinstance(start, str):
+        if check_choice("start", start, STARTS) == "prior":
+            return prior
+        weights = np.random.default_rng(random_state).exponential(size=size) * (prior > 0.0)
+        return np.asarray(weights / weights.sum())
+    weights, total = check_distribution("start", start, size)
+    if np.any((weights > 0.0) & (prior == 0.0)):
+        raise ValueError("start must be zero where the prior is zero")
+    return weights / total
+
+
+def fixed_point(
+    problem: Problem, tol: float, *, start: str | ArrayLike = "random", random_state: int = 0, max_iter: int = 10_000
+) -> Posterior:
+    r"""Iterate :math:`q_i \leftarrow p_i e^{-\rho(q) \hat l_i} / Z` until the weights stay.
+
+    Here :math:`\rho = (\partial B/\partial L)/(\partial B/\partial K)`, equation (ratio) of docs/mathematics.md.  For
+    kl, pinsker, ch and squared these are the paper's fixed-point equations, equation (fixed-point); for linear the
+    ratio is m and one step is the closed form, equation (closed-form).  After the first step every iterate is a Gibbs
+    posterior, so the rest runs on the groups of equal risk.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    tol : float
+        Converged when the Euclidean norm of the change of the weights is at most this.
+    start : {"random", "prior"} or array_like
+        First iterate; "random" draws exponential weights.
+    random_state : int
+        Seed of the random start.
+    max_iter : int
+        Largest number of steps.
+    """
+    if not max_iter >= 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
+    function, curve, groups = problem.function, problem.curve, problem.groups
+    weights = start_weights(start, random_state, problem)
+    risk = average_risk(weights, problem.risks, 1.0)
+    kl = divergence(weights, 1.0, problem.prior, problem.prior_total)
+    # ||q' - q||^2 for two Gibbs posteriors is a sum over groups with the groups' sums of (p_i / mass)^2.
+    squares = groups.concentration()
+    trace = [function(risk, kl)]
+    beta, change, steps = math.nan, math.inf, 0
+    shares = np.empty(0)
+    while steps < max_iter and change > tol:
+        beta = function.ratio(risk, kl)
+        point = curve.at(beta)
+        new = curve.shares(point)
+        if steps == 0:
+            change = float(np.linalg.norm(groups.spread(new) - weights))
+        else:
+            change = math.sqrt(float(squares @ (new - shares) ** 2))
+        shares, risk, kl = new, point.risk, point.kl
+        trace.append(function(risk, kl))
+        steps += 1
+    converged = change <= tol
+    message = (
+        f"the weights changed by {change:.1e}, at most tol = {tol:g}, in step {steps}"
+        if converged
+        else f"the weights still changed by {change:.1e}, more than tol = {tol:g}, after max_iter = {max_iter} steps"
+    )
+    details: dict[str, Any] = {"trace": trace, "change": change}
+    return problem.posterior(
+        groups.spread(shares),
+        method="fixed-point",
+        beta=beta,
+        converged=converged,
+        n_iter=steps,
+        message=message,
+        details=details,
+    )
+
+
+class _Subsets:
+    """Least bounds of the posteriors on the first H' classifiers, solved where needed.
+
+    The optimum on a subset is that of the Gibbs curve of the groups in it, whose prior mass sums to H'/H < 1.
+    """
+
+    def __init__(self, problem: Problem, tol: float, max_evaluations: int) -> None:
+        self.problem = problem
+        self.tol, self.max_evaluations = min(tol, _SOLVE_TOL), max_evaluations
+        groups = problem.groups
+        self.counts = np.rint(groups.mass / groups.total * groups.size).astype(np.int64)
+        self.ends = np.cumsum(self.counts)
+        # A prior that is uniform but for rounding differs from counts / H by at most this part.
+        self.mass_error = 4 * EPS
+        if problem.prior is not None:
+            self.mass_error += 2.0 * float(np.ptp(problem.prior) / problem.prior.min())
+        self.solved: dict[int, tuple[GibbsCurve, Minimum]] = {}
+
+    def solve(self, size: int) -> tuple[GibbsCurve, Minimum]:
+        """Return the curve of the first `size` classifiers and its certified minimum."""
+        if size not in self.solved:
+            last = int(np.searchsorted(self.ends, size))
+            counts = self.counts[: last + 1].copy()
+            counts[-1] = size - (self.ends[last - 1] if last else 0)
+            log_mass = np.log(counts / self.problem.groups.size)
+            curve = GibbsCurve(self.problem.groups.risks[: last + 1], log_mass, self.mass_error)
+            search = CertifiedSearch(curve, self.problem.function)
+            self.solved[size] = curve, search.run(self.tol, self.max_evaluations)
+        return self.solved[size]
+
+    def bound(self, size: int) -> float:
+        """Return the least bound on the first `size` classifiers."""
+        point = self.solve(size)[1].point
+        return self.problem.function(point.risk, point.kl)
+
+    def slope(self, size: int) -> float:
+        """Return the derivative of the least bound in the logarithm of the last group's count.
+
+        By the envelope theorem only the prior mass of that group counts: -dB/dK times the posterior mass of the group.
+        """
+        curve, minimum = self.solve(size)
+        in_kl = self.problem.function.partials(minimum.point.risk, minimum.point.kl)[1]
+        return -in_kl * float(curve.shares(minimum.point)[-1])
+
+    def bounds(self) -> FloatArray:
+        """Return the least bound for every size: solved at the ends of groups, inside solved or interpolated."""
+        values = np.empty(self.problem.groups.size + 1)
+        for end, count in zip(self.ends.tolist(), self.counts.tolist(), strict=True):
+            before = end - count
+            intervals = [(1, count)]
+            values[before + 1], values[end] = self.bound(before + 1), self.bound(end)
+            while intervals:
+                low, high = intervals.pop()
+                if high - low < 2:
+                    continue
+                middle = (low + high) // 2
+                values[before + middle] = self.bound(before + middle)
+                inside = np.arange(low + 1, high)
+                smooth = self._hermite(before, low, high, inside)
+                if abs(smooth[middle - low - 1] - values[before + middle]) <= _SMOOTH_TOL:
+                    exact = values[before + middle]
+                    values[before + low + 1 : before + high] = smooth
+                    values[before + middle] = exact
+                else:
+                    intervals += [(low, middle), (middle, high)]
+        # A posterior on a subset is one on every larger subset; interpolation and tolerance must not hide it.
+        return np.minimum.accumulate(values[1:])
+
+    def _hermite(self, before: int, low: int, high: int, counts: NDArray[np.int64]) -> FloatArray:
+        """Cubic interpolation in the logarithm of the last group's count, from values and slopes at two counts."""
+        width = math.log(high / low)
+        t = np.log(counts / low) / width
+        left, right = self.bound(before + low), self.bound(before + high)
+        slope_left, slope_right = self.slope(before + low) * width, self.slope(before + high) * width
+        return np.asarray(
+            left * (1 + 2 * t) * (1 - t) ** 2 + right * t**2 * (3 - 2 * t)
+            + slope_left * t * (1 - t) ** 2 - slope_right * t**2 * (1 - t)
+        )  # fmt: skip
+
+
+def ordered_subsets(
+    problem: Problem, tol: float, *, size_tol: float = 1e-6, max_evaluations: int = 100_000
+) -> Posterior:
+    """Minimise on the first H' classifiers by risk, for every H', and return the smallest H' that is good enough.
+
+    A posterior on a subset is one on every larger subset, so the least bound never rises with H'; the best H' is the
+    smallest that reaches the least bound.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise; its prior must be uniform, up to rounding (a part of 1e-12, which `lower_bound` allows for).
+    tol : float
+        Absolute gap of each minimum.
+    size_tol : float
+        `H_star` is the smallest H' whose bound is within this of the least bound.
+    max_evaluations : int
+        Limit of evaluations of the curve in each search.
+    """
+    if problem.prior is not None and np.ptp(problem.prior) > _UNEQUAL * float(problem.prior.max()):
+        raise ValueError('method "ordered-subsets" needs a uniform prior, got one with unequal weights')
+    if not size_tol >= 0.0:
+        raise ValueError(f"size_tol must be at least 0, got {size_tol!r}")
+    subsets = _Subsets(problem, tol, max_evaluations)
+    bounds = subsets.bounds()
+    h_star = int(np.argmax(bounds <= bounds[-1] + size_tol)) + 1
+    best = int(np.argmax(bounds <= bounds[-1] + 2 * _SOLVE_TOL)) + 1
+    curve, minimum = subsets.solve(h_star)
+    full = subsets.solve(problem.groups.size)[1]
+
+    order = np.argsort(problem.risks, kind="stable")[:h_star]
+    weights = np.zeros(problem.risks.size)
+    shares = curve.shares(minimum.point)
+    counts = np.rint(np.exp(curve.log_mass) * problem.risks.size)
+    weights[order] = (shares / counts).take(_group_of_rank(counts, h_star))
+    gaps = [problem.function(f.point.risk, f.point.kl) - f.lower_bound for _, f in subsets.solved.values()]
+    converged = max(gaps) <= tol
+    return problem.posterior(
+        weights,
+        method="ordered-subsets",
+        lower_bound=full.lower_bound,
+        converged=converged,
+        n_iter=len(subsets.solved),
+        message=f"H* = {h_star} of {problem.risks.size}: the smallest within {size_tol:g} of the least bound; "
+        f"{len(subsets.solved)} sizes solved",
+        details={"H_star": h_star, "best_size": best, "bounds": bounds, "size_tol": size_tol},
+    )
+
+
+def _group_of_rank(counts: FloatArray, size: int) -> NDArray[np.int64]:
+    """Return the group of each of the first `size` classifiers in the order of risks."""
+    return np.repeat(np.arange(counts.size), counts.astype(np.int64))[:size]

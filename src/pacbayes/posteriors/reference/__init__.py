@@ -1,1 +1,0 @@
-"""The schemes and solvers that the certified search is compared with."""

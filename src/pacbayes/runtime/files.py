@@ -1,0 +1,196 @@
+"""Files that are there whole or not at all, and a lock on a file that dies with its process."""
+
+import errno
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from filelock import FileLock, Timeout
+
+# Bytes that are kept in memory, or written at a time.
+_PART = 2**23
+
+
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put a file in its place: all of it, on the disk, or none; what was there before stays until then.
+
+    A link is followed, and what is no ordinary file (a device, a pipe) is written to, not replaced.  A new file has the
+    permissions that the user's umask leaves, one that is replaced keeps its own.  An error names the file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_file(folder + "/numbers.txt", b"1 2 3")
+    ...     print(Path(folder, "numbers.txt").read_text(), len(os.listdir(folder)))
+    1 2 3 1
+    """
+    with writing(path) as file, naming(path):
+        file.write(data)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield a file to write into, part by part, which is put in its place on leaving; not after an error.
+
+    As for `write_file`.  For what is no ordinary file all parts are kept until then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with writing(folder + "/numbers.txt") as file:
+    ...         _ = [file.write(part) for part in (b"1 ", b"2 ", b"3")], len(os.listdir(folder))
+    ...     print(Path(folder, "numbers.txt").read_text(), len(os.listdir(folder)))
+    1 2 3 1
+    """
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():
+        with spooled() as parts:
+            yield parts
+            parts.seek(0)
+            with naming(path), place.open("wb", buffering=0) as device:
+                while data := parts.read(_PART):
+                    device.write(data)
+        return
+    with _replacing(place, path) as file:
+        yield file
+
+
+@contextmanager
+def spooled() -> Iterator[BinaryIO]:
+    """Yield a file without a name, in memory while it is small."""
+    with tempfile.SpooledTemporaryFile(_PART) as file:
+        yield cast(BinaryIO, file)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have an `OSError` name the file the caller knows: a full disk names none, a part file one nobody has heard of."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+@contextmanager
+def _replacing(place: Path, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
+    with naming(path):
+        mode = place.stat().st_mode & 0o777 if place.exists() else None
+        # Made by `open`, not by `tempfile`: only the system knows the umask without changing it for all threads.
+        file = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb")
+    try:
+        try:
+            yield file
+            with naming(path):
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            with naming(path):
+                file.close()
+        with naming(path):
+            if mode is not None:
+                os.chmod(part, mode)
+            part.replace(place)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    with naming(path):
+        _sync_entries(place.parent)
+
+
+def _sync_entries(folder: Path) -> None:
+    """Bring a rename to the disk: it is an entry of the folder, which has a cache of its own.
+
+    Windows opens no folders, and some file systems of networks and containers do not sync them (EINVAL).  The file is
+    in its place by then, whole, and nobody can do more.
+    """
+    flag = getattr(os, "O_DIRECTORY", None)
+    if flag is None:
+        return
+    directory = os.open(folder, os.O_RDONLY | flag)
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(directory)
+
+
+def check_can_write(name: str, path: str | os.PathLike[str]) -> None:
+    """Raise `OSError` before any work if a file could not be written at the end; `name` is the argument.
+
+    Examples
+    --------
+    >>> check_can_write("--out", "no such folder/numbers.txt")
+    Traceback (most recent call last):
+    FileNotFoundError: --out: cannot write 'no such folder/numbers.txt': there is no folder 'no such folder'
+    """
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        raise IsADirectoryError(f"{name}: cannot write {str(path)!r}: it is a folder")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"{name}: cannot write {str(path)!r}: there is no folder {str(Path(path).parent)!r}")
+    if place.exists() and not place.is_file():
+        return
+    try:
+        # Made and gone again: permissions alone do not tell of read-only disks.
+        with tempfile.TemporaryFile(dir=place.parent):
+            pass
+    except OSError as error:
+        raise PermissionError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+@contextmanager
+def hold_lock(path: Path, name: str) -> Iterator[None]:
+    """Hold the lock, or raise a `BlockingIOError` that says which process has it.
+
+    Forked workers leave it to their parent (filelock sees to that from version 3.30 on): one that outlives it does not
+    keep the directory locked.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory, hold_lock(Path(directory, "lock"), "the directory"):
+    ...     with hold_lock(Path(directory, "lock"), "the directory"):
+    ...         pass  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    BlockingIOError: the directory is in use by process ... on ...; one run at a time can work there
+    """
+    # The file stays: whoever waits for a file that is removed and made again waits for another one.  And no soft lock
+    # where the system has no other: that one outlives a killed process.
+    lock = FileLock(path, blocking=False, fallback_to_soft=False, preserve_lock_file=True, on_acquired=_sign)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BlockingIOError(f"{name} is in use by {_holder(path)}; one run at a time can work there") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _sign(descriptor: int) -> None:
+    """Write who has the lock, after a first byte that nobody else can read on Windows while it is locked."""
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, f"\nprocess {os.getpid()} on {socket.gethostname()}\n".encode())
+
+
+def _holder(path: Path) -> str:
+    """Return what the process that has the lock wrote; it may not have come to that."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            file.seek(1)
+            return file.read(200).decode(errors="replace").strip() or "another process"
+    except OSError:
+        return "another process"

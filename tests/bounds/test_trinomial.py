@@ -1,0 +1,119 @@
+"""The limit of a difference: exact validity, summed over the trinomial distribution; tightness; ends."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from scipy.stats import multinomial
+
+from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.bounds.trinomial import difference_upper
+
+
+def outcomes(m):
+    """All pairs of counts whose sum is at most m."""
+    return np.array([(j, k) for j in range(m + 1) for k in range(m + 1 - j)])
+
+
+def largest_failure(limits, pairs, m, steps=16):
+    """The largest probability, over a grid of true probabilities, that the limit is below the true difference."""
+    rates = np.concatenate([np.linspace(0.0, 1.0, steps + 1), [0.01, 0.03, 0.99]])
+    worst = 0.0
+    for a in rates:
+        for b in rates[rates <= 1.0 - a + 1e-12]:
+            probabilities = multinomial.pmf(
+                np.column_stack([pairs, m - pairs.sum(axis=1)]), m, [a, b, max(1 - a - b, 0)]
+            )
+            # A hair below counts as reached: the grid's differences are rounded.
+            worst = max(worst, float(probabilities[limits < b - a - 1e-12].sum()))
+    return worst
+
+
+def wald(j, k, m, delta):
+    """What a textbook says, which is not valid."""
+    return (k - j) / m - ndtri(delta) * np.sqrt(max(j + k - (k - j) ** 2 / m, 0)) / m
+
+
+@pytest.mark.parametrize(("m", "delta"), [(1, 0.1), (2, 0.025), (7, 0.3), (12, 0.025)])
+def test_exact_validity(m, delta):
+    pairs = outcomes(m)
+    limits = np.array([difference_upper(int(j), int(k), m, delta) for j, k in pairs])
+    assert largest_failure(limits, pairs, m) <= delta
+    # The same sum catches limits that are too small.
+    assert largest_failure(np.array([wald(j, k, m, delta) for j, k in pairs]), pairs, m) > delta
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("m", "delta"), [(30, 0.025), (30, 0.2), (45, 0.05)])
+def test_exact_validity_of_more_rows(m, delta):
+    pairs = outcomes(m)
+    limits = np.array([difference_upper(int(j), int(k), m, delta) for j, k in pairs])
+    assert 0.5 * delta < largest_failure(limits, pairs, m, 60) <= delta
+
+
+def largest_probability(j0, k0, m, delta, difference):
+    """The largest probability over rates of disagreement of outcomes not above (j0, k0), term by term."""
+    z = -ndtri(delta)
+    pairs = outcomes(m)
+    heights = pairs[:, 1] - pairs[:, 0] + z * np.sqrt(pairs.sum(axis=1) + z * z / 4)
+    below = pairs[heights <= k0 - j0 + z * np.sqrt(j0 + k0 + z * z / 4) + 1e-9]
+    counts = np.column_stack([below, m - below.sum(axis=1)])
+    least = max(abs(difference), 1.0 - float(binomial_upper(m - j0 - k0, m, delta * 0.005)))
+    rates = np.linspace(least, float(binomial_upper(j0 + k0, m, delta * 0.005)), 200)
+    return max(multinomial.pmf(counts, m, [(s - difference) / 2, (s + difference) / 2, 1 - s]).sum() for s in rates)
+
+
+@pytest.mark.parametrize(("j", "k"), [(0, 0), (3, 3), (8, 1), (1, 8), (15, 0), (0, 15), (25, 14)])
+def test_the_limit_is_where_the_largest_probability_reaches_the_level(j, k):
+    m, delta = 40, 0.025
+    limit = difference_upper(j, k, m, delta)
+    assert largest_probability(j, k, m, delta, limit) <= delta * 0.99
+    nearer = limit - 0.04 * (limit - (k - j) / m)
+    assert largest_probability(j, k, m, delta, nearer) > delta * 0.96
+
+
+def test_tight_where_two_classifiers_seldom_disagree():
+    # 10 against 10 of 1000 rows; a limit for each cell at a quarter of delta, and the difference of these.
+    limit = difference_upper(10, 10, 1000, 0.025)
+    cells = float(binomial_upper(10, 1000, 0.0125)) - (1.0 - float(binomial_upper(990, 1000, 0.0125)))
+    assert limit < 0.0104 < 0.028 / 2 < 0.015 < cells
+
+
+@pytest.mark.parametrize("m", [50, 10**4])
+def test_no_discordant_row_is_the_limit_of_no_error(m):
+    # Then only B's own errors count against B: the exact limit of none, but for the part kept for the disagreement.
+    limit, exact = difference_upper(0, 0, m, 0.025), float(binomial_upper(0, m, 0.025))
+    assert exact < limit < 1.01 * exact
+
+
+def test_large_samples_approach_the_normal_limit():
+    for j, k, m in [(300, 200, 10**5), (5000, 4000, 2 * 10**4)]:
+        distance = difference_upper(j, k, m, 0.025) - (k - j) / m
+        assert 1.0 < distance / (wald(j, k, m, 0.025) - (k - j) / m) < 1.04
+
+
+def test_more_errors_of_b_and_smaller_levels_raise_it():
+    limits = [difference_upper(5, k, 60, 0.05) for k in range(0, 30, 3)]
+    assert limits == sorted(limits)
+    levels = [difference_upper(5, 9, 60, delta) for delta in (0.5, 0.05, 1e-3, 1e-9, 1e-40, 1e-200, 1e-300, 0.0)]
+    assert levels == sorted(levels)
+    assert levels[-1] == 1.0
+
+
+def test_ends():
+    assert difference_upper(0, 20, 20, 0.05) == 1.0
+    assert -1.0 < difference_upper(20, 0, 20, 0.05) < -0.7
+    assert difference_upper(0, 1, 1, 0.05) == 1.0
+
+
+def test_wrong_input():
+    for only_a, only_b, m in [(3, 8, 10), (-1, 2, 10)]:
+        with pytest.raises(ValueError, match="only_a and only_b must be counts"):
+            difference_upper(only_a, only_b, m, 0.05)
+    with pytest.raises(ValueError, match="delta must lie in"):
+        difference_upper(1, 2, 10, 0.7)
+
+
+def test_the_callers_floating_point_errors_do_not_matter():
+    expected = difference_upper(3, 9, 200, 0.025)
+    with np.errstate(all="raise"):
+        assert difference_upper(3, 9, 200, 0.025) == expected
