@@ -196,15 +196,16 @@ def test_a_model_remembers_what_was_missing(trained, ending, tmp_path, capsys):
     assert predicted([model, new, "--missing", "999", "--missing", "?"], capsys) == expected
 
 
-def test_texts_of_a_parquet_file_that_stand_for_gaps_in_csv(tmp_path, capsys):
-    X, y = texts(["NA", "DE", "FR"])
+@pytest.mark.parametrize("values", [["NA", "DE", "FR"], [" a", "a", "b"]])
+def test_texts_of_a_parquet_file_that_stand_for_others_in_csv(values, tmp_path, capsys):
+    X, y = texts(values)
     X.assign(kind=y).to_parquet(tmp_path / "data.parquet")
     model = tmp_path / "m.pacbayes"
     assert in_process(["certify", tmp_path / "data.parquet", *QUICK, "--save", model], capsys).code == 0
-    new, _ = texts(["NA", "DE", "FR"], 100, seed=1)
+    new, _ = texts(values, 100, seed=1)
     new.to_parquet(tmp_path / "new.parquet")
     new.to_csv(tmp_path / "new.csv", index=False)
-    expected = np.where(new["code"] == "NA", "yes", "no").tolist()
+    expected = np.where(new["code"] == values[0], "yes", "no").tolist()
     assert predicted([model, tmp_path / "new.parquet"], capsys) == expected
     assert predicted([model, tmp_path / "new.csv"], capsys) == expected
     test = tmp_path / "test.csv"

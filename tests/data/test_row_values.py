@@ -2,6 +2,7 @@
 
 from datetime import date
 from decimal import Decimal
+from enum import Enum
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,13 @@ def test_texts_are_equal_letter_by_letter():
 
 
 DAYS = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-02-03"]), "hours": pd.to_timedelta([1, 30], "h")})
+LENGTHS = pd.DataFrame({"hours": pd.to_timedelta([1, 30], "h"), "n": [5, 7]})
+
+
+class Letter(str, Enum):  # noqa: UP042 - the text of such a member is not its letters
+    A = "a"
+
+
 MIXED = pd.DataFrame({"n": [1, 2], "x": [0.5, np.nan], "s": ["a", None], "b": [True, False]})
 
 
@@ -39,6 +47,10 @@ MIXED = pd.DataFrame({"n": [1, 2], "x": [0.5, np.nan], "s": ["a", None], "b": [T
         pytest.param(DAYS[["day"]], [[date(2020, 1, 1)], [date(2021, 2, 3)]], id="days"),
         pytest.param(DAYS[["day"]], np.array([["2020-01-01"], ["2021-02-03"]], dtype="M8[D]"), id="numpy's days"),
         pytest.param(DAYS[["hours"]], np.array([[1], [30]], dtype="m8[h]"), id="numpy's hours"),
+        pytest.param(LENGTHS, [[np.timedelta64(1, "h"), 5], [np.timedelta64(30, "h"), 7]], id="hours beside numbers"),
+        pytest.param(DAYS, [[np.datetime64(day), np.timedelta64(hours)] for day, hours in DAYS.itertuples(index=False)],
+                     id="days beside hours"),
+        pytest.param(pd.DataFrame({"s": [Letter.A]}), [[Letter.A]], id="texts of an enumeration"),
     ],
 )  # fmt: skip
 def test_a_row_has_one_hash_in_every_container(one, other):

@@ -80,8 +80,8 @@ def _table(X: Any) -> NDArray[Any]:
     """Return rows as an array that holds every value as it was given, of whatever kind the others are."""
     # A data frame of several types becomes an array of objects; one of numbers stays one of numbers.
     table = np.asarray(X)
-    # A list in which a text stands would make texts of its numbers.
-    return np.array(X, dtype=object) if table.dtype.kind in "SU" and not isinstance(X, np.ndarray) else table
+    # A list in which a text stands would make texts of its numbers, and a length of time lengths of them.
+    return np.array(X, dtype=object) if table.dtype.kind in "SUmMc" and not isinstance(X, np.ndarray) else table
 
 
 def check_values(X: Any) -> None:
@@ -110,7 +110,7 @@ def _numeric_rows(table: NDArray[Any]) -> Any:
 
 def _value_bytes(value: Any) -> bytes:
     # Most often; `isinstance` with an abstract class takes longer than the rest.
-    if type(value) is str:
+    if isinstance(value, str):  # by its letters, which `str` does not give of a member of an enumeration
         return _text_bytes(value)
     if type(value) is float:
         return _number_bytes(value)
@@ -123,7 +123,7 @@ def _value_bytes(value: Any) -> bytes:
         return _number_bytes(float(value))
     # What prints its address, or has parts of its own, has no text that stands for its value.
     kind: Any = type(value)
-    parts = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+    parts = isinstance(value, Iterable) and not isinstance(value, bytes)
     if parts or callable(value) or kind.__repr__ is object.__repr__:
         raise TypeError(f"X argument must be a table of strings, numbers, dates and the like, got {value!r}")
     return _text_bytes(str(value))

@@ -45,7 +45,7 @@ class Samples:
         if self.shared is not None:
             # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own.
             training, (rows, labels) = self.shared
-            own = Training(copy_rows(training.X), training.y.copy(), training.weights)
+            own = Training(copy_rows(training.X), training.y.copy(), copy_rows(training.weights))
             return own, (copy_rows(rows), labels)
         train, validation = self.splits(i)
         return _training(self.X, self.y, self.weights, train), (pick_rows(self.X, validation), self.y[validation])

@@ -1,6 +1,7 @@
 """What all estimators share: from a trained set to posterior and certificates, and from these to predictions."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -130,7 +131,7 @@ class CertifiedClassifier(Conclusions, ClassifierMixin, Shown):  # type: ignore[
         target = None if self.max_error is None else float(self.max_error)
         self._asked = Asked(float(self.class_share), *named, max_error=target)
         share = hedged_level(self._main_level, self.hedge_, 1)
-        self._distance = self.distance
+        self._distance = copy(self.distance)  # it may be a list
         self._distances = resolve_distances(self._distance, self._cross_validated, classifiers.m, share or self._level)
         # What is proposed is fixed here, before anything that was counted on validation rows is used.
         rules = list(self._proposed(() if beforehand is None else beforehand.rules))

@@ -142,3 +142,21 @@ def test_wrong_input(change, error, message):
     arguments = {"estimator": DecisionTreeClassifier(), "param_grid": {"max_depth": [1]}, "X": X, "y": Y} | change
     with pytest.raises(error, match=message):
         grid_set(**arguments)
+
+
+class WritesWeights(DecisionTreeClassifier):
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.total_ = sample_weight.sum()
+        sample_weight[:] = 0.0
+        return self
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_weights_that_a_classifier_overwrites_are_its_own(split):
+    weights = np.ones(40)
+    settings = {"max_depth": [1, 2, 3]}
+    rows, labels = np.arange(80.0).reshape(40, 2), np.arange(40) % 2
+    found = grid_set(WritesWeights(), settings, rows, labels, split=split, sample_weight=weights, random_state=0)
+    assert [found[i].total_ for i in range(3)] == [20.0] * 3
+    assert weights.sum() == 40.0

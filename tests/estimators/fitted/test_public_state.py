@@ -5,9 +5,11 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import two_classes
 
-from pacbayes import StochasticSVC
+from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.estimators.whole_fits import forget_fit
 
 
@@ -21,6 +23,25 @@ def test_what_was_fitted_counts_not_what_is_set_later():
     for name in ("delta_", "distances_", "has_uniform_prior_", "vote_risk_"):
         with pytest.raises(AttributeError):
             setattr(clf, name, None)
+
+
+def test_a_list_of_distances_that_is_changed_later_does_not_spoil_the_file(tmp_path):
+    names = ["kl", "linear"]
+    clf = StochasticSVC([0.1, 1.0], distance=names, random_state=0).fit(*two_classes())
+    names.remove("linear")
+    save(clf, tmp_path / "model.pacbayes")
+    assert load(tmp_path / "model.pacbayes").certificates_ == clf.certificates_
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_estimators_of_the_user_that_are_changed_later_are_not_those_of_the_model(listed):
+    trees = [DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (1, 2)]
+    pipeline, grid = (None, trees) if listed else (Pipeline([("tree", trees[0])]), {"tree": trees})
+    clf = StochasticClassifier(pipeline, grid, random_state=0).fit(*two_classes())
+    said = str(clf.classifiers_.params)
+    for tree in trees:
+        tree.set_params(max_depth=7)
+    assert str(clf.classifiers_.params) == said
 
 
 @pytest.mark.parametrize("name", ["delta_", "distances_", "has_uniform_prior_"])

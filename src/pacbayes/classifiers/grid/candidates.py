@@ -1,7 +1,7 @@
 """The classifiers of a grid before they are trained: which there are, and with which random numbers each starts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Candidates:
             states = _drawn_states(self._states | params, self.seed, i)
             return clone(self.estimator).set_params(**params | states)
         # Values may be estimators themselves (a step of a pipeline): each classifier needs its own.
-        settings = {name: clone(value, safe=False) for name, value in params.items()}
+        settings = {name: _own(value) for name, value in params.items()}
         return _seeded(clone(self.estimator).set_params(**settings), self.seed, i)
 
     @cached_property
@@ -97,7 +97,9 @@ def plan_candidates(estimator: Any, param_grid: Any, n_iter: int | None, seed: i
             check_takes_rows("param_grid", candidates[i])
         for value in params.values():
             check_trained_here("param_grid", value)
-    return candidates
+    # What a set says of its classifiers stays so, whatever becomes of the user's estimators.
+    own = [{name: _own(value) for name, value in params.items()} for params in candidates.params]
+    return replace(candidates, params=own)
 
 
 def _are_estimators(param_grid: Any) -> bool:
@@ -190,6 +192,11 @@ def _drawn_states(values: dict[str, Any], seed: int, i: int) -> dict[str, int]:
 
 def _is_state(name: str) -> bool:
     return name == "random_state" or name.endswith("__random_state")
+
+
+def _own(value: Any) -> Any:
+    """Return a parameter's value apart from the given one, unfitted where it is an estimator."""
+    return value if _is_plain(value) else clone(value, safe=False)
 
 
 def _is_plain(value: Any) -> bool:

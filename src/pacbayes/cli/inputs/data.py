@@ -13,7 +13,7 @@ from pacbayes.data.files.column_fit import ColumnFit
 from pacbayes.data.files.columns import Columns, check_classes, read_columns
 from pacbayes.data.files.reading import divide_columns, file_kind, labelled, listed, read_frame, target_of
 from pacbayes.data.files.refusals import in_shell
-from pacbayes.data.files.table_reading import MISSING_WORDS, TableReading
+from pacbayes.data.files.table_reading import TableReading
 from pacbayes.data.known_rows import hashed_rows, overlap
 from pacbayes.numeric.checks import check_choice, did_you_mean
 
@@ -121,9 +121,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
     made = TableReading.of(X)
     assert made is not None
-    # A Parquet file says itself what is missing.
-    words = () if file_kind(path, choices.sep) is None else MISSING_WORDS
-    reading = made.of_file((*words, *choices.missing))
+    reading = made.of_file(choices.missing, cells=file_kind(path, choices.sep) is not None)
     return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups, slices, reading)
 
 
@@ -199,7 +197,7 @@ def _skipped(number: int) -> str:
 def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Return the rows and labels of a test file with the columns of the data that are certified."""
     as_text = [data.target] if data.y.dtype.kind in "OU" else []
-    frame = read_frame(path, choices.missing, as_text, choices.sep, data.columns.categorical)
+    frame = read_frame(path, choices.missing, as_text, choices.sep, data.columns.categorical, data.reading.spaces)
     if data.target not in frame.columns:
         raise ValueError(f"the test file {str(path)!r} must have the class in a column {data.target!r}")
     if choices.skip_unlabelled:

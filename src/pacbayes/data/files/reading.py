@@ -72,14 +72,15 @@ def read_frame(
     as_text: Sequence[str] = (),
     sep: str | None = None,
     as_written: Sequence[str] = (),
+    spaces: bool = False,
 ) -> "pd.DataFrame":
     """Return a CSV, TSV or Parquet file as a data frame with at least one row and distinct names.
 
     `missing` are texts, and numbers, that stand for a missing value, in CSV and TSV files besides `MISSING_WORDS`.
     Columns in `as_text` are read as text: otherwise what a value becomes depends on the others in its file ("TRUE" or
     True, 01 or 1).  In columns in `as_written` no text stands for a missing value either.  `sep` is the character
-    between two fields, by default a comma in CSV and a tab in TSV files.  Columns without a name are called as pandas
-    does, ``Unnamed: 0``; who uses them has to say so.
+    between two fields, by default a comma in CSV and a tab in TSV files.  With `spaces` those after it belong to the
+    text.  Columns without a name are called as pandas does, ``Unnamed: 0``; who uses them has to say so.
     """
     separator = file_kind(path, sep)
     with progress(f"reading {path.name!r}", None):
@@ -87,7 +88,7 @@ def read_frame(
             frame = without_missing(ParquetRows(path).whole(), missing, as_written)
         else:
             with path.open("rb") as file:
-                frame = next(csv_frames(path, file, separator, missing, as_text, as_written))
+                frame = next(csv_frames(path, file, separator, missing, as_text, as_written, spaces))
     check_frame(frame, path)
     if len(frame) == 0:
         raise ValueError(f"{str(path)!r} has column names but no rows")

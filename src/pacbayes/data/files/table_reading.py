@@ -99,9 +99,15 @@ class TableReading:
                 unclear.append(place)
         return cls(tuple(text), tuple(unclear), spaces=spaces)
 
-    def of_file(self, missing: Iterable[str]) -> Self:
-        """Return the same for the columns of a file, whose texts are categories, and what was missing there."""
-        return replace(self, missing=_spellings(missing), as_written=False, spaces=False)
+    def of_file(self, missing: Iterable[str], cells: bool) -> Self:
+        """Return the same for the columns of a file, whose texts are categories, and what was missing there.
+
+        `cells` are those of a CSV or TSV file, where spaces after a separator count for nothing.  A Parquet file says
+        itself what is missing and where a text begins.
+        """
+        words = MISSING_WORDS if cells else ()
+        spaces = self.spaces and not cells
+        return replace(self, missing=_spellings((*words, *missing)), as_written=False, spaces=spaces)
 
     def settled(self, missing: Iterable[str], not_missing: Iterable[str]) -> Self:
         """Return the same where a person says of further texts what they are."""
