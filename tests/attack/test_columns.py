@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from tests.cli.running import in_process
 
-from pacbayes.data.files.columns import read_columns
-from pacbayes.data.files.identifiers import tells_rows_apart
+from pacbayes.data.columns import read_columns
+from pacbayes.data.identifiers import tells_rows_apart
 
 
 def test_three_thousand_wrong_columns_are_one_line(tmp_path, capsys):

@@ -25,8 +25,8 @@ FREE = 100 * MB
 CHILD = """
 import resource, sys
 from pathlib import Path
-from pacbayes.data.files.blocks import FileBlocks
-from pacbayes.data.files.reading import read_frame
+from pacbayes.data.blocks import FileBlocks
+from pacbayes.data.reading import read_frame
 from pacbayes.runtime import memory
 
 def look(path):

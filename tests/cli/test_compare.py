@@ -9,7 +9,7 @@ from tests.cli.bad_files import good
 from tests.cli.running import in_process
 
 from pacbayes import StochasticSVC, certify_difference, save
-from pacbayes.data.files.class_names import number_spelling
+from pacbayes.data.class_names import number_spelling
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.cli.running import in_process
 
 from pacbayes import StochasticSVC, save
 from pacbayes.cli.app import main
-from pacbayes.data.files import blocks
+from pacbayes.data import blocks
 
 
 def table(rows, seed=0):
@@ -86,7 +86,7 @@ PEAK = """
 import sys
 from pathlib import Path
 from pacbayes.cli.app import main
-from pacbayes.data.files import blocks
+from pacbayes.data import blocks
 blocks._FEWEST_ROWS = blocks._MOST_ROWS = 2000
 for path in sys.argv[1:]:
     try:

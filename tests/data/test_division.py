@@ -1,10 +1,13 @@
-"""What svm_set and grid_set share: what is refused, and how rows are divided, is the same for both."""
+"""How rows are divided, what belongs together, and what is refused: the same for svm_set and grid_set."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import grid_set, svm_set
+from pacbayes.data.division import check_groups
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(40, 2))
@@ -61,3 +64,61 @@ def test_labels_that_are_objects_are_named_as_any_others(make):
     labels[0] = "yes"
     with pytest.raises(ValueError, match=r"all 4 rows of the training sample of classifier \d are of class 'no'"):
         make(rows, labels, split="independent")
+
+
+GRID = np.array([0.1, 20.0, 0.02, 1.0, 5.0, 0.3])
+WDBC = load_breast_cancer(return_X_y=True)
+
+
+def test_independent_splits_differ_between_classifiers():
+    X, y = WDBC
+    classifiers = svm_set(X, y, GRID, split="independent", random_state=0)
+    trains = [tuple(classifiers.splits(i)[0]) for i in range(len(classifiers))]
+    assert len(set(trains)) == len(trains)
+
+
+def test_sizes():
+    X, y = WDBC
+    classifiers = svm_set(X, y, [1.0], random_state=0)
+    assert (classifiers.splits.n_train, classifiers.m) == (285, 284)
+    classifiers = svm_set(X, y, [1.0], validation_size=100, split="independent", random_state=0)
+    assert (classifiers.splits.n_train, classifiers.m) == (469, 100)
+
+
+def test_rows_are_divided_without_a_look_at_their_labels():
+    X, y = WDBC
+    for split in ("shared", "independent"):
+        one, other = (svm_set(X, labels, [1.0], split=split, random_state=3).splits(0) for labels in (y, y[::-1]))
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        (["b", "a", "b"], [0, 1, 0]),
+        ([1, "1", 1.0], [0, 1, 0]),
+        (pd.Series(["x", "y", "x"], dtype="category"), [0, 1, 0]),
+        (pd.to_datetime(pd.Series(["2024-01-01", "2024-01-02", "2024-01-01"])), [0, 1, 0]),
+        (np.array([3.5, 3.5, -0.0]), [0, 0, 1]),
+    ],
+)
+def test_any_names_are_groups(groups, expected):
+    assert check_groups(groups, 3).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("groups", "kind", "message"),
+    [
+        (["a", "b"], ValueError, r"groups must hold one entry per row of X, shape \(3,\), got shape \(2,\)"),
+        (np.zeros((3, 1)), ValueError, r"shape \(3,\), got shape \(3, 1\)"),
+        ("abc", TypeError, "groups must hold one entry per row of X, got 'abc'"),
+        (7, TypeError, "groups must hold one entry per row of X, got 7"),
+        (["a", None, "b"], ValueError, "groups must name the group of every row, got None for row 1"),
+        (pd.Series([1, 2, pd.NA], dtype="Int64"), ValueError, "got <NA> for row 2"),
+        ([{}, {}, {}], TypeError, "groups must be names or numbers"),
+    ],
+)
+def test_rows_without_a_group_are_refused(groups, kind, message):
+    with pytest.raises(kind, match=message):
+        check_groups(groups, 3)

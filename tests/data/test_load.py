@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from tests.data.files.own_file import write
+from tests.data.own_file import write
 
 from pacbayes import load_dataset
 from pacbayes.data import DATASETS

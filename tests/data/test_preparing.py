@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save, svm_set
-from pacbayes.data.files.columns import preparation, read_columns
+from pacbayes.data.columns import preparation, read_columns
 
 LAMBDAS = [0.05, 0.5, 5.0]
 

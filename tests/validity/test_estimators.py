@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC
-from pacbayes.data.splits import Splits, plan_splits
+from pacbayes.data.division import Splits, plan_splits
 
 DELTA, NOISE, N = 0.1, 0.15, 160
 VOTINGS = ("stochastic", "majority", "best")

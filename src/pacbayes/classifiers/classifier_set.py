@@ -14,9 +14,9 @@ from pacbayes.classifiers.members import EstimatorMembers, Members
 from pacbayes.classifiers.packed_errors import PackedErrors, check_error_rows_fit
 from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
 from pacbayes.classifiers.trained_elsewhere import count_fitted
+from pacbayes.data.division import EXAMPLE, GROUP, OUT_OF_BAG, Splits
 from pacbayes.data.labels import check_complete, check_same_kind
-from pacbayes.data.sparse_rows import csr_rows
-from pacbayes.data.splits import EXAMPLE, GROUP, OUT_OF_BAG, Splits
+from pacbayes.data.rows import csr_rows
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_between, check_not_masked
 from pacbayes.runtime.html_card import card

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from pacbayes.data.labels import one_label_each
-from pacbayes.data.sparse_rows import copy_rows, csr_rows
+from pacbayes.data.rows import copy_rows, csr_rows
 from pacbayes.runtime.threads import one_thread
 
 

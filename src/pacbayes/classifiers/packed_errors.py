@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.classifiers.risks import quotient_up
-from pacbayes.data.splits import GROUP, Splits
+from pacbayes.data.division import GROUP, Splits
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.memory import check_fits
 
@@ -163,7 +163,7 @@ def kept_errors(splits: Splits, numbers: Sequence[int], wrong: Sequence[Bits]) -
 
     Examples
     --------
-    >>> from pacbayes.data.splits import plan_splits
+    >>> from pacbayes.data.division import plan_splits
     >>> splits = plan_splits(10, kind="independent", validation_size=4, seed=0)
     >>> kept = kept_errors(splits, [0, 1], [np.packbits([True, False, False, True])] * 2)
     >>> kept.n_rows, kept.errors, kept.sizes

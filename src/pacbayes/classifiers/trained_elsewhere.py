@@ -10,10 +10,9 @@ from sklearn.exceptions import NotFittedError
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.packed_errors import Bits, PackedErrors, check_kept_rows, kept_errors
 from pacbayes.classifiers.wrong_rows import wrong_rows
-from pacbayes.data.belonging import belonging, check_duplicates
+from pacbayes.data.division import Splits, belonging, check_duplicates, validating_splits
+from pacbayes.data.rows import copy_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.data.sparse_rows import copy_rows, pick_rows
-from pacbayes.data.splits import Splits, validating_splits
 from pacbayes.numeric.arrays import Rows
 
 

@@ -91,7 +91,7 @@ def _bounds(
     if risk is not None or kl is not None:
         raise ValueError("give a file or --risk and --kl, not both")
     from pacbayes.cli.posterior import read_column, sample_sizes
-    from pacbayes.data.files.reading import listed, read_frame
+    from pacbayes.data.reading import listed, read_frame
 
     frame = read_frame(path, sep=sep)
     absent = [name for name in ("weight", "risk") if name not in frame.columns]

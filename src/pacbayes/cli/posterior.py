@@ -54,7 +54,7 @@ def posterior(
     from pacbayes.bounds.distance import CONSTANTS
     from pacbayes.bounds.registry import get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
-    from pacbayes.data.files.reading import read_frame
+    from pacbayes.data.reading import read_frame
     from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
     from pacbayes.posteriors.optimal import METHODS, optimal_posterior
     from pacbayes.report.tables import TextTable
@@ -89,7 +89,7 @@ def _names(frame: "pd.DataFrame", path: Path, column: str | None) -> list[str]:
     """Return the classifiers' names, or their numbers from 0 where the file has no column of text."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    from pacbayes.data.files.reading import listed
+    from pacbayes.data.reading import listed
 
     if column is None:
         text = [name for name in frame if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))]
@@ -124,7 +124,7 @@ def sample_sizes(frame: "pd.DataFrame", path: Path, name: str) -> Any:
     import numpy as np
 
     if name not in frame.columns:
-        from pacbayes.data.files.reading import listed
+        from pacbayes.data.reading import listed
 
         known = listed(list(frame.columns))
         raise ValueError(
@@ -165,7 +165,7 @@ def read_column(frame: "pd.DataFrame", name: str, path: Path, option: str) -> An
     """Return a column of numbers, or raise if it is absent, holds anything else or lacks a value."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    from pacbayes.data.files.reading import listed
+    from pacbayes.data.reading import listed
 
     if name not in frame.columns:
         raise ValueError(

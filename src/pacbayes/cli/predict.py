@@ -117,7 +117,7 @@ def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, 
     import numpy as np
     import pandas as pd
 
-    from pacbayes.data.files.class_names import as_cells
+    from pacbayes.data.class_names import as_cells
 
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
     cells, answered = as_cells(model.predict(given)), np.ones(len(rows), dtype=bool)

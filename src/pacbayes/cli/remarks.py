@@ -9,7 +9,7 @@ from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.rules.rule import PROPOSAL
 from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import format_params
-from pacbayes.data.files.reading import listed
+from pacbayes.data.reading import listed
 from pacbayes.report.view import ReportView
 
 

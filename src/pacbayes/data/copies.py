@@ -27,9 +27,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv
 
-from pacbayes.data.row_values import equal_rows
-from pacbayes.data.sparse_rows import pick_rows
-from pacbayes.data.splits import Splits
+from pacbayes.data.rows import equal_rows, pick_rows
 from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.caller import warn_caller
 
@@ -56,26 +54,6 @@ def equal_labelled_rows(X: Any, codes: Rows) -> Rows | None:
     ranks = np.empty(first.size, dtype=np.int64)
     ranks[np.argsort(first)] = np.arange(first.size)
     return ranks[numbers]
-
-
-def copies_across(same: Rows, splits: Splits, number: int) -> int:
-    """Return how many validation rows equal a training row in features and class: of all classifiers the most.
-
-    Examples
-    --------
-    >>> from pacbayes.data.splits import plan_splits
-    >>> choices = {"validation_size": 0.5, "seed": 0}
-    >>> splits = plan_splits(8, kind="shared", **choices)
-    >>> copies_across(np.zeros(8, dtype=int), splits, 3), copies_across(np.arange(8), splits, 3)
-    (4, 0)
-    """
-    most = 0
-    for i in range(1 if splits.shared is not None else number):
-        train, validation = splits(i)
-        trained = np.zeros(int(same.max()) + 1, dtype=bool)
-        trained[same[train]] = True
-        most = max(most, int(np.count_nonzero(trained[same[validation]])))
-    return most
 
 
 def warn_of_copies(X: Any, codes: Rows, same: Rows, copies: int, groups: Rows | None) -> None:

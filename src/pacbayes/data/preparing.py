@@ -10,8 +10,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 
+from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.data.sparse_rows import copy_rows, csr_rows, pick_rows
 from pacbayes.numeric.arrays import FloatArray, Rows
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
-from pacbayes.data.sparse_rows import pick_rows
+from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.threads import one_thread

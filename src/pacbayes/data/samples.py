@@ -9,11 +9,10 @@ from sklearn.utils import assert_all_finite, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
-from pacbayes.data.division import Division
+from pacbayes.data.division import Division, Splits
 from pacbayes.data.labels import check_complete
+from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows
-from pacbayes.data.sparse_rows import copy_rows, csr_rows, pick_rows
-from pacbayes.data.splits import Splits
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_numbers, narrow_labels

@@ -20,13 +20,13 @@ from pacbayes.certificates.rules.tandem_vote import TANDEM, tandem_parts
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors, count_errors_by_kind
-from pacbayes.data.files.table_reading import TableReading
-from pacbayes.data.known_rows import hashed_rows
-from pacbayes.data.splits import GROUP, SPLITS
+from pacbayes.data.division import GROUP, SPLITS
+from pacbayes.data.rows import hashed_rows
+from pacbayes.data.tables import TableReading
+from pacbayes.data.unusable import naming_remedy
 from pacbayes.estimators.available import available
 from pacbayes.estimators.fitted.conclusions import Conclusions
 from pacbayes.estimators.fitted.shown import Shown
-from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.testing import tested
 from pacbayes.estimators.questions.asked import Asked, CrossScores, Slices, check_questions

@@ -14,17 +14,14 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.classifiers.forest.bags import check_bagged
 from pacbayes.classifiers.forest.forest_set import forest_set
 from pacbayes.classifiers.grid.grid_set import grid_set
-from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
+from pacbayes.data.division import OUT_OF_BAG, SPLITS, check_duplicates
 from pacbayes.data.labels import check_complete
-from pacbayes.data.row_values import check_values
+from pacbayes.data.rows import check_values, pick_rows, pickable_rows
 from pacbayes.data.samples import check_rows
-from pacbayes.data.sparse_rows import pick_rows, pickable_rows
-from pacbayes.data.splits import OUT_OF_BAG, SPLITS
-from pacbayes.data.unusable_columns import ENCODE_FIRST, naming_column
+from pacbayes.data.unusable import ENCODE_FIRST, in_pipeline, naming_column, naming_remedy
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.from_fitted import certify_fitted
-from pacbayes.estimators.missing_values import in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows

@@ -11,12 +11,11 @@ from pacbayes.certificates.rules.given_proposal import given_rules
 from pacbayes.certificates.rules.hedge import resolve_hedge
 from pacbayes.certificates.rules.rule import Rule
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.data.belonging import check_duplicates
+from pacbayes.data.division import check_duplicates
 from pacbayes.data.labels import check_complete
-from pacbayes.data.row_values import check_values
+from pacbayes.data.rows import check_values, copy_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows
 from pacbayes.data.samples import check_rows
-from pacbayes.data.sparse_rows import copy_rows, pick_rows
 from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.voters import number_of_rows

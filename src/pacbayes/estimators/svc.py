@@ -21,16 +21,22 @@ from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
 from pacbayes.classifiers.svm.path_in_fold import folds_at_once, svm_answers_in_fold, svm_scores_in_fold
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
-from pacbayes.data.belonging import check_duplicates
 from pacbayes.data.copies import equal_labelled_rows
+from pacbayes.data.division import check_duplicates
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
-from pacbayes.data.row_values import check_values
+from pacbayes.data.rows import check_values, pick_rows
 from pacbayes.data.samples import check_rows
-from pacbayes.data.sparse_rows import pick_rows
-from pacbayes.data.unusable_columns import ENCODE, ENCODE_FIRST, naming_column
+from pacbayes.data.unusable import (
+    ENCODE,
+    ENCODE_FIRST,
+    IN_PREPARE,
+    check_finite,
+    in_pipeline,
+    naming_column,
+    naming_remedy,
+)
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
-from pacbayes.estimators.missing_values import IN_PREPARE, check_finite, in_pipeline, naming_remedy
 from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.prediction.svm_voters import SharedVoters

@@ -13,7 +13,7 @@ from pacbayes.certificates.questions.answered import format_target
 from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION
 from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import format_params
-from pacbayes.data.splits import GROUP
+from pacbayes.data.division import GROUP
 from pacbayes.numeric.words import confidence, format_level, format_share, percent_up
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.report.formatting import format_bound, format_number

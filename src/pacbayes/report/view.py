@@ -17,9 +17,8 @@ from pacbayes.certificates.posterior_choice import choose_posterior
 from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.classifiers.wrong_rows import errors_of
-from pacbayes.data.known_rows import check_new_rows
 from pacbayes.data.labels import check_complete
-from pacbayes.data.sparse_rows import pick_rows
+from pacbayes.data.rows import check_new_rows, pick_rows
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.numeric.arrays import FloatArray

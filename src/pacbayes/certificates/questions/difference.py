@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.bounds.trinomial import difference_upper
-from pacbayes.data.known_rows import Overlap, check_new_rows
 from pacbayes.data.labels import check_complete, check_same_kind, missing_labels, one_label_each
-from pacbayes.data.sparse_rows import copy_rows
+from pacbayes.data.rows import Overlap, check_new_rows, copy_rows
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_level, check_not_masked
 from pacbayes.numeric.words import confidence, format_share

@@ -11,8 +11,8 @@ from pacbayes.classifiers.forest.bags import Grown, packed_bag, packed_wrong, ro
 from pacbayes.classifiers.grid.candidates import Candidates
 from pacbayes.classifiers.packed_errors import Bits
 from pacbayes.classifiers.wrong_rows import wrong_rows
+from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.data.sparse_rows import pick_rows
 from pacbayes.numeric.arrays import Labels
 from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread

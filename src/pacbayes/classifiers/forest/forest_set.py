@@ -14,10 +14,9 @@ from pacbayes.classifiers.forest.trees import fit_forest
 from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.packed_errors import PackedErrors, check_error_rows_fit
 from pacbayes.classifiers.risks import risks_of_errors
-from pacbayes.data.belonging import belonging
+from pacbayes.data.division import belonging, out_of_bag_splits
 from pacbayes.data.preparing import check_trained_here
 from pacbayes.data.samples import check_rows
-from pacbayes.data.splits import out_of_bag_splits
 from pacbayes.runtime.seeds import seed_of
 
 

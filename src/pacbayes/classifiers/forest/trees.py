@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from pacbayes.classifiers.forest.bags import Grown, packed_bag, packed_wrong, rows_outside
 from pacbayes.classifiers.wrong_rows import wrong_rows
-from pacbayes.data.sparse_rows import pick_rows
+from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import Labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import Purpose, generator

@@ -12,7 +12,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
 from pacbayes.classifiers.probabilities import mean_margins, probabilities
 from pacbayes.classifiers.wrong_rows import predictions_of
-from pacbayes.data.sparse_rows import pick_rows
+from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.threads import one_thread

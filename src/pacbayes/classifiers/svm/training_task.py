@@ -9,7 +9,7 @@ from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
 from pacbayes.classifiers.svm.machines import OneMachine
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
-from pacbayes.data.splits import Splits
+from pacbayes.data.division import Splits
 from pacbayes.numeric.arrays import FloatArray, Rows
 
 

@@ -11,7 +11,7 @@ from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.questions.by_class import USUAL_SHARE
 from pacbayes.cli.inputs.lambdas import parse_lambdas
-from pacbayes.data.files.columns import Columns, preparation
+from pacbayes.data.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pacbayes.data.builtin.catalogue import DatasetFacts
 from pacbayes.data.builtin.mushroom import one_hot
-from pacbayes.data.table import Table
+from pacbayes.data.tables import Table
 from pacbayes.numeric.arrays import FloatArray
 
 _BLOOD_TESTS = ("mcv", "alkphos", "sgpt", "sgot", "gammagt")

@@ -14,7 +14,7 @@ from pacbayes.certificates.rules.tandem_vote import TANDEM
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
-from pacbayes.data.known_rows import Overlap, hashed_rows, overlap
+from pacbayes.data.rows import Overlap, hashed_rows, overlap
 from pacbayes.estimators.fitted.cv_results import cv_results
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.posteriors.posterior import Posterior

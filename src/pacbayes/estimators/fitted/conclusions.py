@@ -13,7 +13,7 @@ from pacbayes.certificates.hold_out import hold_out
 from pacbayes.certificates.limits import risk_of_one
 from pacbayes.certificates.posterior_choice import divide_delta, restored_posterior, weights_of
 from pacbayes.certificates.rules.hedge import hedged_level
-from pacbayes.data.splits import GROUP
+from pacbayes.data.division import GROUP
 from pacbayes.estimators.fitted.roles import roles
 from pacbayes.estimators.questions.answering import Questions
 from pacbayes.estimators.training.prior import PRIORS

@@ -2,7 +2,7 @@
 
 from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, Splits
+from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, Splits
 
 # What must hold of what was drawn.
 _DRAWN = {

@@ -28,8 +28,8 @@ from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
-from pacbayes.data.files.table_reading import check_reading
-from pacbayes.data.splits import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, SPLITS, Splits
+from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, SPLITS, Splits
+from pacbayes.data.tables import check_reading
 from pacbayes.estimators.persistence.checking_questions import check_asked
 from pacbayes.estimators.persistence.rule_checks import (
     check_counted,

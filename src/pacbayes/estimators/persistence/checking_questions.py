@@ -7,7 +7,7 @@ import numpy as np
 from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.questions.by_class import PartErrors, check_class_share
 from pacbayes.certificates.questions.selective import ThresholdCounts, Thresholds, check_max_error
-from pacbayes.data.splits import GROUP
+from pacbayes.data.division import GROUP
 from pacbayes.estimators.questions.asked import Asked, check_questions
 from pacbayes.numeric.checks import need
 

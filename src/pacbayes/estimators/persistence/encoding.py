@@ -22,8 +22,8 @@ from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
-from pacbayes.data.files.table_reading import TableReading, TextColumn
-from pacbayes.data.splits import Splits
+from pacbayes.data.division import Splits
+from pacbayes.data.tables import TableReading, TextColumn
 from pacbayes.estimators.questions.asked import Asked
 from pacbayes.numeric.checks import check_choice
 

@@ -15,7 +15,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.packed_errors import PackedErrors
-from pacbayes.data.splits import GROUP, Splits
+from pacbayes.data.division import GROUP, Splits
 from pacbayes.estimators.prediction.draws import draw_key
 from pacbayes.estimators.training.prior import resolve_prior
 from pacbayes.estimators.training.training_choices import CROSS_VALIDATION

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pacbayes.data.sparse_rows import pick_rows
+from pacbayes.data.rows import pick_rows
 from pacbayes.estimators.prediction.voters import number_of_rows
 from pacbayes.numeric.arrays import Rows
 

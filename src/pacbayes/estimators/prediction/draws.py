@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.certificates.posterior_choice import BITS, Counts
-from pacbayes.data.row_values import row_hashes
+from pacbayes.data.rows import row_hashes
 from pacbayes.runtime.seeds import Purpose, generator
 
 KEY_BYTES = 32

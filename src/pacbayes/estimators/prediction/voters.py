@@ -10,7 +10,7 @@ from pacbayes.certificates.posterior_choice import BITS, Counts
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.probabilities import mean_margins, probabilities
 from pacbayes.data.labels import check_same_kind, one_label_each
-from pacbayes.data.sparse_rows import copy_rows, pick_rows
+from pacbayes.data.rows import copy_rows, pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.threads import one_thread

@@ -27,8 +27,8 @@ from pacbayes.certificates.rules.hedge import hedged_level
 from pacbayes.certificates.rules.occam import best_single, occam_levels
 from pacbayes.certificates.rules.rule import PROPOSAL
 from pacbayes.certificates.rules.tandem_vote import TANDEM
+from pacbayes.data.unusable import naming_remedy
 from pacbayes.estimators.fitted.attributes import FittedAttributes
-from pacbayes.estimators.missing_values import naming_remedy
 from pacbayes.estimators.prediction.asked_rows import AskedRows
 from pacbayes.estimators.prediction.confidence import confidence
 from pacbayes.estimators.prediction.saying import said_by

@@ -9,7 +9,7 @@ from pacbayes.certificates.rules.vote_trials import VoteTrials
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.classifiers.grid.grid_in_fold import grid_answers_in_fold, grid_scores_in_fold
-from pacbayes.data.sparse_rows import pick_rows
+from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.seeds import Purpose, generator
 

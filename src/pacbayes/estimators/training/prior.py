@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pacbayes.classifiers.cross_validation import CrossValidation
-from pacbayes.data.splits import Splits
+from pacbayes.data.division import Splits
 from pacbayes.estimators.training.training_choices import CROSS_VALIDATION, cross_validation_prior
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_distribution

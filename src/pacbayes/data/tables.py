@@ -1,7 +1,8 @@
-"""How the columns of a table were read: a model keeps it, and another table is read in the same way.
+"""Tables: what every reader returns, and how the columns of a table were read.
 
 A CSV file does not say whether ``01`` is a number, nor whether ``NA`` is a text or a gap.  Read otherwise than the rows
-that were certified, the rows of a new file are other rows, and the certificate is not about them.
+that were certified, the rows of a new file are other rows, and the certificate is not about them.  So a model keeps how
+its table was read, and another table is read in the same way.
 """
 
 from collections.abc import Iterable
@@ -10,8 +11,23 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from pacbayes.data.files.refusals import in_shell
+from pacbayes.data.refusals import in_shell
+from pacbayes.numeric.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with their classes; `target_names` follow the sorted distinct values of `target`."""
+
+    data: FloatArray
+    target: NDArray[Any]
+    feature_names: list[str]
+    target_names: list[str]
+    target_column: str
+    filename: str
+
 
 #: What means a missing value in a CSV or TSV file unless something else is said; the list of pandas, whatever version.
 MISSING_WORDS = (

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pacbayes.data.files.columns import Columns, check_classes, preparation, read_columns
+from pacbayes.data.columns import Columns, check_classes, preparation, read_columns
 
 
 def test_types():

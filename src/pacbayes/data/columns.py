@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.data.files.identifiers import own_texts, refused_name, refused_numbers
-from pacbayes.data.files.reading import is_number, listed
-from pacbayes.data.files.refusals import Refused, in_shell, refuse
-from pacbayes.data.files.subjects import refused_runs
+from pacbayes.data.identifiers import own_texts, refused_name, refused_numbers, refused_runs
+from pacbayes.data.reading import is_number, listed
+from pacbayes.data.refusals import Refused, in_shell, refuse
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from tests.estimators.persistence.model_files import state_of, write_state
 
 from pacbayes import StochasticSVC, load, save
-from pacbayes.data.files.table_reading import TableReading, TextColumn
+from pacbayes.data.tables import TableReading, TextColumn
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from tests.estimators.models import fitted, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC
-from pacbayes.estimators.missing_values import check_finite
+from pacbayes.data.unusable import check_finite
 
 GRID = {"C": [0.1, 1.0]}
 

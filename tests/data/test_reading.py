@@ -5,10 +5,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from tests.data.files.own_file import write
+from tests.data.own_file import write
 
 from pacbayes import load_dataset
-from pacbayes.data.files.reading import read_frame
+from pacbayes.data.reading import read_frame
 from pacbayes.runtime.progress import current_stage
 
 

@@ -18,14 +18,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.data.files.class_names import check_spellings, number_spelling, truth_spelling
-from pacbayes.data.files.identifiers import is_unnamed, refused_name, refused_numbers
-from pacbayes.data.files.parquet import ParquetRows, without_missing
-from pacbayes.data.files.refusals import Hint, Refused, in_python, refuse
-from pacbayes.data.files.subjects import refused_runs
-from pacbayes.data.files.table_reading import MISSING_WORDS
-from pacbayes.data.files.unpacking import Room, unpacked_text
-from pacbayes.data.table import Table
+from pacbayes.data.class_names import check_spellings, number_spelling, truth_spelling
+from pacbayes.data.identifiers import is_unnamed, refused_name, refused_numbers, refused_runs
+from pacbayes.data.packed_files import ParquetRows, Room, unpacked_text, without_missing
+from pacbayes.data.refusals import Hint, Refused, in_python, refuse
+from pacbayes.data.tables import MISSING_WORDS, Table
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import did_you_mean, narrow_labels
 from pacbayes.runtime.progress import progress

@@ -1,1 +1,0 @@
-"""A user's CSV, TSV or Parquet file: reading it, and what its columns are."""

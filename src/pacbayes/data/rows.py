@@ -1,0 +1,307 @@
+"""Rows of any kind: picked, copied, told apart by their values, and known again.
+
+Equal rows have equal bytes, in whatever container and as whatever type of number they come.  A model keeps a keyed hash
+of 64 bits of every row it was fitted with, sorted: enough to recognise a row, not to read it.
+"""
+
+import copy
+import hashlib
+import math
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.checks import check_not_masked
+
+
+def csr_rows(X: Any) -> Any:
+    """Return sparse rows of any format as compressed sparse rows; anything else as it is.
+
+    Examples
+    --------
+    >>> csr_rows(sp.dia_array(np.eye(3))).format, csr_rows([[1.0]])
+    ('csr', [[1.0]])
+    """
+    check_not_masked("X", X)
+    if not sp.issparse(X):
+        return X
+    rows: Any = X
+    if rows.ndim != 2:
+        raise ValueError(f"X must have rows and columns, got a sparse array of shape {rows.shape}")
+    return rows.tocsr()
+
+
+def pickable_rows(X: Any) -> Any:
+    """Return X so that rows can be picked: an array where that is all it can be turned into, sparse rows as CSR.
+
+    Examples
+    --------
+    >>> pickable_rows([["a"], ["b"]])
+    [['a'], ['b']]
+    """
+    rows = csr_rows(X)
+    lone = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
+    return np.asarray(rows) if lone else rows
+
+
+def pick_rows(X: Any, which: Rows) -> Any:
+    """Return some rows, apart from X: a classifier may write into what it is given (StandardScaler(copy=False)).
+
+    Examples
+    --------
+    >>> X = [["a"], ["b"]]
+    >>> pick_rows(X, np.array([1]))[0][0] = "c"
+    >>> X
+    [['a'], ['b']]
+    """
+    picked = _safe_indexing(X, which)
+    # Picked from a list, rows are still those of the list; everything else is copied by picking.
+    return copy_rows(picked) if isinstance(picked, list) else picked
+
+
+def copy_rows(X: Any) -> Any:
+    """Return a copy of rows of any kind, down to their values."""
+    if isinstance(X, np.ndarray):
+        return np.array(X)  # an ordinary array, also where a worker sees a file in memory
+    return copy.deepcopy(X)
+
+
+_HASH_BYTES = 8
+# Enough for rows with equal digests to be equal rows: among a billion, two others collide with probability 1e-21.
+_DIGEST_BYTES = 16
+# Rows of no more bytes are told apart by these themselves, which is many times faster.
+_SHORT = 512
+# Rows of a sparse matrix made dense together.
+_ROWS_PER_BLOCK = 4096
+_NAN = np.array(np.nan, dtype="<f8").tobytes()
+
+
+def row_hashes(X: Any, key: bytes) -> NDArray[np.uint64]:
+    """Return the keyed hash of every row, as numbers of 64 bits.
+
+    A row is hashed by its values: numbers, True and False among them, as their float64 bytes (-0.0 as 0.0, every NaN
+    and whatever else stands for a gap as the same), dates as ISO 8601 writes them, anything else as its text, both with
+    a mark and the length before them.  Neither the container (array, list, data frame, sparse matrix) nor the type of
+    the number matters, nor do the rows around.
+    """
+    digests = b"".join(_digests(X, hashlib.blake2b(digest_size=_HASH_BYTES, key=key)))
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def equal_rows(X: Any) -> NDArray[np.int64]:
+    """Return a number for every row, the same for rows of equal values and no others, from 0 by first appearance.
+
+    Examples
+    --------
+    >>> equal_rows([[1, 2], [3, 4], [1.0, 2.0], [-0.0, 1], [0.0, 1]])
+    array([0, 1, 0, 2, 2])
+    """
+    numbers: dict[bytes, int] = {}
+    found = [
+        numbers.setdefault(
+            bytes(row) if len(row) <= _SHORT else hashlib.blake2b(row, digest_size=_DIGEST_BYTES).digest(), len(numbers)
+        )
+        for row in _row_bytes(X)
+    ]
+    return np.array(found, dtype=np.int64)
+
+
+def _digests(X: Any, start: "hashlib.blake2b") -> Iterator[bytes]:
+    for row in _row_bytes(X):
+        state = start.copy()
+        state.update(row)
+        yield state.digest()
+
+
+def _row_bytes(X: Any) -> Any:
+    """Yield the bytes every row is hashed by."""
+    if sp.issparse(X):
+        yield from _sparse_rows(X)
+        return
+    table = _table(X)
+    if table.dtype.kind in "biuf":
+        yield from _numeric_rows(table)
+        return
+    values = table.reshape(len(table), -1)
+    # As Python's own, times of some units would be numbers.
+    for row in values if table.dtype.kind in "mM" else values.tolist():
+        yield b"".join(map(_value_bytes, row))
+
+
+def _table(X: Any) -> NDArray[Any]:
+    """Return rows as an array that holds every value as it was given, of whatever kind the others are."""
+    # A data frame of several types becomes an array of objects; one of numbers stays one of numbers.
+    table = np.asarray(X)
+    # A list in which a text stands would make texts of its numbers, and a length of time lengths of them.
+    return np.array(X, dtype=object) if table.dtype.kind in "SUmMc" and not isinstance(X, np.ndarray) else table
+
+
+def check_values(X: Any) -> None:
+    """Raise if rows hold what has no value to be hashed by: lists, dicts, sets, functions."""
+    table = None if sp.issparse(X) else _table(X)
+    if table is not None and table.dtype.kind == "O":
+        for value in table.ravel().tolist():
+            _value_bytes(value)
+
+
+def _sparse_rows(X: Any) -> Any:
+    rows = X.tocsr()
+    for start in range(0, X.shape[0], _ROWS_PER_BLOCK):
+        yield from _numeric_rows(rows[start : start + _ROWS_PER_BLOCK].toarray())
+
+
+def _numeric_rows(table: NDArray[Any]) -> Any:
+    numbers: FloatArray = np.array(table, dtype="<f8", order="C").reshape(len(table), -1)
+    numbers += 0.0  # -0.0 becomes 0.0
+    numbers[np.isnan(numbers)] = np.nan
+    if numbers.shape[1] == 0:
+        return (b"" for _ in range(len(table)))
+    whole, size = memoryview(numbers.tobytes()), numbers.shape[1] * numbers.itemsize
+    return (whole[start : start + size] for start in range(0, len(whole), size))
+
+
+def _value_bytes(value: Any) -> bytes:
+    # Most often; `isinstance` with an abstract class takes longer than the rest.
+    if isinstance(value, str):  # by its letters, which `str` does not give of a member of an enumeration
+        return _text_bytes(value)
+    if type(value) is float:
+        return _number_bytes(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return _NAN
+    # Before numbers: NumPy's lengths of time are some.
+    if isinstance(value, date | timedelta | np.datetime64 | np.timedelta64):
+        return _text_bytes(_iso(value)) if value == value else _NAN
+    if isinstance(value, Real | np.bool_ | Decimal):
+        return _number_bytes(float(value))
+    # What prints its address, or has parts of its own, has no text that stands for its value.
+    kind: Any = type(value)
+    parts = isinstance(value, Iterable) and not isinstance(value, bytes)
+    if parts or callable(value) or kind.__repr__ is object.__repr__:
+        raise TypeError(f"X argument must be a table of strings, numbers, dates and the like, got {value!r}")
+    return _text_bytes(str(value))
+
+
+def _number_bytes(number: float) -> bytes:
+    return _NAN if number != number else struct.pack("<d", number + 0.0)
+
+
+def _iso(value: Any) -> str:
+    """Return a time or a length of time as text, the same for every type that holds it.
+
+    Examples
+    --------
+    >>> _iso(date(2020, 2, 3)), _iso(np.datetime64("2020-02-03T00:00", "ns"))
+    ('2020-02-03T00:00:00', '2020-02-03T00:00:00')
+    """
+    import pandas as pd  # not for tables without times
+
+    kind = pd.Timedelta if isinstance(value, timedelta | np.timedelta64) else pd.Timestamp
+    return str(kind(value).isoformat())
+
+
+def _text_bytes(text: str) -> bytes:
+    encoded = text.encode("utf-8", "surrogatepass")
+    return b"\xff" + len(encoded).to_bytes(8, "little") + encoded
+
+
+#: No hashes of tables with more values than this: a sparse one of a million columns is hashed as if it were full.
+MOST_VALUES = 1_000_000_000
+# New rows equal old ones by chance about as often as old ones equal each other; many are more than that by this share
+# and so many standard deviations.
+_MANY, _DEVIATIONS = 0.05, 4.0
+# Where hardly any old rows are equal, and half of the new ones equal an old one, they are copies.
+_FINE, _HALF = 0.05, 0.5
+
+
+def hashed_rows(X: Any, key: bytes) -> NDArray[np.int64] | None:
+    """Return the hashes of all rows, sorted; None for rows without values, and for very many of them.
+
+    Examples
+    --------
+    >>> hashed_rows([[1, 2], [3, 4]], b"key").size, hashed_rows([[print]], b"key")
+    (2, None)
+    """
+    shape: tuple[int, ...] = X.shape if sp.issparse(X) or hasattr(X, "shape") else np.shape(np.asarray(X, dtype=object))
+    if float(np.prod(shape, dtype=np.float64)) > MOST_VALUES:
+        return None
+    try:
+        return np.sort(row_hashes(X, key).view(np.int64))
+    except (TypeError, ValueError):  # functions, rows of different lengths: nothing stands for their value
+        return None
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many rows of a table are among others."""
+
+    #: Rows of the table that equal one of the others.
+    seen: int
+    #: All rows of the table.
+    rows: int
+    #: Whether they must be copies: the same table in any order, or half of it where equal rows are rare.
+    is_copy: bool
+    #: Whether more are equal than chance explains.
+    is_large: bool
+
+    @property
+    def said(self) -> str:
+        """How many there are, as the beginning of a sentence.
+
+        Examples
+        --------
+        >>> known = hashed_rows([[1], [2], [3]], b"")
+        >>> overlap(known, hashed_rows([[2], [5], [6], [7]], b"")).said
+        '1 of 4 rows equals a row'
+        """
+        return f"{self.seen} of {self.rows} rows equal{'s' if self.seen == 1 else ''} a row"
+
+
+def overlap(known: NDArray[np.int64], new: NDArray[np.int64]) -> Overlap:
+    """Return how many rows of a table are among known ones, from the sorted hashes of both.
+
+    Examples
+    --------
+    >>> known = hashed_rows([[i] for i in range(100)], b"")
+    >>> overlap(known, hashed_rows([[i] for i in range(100)][::-1], b""))
+    Overlap(seen=100, rows=100, is_copy=True, is_large=True)
+    >>> overlap(known, hashed_rows([[i + 90] for i in range(100)], b""))
+    Overlap(seen=10, rows=100, is_copy=False, is_large=True)
+    >>> coins = hashed_rows([[i % 2] for i in range(100)], b"")
+    >>> overlap(coins, coins[:60])
+    Overlap(seen=60, rows=60, is_copy=False, is_large=False)
+    """
+    seen, rows = int(np.isin(new, known).sum()), int(new.size)
+    times = np.unique(known, return_counts=True)[1]
+    by_chance, share = float(times[times > 1].sum() / known.size), seen / rows
+    spread = math.sqrt(by_chance * (1.0 - by_chance) * (1.0 / known.size + 1.0 / rows))
+    is_copy = np.array_equal(known, new) or (share >= _HALF and by_chance <= _FINE)
+    return Overlap(seen, rows, is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
+
+
+def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
+    """Raise if rows, called `name`, are all those that a model of this library was fitted with; return how many are.
+
+    Some of them may be equal by chance.  Of other models it is not known what they were fitted with.
+
+    Examples
+    --------
+    >>> from pacbayes import StochasticSVC
+    >>> X, y = [[float(i), i % 3] for i in range(60)], [0, 1] * 30
+    >>> check_new_rows(StochasticSVC([1.0], random_state=0).fit(X, y), X, "test", "the model")
+    Traceback (most recent call last):
+    ValueError: test must hold rows that the model was not fitted with, but 60 of 60 rows equal a row behind it
+    """
+    found: Overlap | None = model._overlap_with(X) if hasattr(model, "_overlap_with") else None
+    if found is not None and found.is_copy and found.seen == found.rows == model._fitted_rows.size:
+        raise ValueError(f"{name} must hold rows that {who} was not fitted with, but {found.said} behind it")
+    return found
