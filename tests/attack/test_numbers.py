@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import oracles
-from tests.certificates.test_binomial import tail
+from tests.bounds.test_binomial import tail
 
 from pacbayes import (
     DISTANCES,

@@ -204,7 +204,7 @@ class Pinsker(Squared):
 
 
 # The largest m for which the supremum over l is enclosed (a tenth of a second); above it ln xi(m) is used.
-LARGEST_ENCLOSED_M = 10_000
+_LARGEST_ENCLOSED_M = 10_000
 
 
 def ch_polynomial(d: Number) -> Number:
@@ -278,7 +278,7 @@ class CH(Distance):
 
     def exact_log_constant(self, m: int) -> float:
         """Return ln of the supremum for m <= 10 000, ln xi(m) above."""
-        return _enclosed_log_supremum(m) if m <= LARGEST_ENCLOSED_M else log_xi(m)
+        return _enclosed_log_supremum(m) if m <= _LARGEST_ENCLOSED_M else log_xi(m)
 
     def paper_log_constant(self, m: int) -> float:
         """Return ln(4m (1 - e^{-phi(1/2)})) = ln(0.9334 m); invalid at m = 1: warn and return the exact one."""

@@ -17,14 +17,14 @@ from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.caller import warn_caller
 
 # How far a distribution's sum may be from one before it is an error rather than rounding.
-SUM_TOLERANCE = 1e-8
-SUM_TOLERANCE_FLOAT32 = 1e-4
+_SUM_TOLERANCE = 1e-8
+_SUM_TOLERANCE_FLOAT32 = 1e-4
 # Up to here every integer is a float.
 LARGEST_M = 2**53
 # Nobody asks for less confidence than that of a coin.
-LARGEST_USUAL_LEVEL = 0.5
+_LARGEST_USUAL_LEVEL = 0.5
 # An array of text is as wide in every row as in its widest: beyond so many characters labels become objects instead.
-WIDEST_LABEL = 256
+_WIDEST_LABEL = 256
 # Row numbers and sizes are well below; products of two of them are integers still.
 MOST = 2**31
 
@@ -115,7 +115,7 @@ def check_level(delta: Any) -> float:
 
 def warn_of_level(delta: float) -> None:
     """Warn of a level that is probably meant as a confidence."""
-    if delta > LARGEST_USUAL_LEVEL:
+    if delta > _LARGEST_USUAL_LEVEL:
         warn_caller(
             f"delta={delta:g} means a confidence of {100.0 * (1.0 - delta):.3g} %; did you mean {1.0 - delta:.3g}?"
         )
@@ -201,7 +201,7 @@ def check_risks(values: ArrayLike, name: str = "risks") -> FloatArray:
 def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[FloatArray, float]:
     """Return a distribution as float64 weights, not yet normalised, and their sum.
 
-    The sum may differ from one by `SUM_TOLERANCE` (`SUM_TOLERANCE_FLOAT32` for single precision); a caller divides
+    The sum may differ from one by `_SUM_TOLERANCE` (`_SUM_TOLERANCE_FLOAT32` for single precision); a caller divides
     by it.
     """
     single = np.asarray(values).dtype in (np.float16, np.float32)
@@ -214,7 +214,7 @@ def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[Float
         raise ValueError(f"{name} must be finite and non-negative, got {bad}")
     with np.errstate(over="ignore"):
         total = float(weights.sum())
-    if not abs(total - 1.0) <= (SUM_TOLERANCE_FLOAT32 if single else SUM_TOLERANCE):
+    if not abs(total - 1.0) <= (_SUM_TOLERANCE_FLOAT32 if single else _SUM_TOLERANCE):
         raise ValueError(f"{name} must sum to 1, got {total!r}")
     return weights, total
 
@@ -228,10 +228,10 @@ def narrow_labels(y: Any) -> Any:
     (dtype('O'), ['a', 'b'])
     """
     if isinstance(y, np.ndarray):
-        return y.astype(object) if y.dtype.kind == "U" and y.dtype.itemsize > 4 * WIDEST_LABEL else y
+        return y.astype(object) if y.dtype.kind == "U" and y.dtype.itemsize > 4 * _WIDEST_LABEL else y
     if not isinstance(y, list | tuple) or not all(isinstance(label, str) for label in y):
         return y
-    if max(map(len, y), default=0) <= WIDEST_LABEL:
+    if max(map(len, y), default=0) <= _WIDEST_LABEL:
         return y
     labels = np.empty(len(y), dtype=object)
     labels[:] = y

@@ -73,7 +73,7 @@ def confidence(delta: float) -> str:
     # From the decimals a person wrote: 0.05 means 0.05, not the double next to it.
     written = Decimal(repr(float(delta)))
     if written < _SMALL_DELTA:
-        return f"1 - {small_up(written)}"
+        return f"1 - {_small_up(written)}"
     percent = (100 - 100 * written).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR)
     return f"{percent.normalize():f} %"
 
@@ -88,7 +88,7 @@ def failure(delta: float) -> str:
     """
     written = Decimal(repr(float(delta)))
     if written < _SMALL_DELTA:
-        return small_up(written)
+        return _small_up(written)
     percent = (100 * written).quantize(Decimal("0.0001"), rounding=ROUND_CEILING)
     return f"{percent.normalize():f} %"
 
@@ -103,16 +103,16 @@ def format_level(level: float) -> str:
     """
     written = Decimal(repr(float(level)))
     if written < _SMALL_DELTA:
-        return small_up(written)
+        return _small_up(written)
     return f"{written.quantize(Decimal(1).scaleb(written.adjusted() - 3), rounding=ROUND_CEILING).normalize():f}"
 
 
-def small_up(value: Decimal) -> str:
+def _small_up(value: Decimal) -> str:
     """Return a small positive number in powers of ten with two digits, rounded up.
 
     Examples
     --------
-    >>> small_up(Decimal("1.21e-9")), small_up(Decimal("9.96e-9")), small_up(Decimal("5e-324"))
+    >>> _small_up(Decimal("1.21e-9")), _small_up(Decimal("9.96e-9")), _small_up(Decimal("5e-324"))
     ('1.3e-9', '1e-8', '5e-324')
     """
     rounded = value.quantize(Decimal(1).scaleb(value.adjusted() - 1), rounding=ROUND_CEILING).normalize()

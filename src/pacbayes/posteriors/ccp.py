@@ -36,7 +36,7 @@ from pacbayes.posteriors.problem import Problem
 FORMULATIONS = ("one-sided", "paper")
 # Clarabel's own tolerances are 1e-8, with which the paper's procedure drifts from its start three times as far.
 _TOLERANCES = {"tol_feas": 1e-10, "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10}
-NOT_APPLICABLE = (
+_NOT_APPLICABLE = (
     "not applicable: the average empirical risk of the start is zero, where kl(L, r) has no subgradient and hence no "
     "linear approximation"
 )
@@ -183,7 +183,7 @@ def _run(program: _Round, weights: FloatArray, tol: float, max_iter: int) -> dic
     risk, _, value = program.value(weights)
     run: dict[str, Any] = {"weights": weights, "trace": [value], "converged": False, "status": ""}
     if risk == 0.0:
-        return run | {"message": NOT_APPLICABLE, "status": "NA"}
+        return run | {"message": _NOT_APPLICABLE, "status": "NA"}
     for step in range(1, max_iter + 1):
         if value == 1.0:
             return run | {"message": "the bound is 1, where kl(L, r) has no tangent plane", "status": "one"}

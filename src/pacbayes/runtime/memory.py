@@ -6,7 +6,7 @@ from typing import Any
 import psutil
 
 # Of the memory that is free, this much may be taken without asking.
-SHARE_OF_FREE = 0.5
+_SHARE_OF_FREE = 0.5
 # Temporaries of predictions on blocks of rows.
 BLOCK_BYTES = 64 * 2**20
 # What the largest library, LLVM, takes when it is loaded and used.
@@ -79,7 +79,7 @@ def memory_limit(max_bytes: Any) -> tuple[int | None, str]:
     """
     if max_bytes is None:
         free = free_bytes()
-        return None if free is None else int(SHARE_OF_FREE * free), "half of the free memory,"
+        return None if free is None else int(_SHARE_OF_FREE * free), "half of the free memory,"
     if not max_bytes > 0:
         raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
     return int(max_bytes), "max_bytes ="
