@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Iterable
 
-from pacbayes.paper.figures import no_best_lambda, robustness
-from pacbayes.paper.figures.risk_curves import describe_curve
+from pacbayes.paper.bound_tables import BOLD, COLUMNS, main, small_lambda
+from pacbayes.paper.figures import ALMOST_ALL, RISKS, best_share, describe_curve, measured_sides, rank_samples
 from pacbayes.paper.numbers import printed
 from pacbayes.paper.output import Output, Row, markdown_table, number
 from pacbayes.paper.protocol import describe
-from pacbayes.paper.tables import ccp_starts, fp_vs_solver, main, small_lambda, support
-from pacbayes.paper.tables.bound_tables import BOLD, COLUMNS
+from pacbayes.paper.solvers import ccp, fp_vs_solver
+from pacbayes.paper.support import support
 from pacbayes.paper.workspace import Workspace
 
-NAME = "claims"
 #: What a claim of the main table is judged on: bound and test error of a data set and distance; None where NaN.
 View = dict[tuple[str, str], tuple[float | None, float]]
 Verdict = tuple[bool, str]
@@ -21,12 +20,12 @@ _SEPARABLE = ("bupa-leaky", "banknote", "mushroom-paper")
 _IMPROVED = ("spambase", "mammographic", "wdbc", "banknote")
 
 
-def reproduce(space: Workspace) -> Output:
+def claims(space: Workspace) -> Output:
     """Return the verdicts; the tables they rest on are computed, or come from the cache."""
-    main_rows, small_rows = main.reproduce(space).rows, small_lambda.reproduce(space).rows
+    main_rows, small_rows = main(space).rows, small_lambda(space).rows
     rows = _table_claims(space, main_rows) + _grid_claims(space, main_rows, small_rows) + _solver_claims(space)
     rows += _curve_claims(space) + _sample_claims(space)
-    return Output(NAME, _markdown(space, rows), rows)
+    return Output("claims", _text(space, rows), rows)
 
 
 def view_of(rows: Iterable[Row], split: str | None, datasets: Iterable[str]) -> View:
@@ -37,12 +36,12 @@ def view_of(rows: Iterable[Row], split: str | None, datasets: Iterable[str]) -> 
     }
 
 
-def names_of(view: View) -> list[str]:
+def _names_of(view: View) -> list[str]:
     """Return the data sets of a view."""
     return list(dict.fromkeys(dataset for dataset, _ in view))
 
 
-def row_of(view: View, dataset: str, what: int) -> dict[str, float]:
+def _row_of(view: View, dataset: str, what: int) -> dict[str, float]:
     """Return a data set's bounds (0) or test errors (1) by distance, without what is missing."""
     values = {d: view[dataset, d][what] for d in COLUMNS}
     return {d: value for d, value in values.items() if value is not None}
@@ -50,14 +49,14 @@ def row_of(view: View, dataset: str, what: int) -> dict[str, float]:
 
 def kl_tightest(view: View) -> Verdict:
     """Kl has the least bound on every data set."""
-    others = [n for n in names_of(view) if min(row_of(view, n, 0), key=row_of(view, n, 0).__getitem__) != "kl"]
-    total = len(names_of(view))
+    others = [n for n in _names_of(view) if min(_row_of(view, n, 0), key=_row_of(view, n, 0).__getitem__) != "kl"]
+    total = len(_names_of(view))
     return not others, f"{total - len(others)} of {total}" + _but(others)
 
 
 def linear_second(view: View) -> Verdict:
     """Linear has the second lowest bound wherever it has one."""
-    bounds = {name: row_of(view, name, 0) for name in names_of(view)}
+    bounds = {name: _row_of(view, name, 0) for name in _names_of(view)}
     known = [name for name in bounds if "linear" in bounds[name]]
     good = [n for n in known if sorted(bounds[n], key=bounds[n].__getitem__)[1] == "linear"]
     return len(good) == len(known), f"{len(good)} of {len(known)}" + (f": {_list(good)}" if good else "")
@@ -65,14 +64,14 @@ def linear_second(view: View) -> Verdict:
 
 def all_within_ten_percent(view: View) -> Verdict:
     """All five test errors are among the lowest 10 % on most data sets."""
-    good = [n for n in names_of(view) if max(row_of(view, n, 1).values()) <= BOLD * min(row_of(view, n, 1).values())]
-    total = len(names_of(view))
+    good = [n for n in _names_of(view) if max(_row_of(view, n, 1).values()) <= BOLD * min(_row_of(view, n, 1).values())]
+    total = len(_names_of(view))
     return len(good) > total / 2, f"{len(good)} of {total}: {_list(good)}"
 
 
 def pinsker_like_squared(view: View) -> Verdict:
     """Pinsker and squared have test errors that differ by at most 0.03."""
-    gaps = {n: abs(view[n, "pinsker"][1] - view[n, "squared"][1]) for n in names_of(view)}
+    gaps = {n: abs(view[n, "pinsker"][1] - view[n, "squared"][1]) for n in _names_of(view)}
     relative = {n: gaps[n] / max(view[n, "squared"][1], 1e-12) for n in gaps}
     worst, most = max(gaps, key=gaps.__getitem__), max(relative, key=relative.__getitem__)
     text = f"at most {gaps[worst]:.4f} ({describe(worst)}); relative to squared's at most {relative[most]:.0%}"
@@ -81,17 +80,17 @@ def pinsker_like_squared(view: View) -> Verdict:
 
 def ch_below_pinsker(view: View) -> Verdict:
     """Ch has a lower test error than Pinsker."""
-    good = [n for n in names_of(view) if view[n, "ch"][1] <= view[n, "pinsker"][1]]
-    total = len(names_of(view))
-    return len(good) == total, f"{len(good)} of {total}" + _but([n for n in names_of(view) if n not in good])
+    good = [n for n in _names_of(view) if view[n, "ch"][1] <= view[n, "pinsker"][1]]
+    total = len(_names_of(view))
+    return len(good) == total, f"{len(good)} of {total}" + _but([n for n in _names_of(view) if n not in good])
 
 
 def linear_and_kl_better(view: View) -> Verdict:
     """On Bupa, Banknote and Mushroom linear and kl have lower test errors than the other three."""
-    asked = [n for n in names_of(view) if n in _SEPARABLE]
+    asked = [n for n in _names_of(view) if n in _SEPARABLE]
     good = []
     for name in asked:
-        errors = row_of(view, name, 1)
+        errors = _row_of(view, name, 1)
         if max(errors["linear"], errors["kl"]) < min(errors["squared"], errors["pinsker"], errors["ch"]):
             good.append(name)
     return len(good) == len(asked), f"{len(good)} of {len(asked)}: {_list(good)}"
@@ -131,23 +130,24 @@ def _grid_claims(space: Workspace, rows: list[Row], small: list[Row]) -> list[Ro
     }
     pairs |= {s: (view_of(rows, s, space.datasets), view_of(small, s, space.datasets)) for s in space.splits}
     for on, (old, new) in pairs.items():
-        asked = [n for n in names_of(old) if n in _IMPROVED]
+        asked = [n for n in _names_of(old) if n in _IMPROVED]
         changes = [f"{describe(n)} {number(old[n, 'kl'][1], 4)} → {number(new[n, 'kl'][1], 4)}" for n in asked]
         good = all(new[n, "kl"][1] < old[n, "kl"][1] for n in asked)
         claim = "the grid of small λ lowers the test errors of Spambase, Mammographic, Wdbc and Banknote"
         result.append(_verdict(claim, on, (good, "; ".join(changes))))
     by_split = {s: [r for r in rows if r["split"] == s and r["constant"] == "paper"] for s in space.splits}
-    result += [_verdict("the posteriors have full support", s, _full_support(mine)) for s, mine in by_split.items()]
-    return result + [_verdict("the posteriors have a high HHI", s, _high_hhi(mine)) for s, mine in by_split.items()]
+    result += [_verdict("the posteriors have full support", s, full_support(mine)) for s, mine in by_split.items()]
+    return result + [_verdict("the posteriors have a high HHI", s, high_hhi(mine)) for s, mine in by_split.items()]
 
 
-def _full_support(rows: list[Row]) -> Verdict:
+def full_support(rows: list[Row]) -> Verdict:
+    """Every classifier has a positive weight in every posterior."""
     others = sorted({f"{describe(r['dataset'])} {r['distance']}" for r in rows if not r["full_support"]})
     text = f"{len(rows) - len(others)} of {len(rows)} posteriors"
     return not others, text + (f"; not {', '.join(others)}" if others else "")
 
 
-def _high_hhi(rows: list[Row]) -> Verdict:
+def high_hhi(rows: list[Row]) -> Verdict:
     """High is ten times that of uniform weights: the paper names no number."""
     ratios = [r["hhi"] * r["H"] for r in rows]
     high = sum(ratio >= _HIGH for ratio in ratios)
@@ -156,7 +156,7 @@ def _high_hhi(rows: list[Row]) -> Verdict:
 
 
 def _solver_claims(space: Workspace) -> list[Row]:
-    fixed = fp_vs_solver.reproduce(space).rows
+    fixed = fp_vs_solver(space).rows
     done = sum(r["fixed_point_converged"] for r in fixed)
     worst = max(abs(r["fixed_point"] - r["certified"]) for r in fixed)
     result = [_verdict("the fixed-point iteration always converges", "", (
@@ -171,7 +171,7 @@ def _solver_claims(space: Workspace) -> list[Row]:
         any(letters.values()), f"of {len(many)} cells with H > 200 in the paper's formulation: {text}. {outside} of "
         "the E come of a start outside the domain, not of the problem (docs/paper-notes.md); T is our time limit",
     )))  # fmt: skip
-    procedure = [r for r in ccp_starts.reproduce(space).rows if r["paper_low"] is not None]
+    procedure = [r for r in ccp(space).rows if r["paper_low"] is not None]
     better = sum(r["fixed_point"] < r["paper_low"] for r in procedure)
     above = max((r["one-sided_high"] - r["fixed_point"] for r in procedure), default=0.0)
     result.append(_verdict("the fixed point is better than the convex-concave procedure", "", (
@@ -179,7 +179,7 @@ def _solver_claims(space: Workspace) -> list[Row]:
         f"cannot leave its start; with one inequality all its ends are within {above:.1e} of the fixed point",
     )))  # fmt: skip
     for distance, limit in (("squared", 1e-4), ("pinsker", 1e-4), ("ch", 1e-4), ("kl", 1e-3)):
-        rows = [r for r in support.reproduce(space, distance).rows if r["kind"] == "table" and not r["ipopt_letter"]]
+        rows = [r for r in support(space, distance).rows if r["kind"] == "table" and not r["ipopt_letter"]]
         far = max((r["distance_l2"] for r in rows), default=0.0)
         claim = f"Ipopt's posterior on H and the one on H* are within {limit:g} (the paper: O({limit:g})), {distance}"
         text = f"at most {far:.1e} on the {len(rows)} data sets where Ipopt ended well"
@@ -211,16 +211,16 @@ def _turn(space: Workspace, split: str) -> Verdict:
 
 def _sample_claims(space: Workspace) -> list[Row]:
     seeds = 1 if space.quick else 10
-    shares = [no_best_lambda.best_share(no_best_lambda.rank_samples(seed)) for seed in range(seeds)]
+    shares = [best_share(rank_samples(seed)) for seed in range(seeds)]
     value, share = max(shares, key=lambda pair: pair[1])
     text = (
         f"with machines solved to tolerance, λ = {value:g} is first in up to {share:.0%} of the samples "
         f"({seeds} partitions): small λ have the least errors, and the tie rule takes the smallest"
     )
     claim = "no λ has the least training error in 75 % of the samples"
-    result = [_verdict(claim, "", (share < no_best_lambda.ALMOST_ALL, text))]
-    sides = robustness.measure(0)
-    for kind in robustness.RISKS:
+    result = [_verdict(claim, "", (share < ALMOST_ALL, text))]
+    sides = measured_sides(0)
+    for kind in RISKS:
         chosen = [row for row in sides if row["risk"] == kind]
         held = sum(row["holds"] for row in chosen)
         claim = f"the bounds hold on most samples of Transfusion, {kind} risk"
@@ -240,7 +240,7 @@ def _but(names: list[str]) -> str:
     return f"; not {_list(names)}" if names else ""
 
 
-def _markdown(space: Workspace, rows: list[Row]) -> str:
+def _text(space: Workspace, rows: list[Row]) -> str:
     lines, last = [], ""
     for row in rows:
         claim = "" if row["claim"] == last else row["claim"]

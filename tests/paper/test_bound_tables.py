@@ -2,7 +2,7 @@
 
 import pytest
 
-from pacbayes.paper.tables.bound_tables import pick
+from pacbayes.paper.bound_tables import pick
 
 
 def test_pick_wants_one_row():

@@ -2,10 +2,10 @@
 
 import pytest
 
+from pacbayes.paper import claims
+from pacbayes.paper.bound_tables import COLUMNS
 from pacbayes.paper.numbers import printed
 from pacbayes.paper.protocol import NINE
-from pacbayes.paper.tables import claims
-from pacbayes.paper.tables.bound_tables import COLUMNS
 
 
 def view(bounds, errors, names=("banknote", "wdbc")):
@@ -50,7 +50,7 @@ def test_a_missing_bound_is_no_bound():
 
 def test_support_and_concentration():
     rows = [{"dataset": "wdbc", "distance": "kl", "full_support": full, "hhi": 0.2, "H": 100} for full in (True, False)]
-    assert claims._full_support(rows) == (False, "1 of 2 posteriors; not Wdbc kl")
-    assert claims._full_support(rows[:1])[0]
-    assert claims._high_hhi(rows)[0]
-    assert not claims._high_hhi([rows[0] | {"hhi": 0.05}])[0]
+    assert claims.full_support(rows) == (False, "1 of 2 posteriors; not Wdbc kl")
+    assert claims.full_support(rows[:1])[0]
+    assert claims.high_hhi(rows)[0]
+    assert not claims.high_hhi([rows[0] | {"hhi": 0.05}])[0]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pacbayes import kl_roots, optimal_posterior
-from pacbayes.paper.printed_roots import bisected_root, scheme_bound, subset_bounds
-from pacbayes.paper.profiles import profile_risks
+from pacbayes.paper.protocol import profile_risks
 from pacbayes.paper.runs import Run
+from pacbayes.paper.support import bisected_root, scheme_bound, subset_bounds
 
 
 @pytest.mark.parametrize(("p", "x"), [(0.1, 0.02), (0.3, 0.05), (0.001, 0.01), (0.0, 0.1)])

@@ -28,16 +28,22 @@ DESCRIPTIONS = {
     "outline": "the paper's outline of its results, each cell with a verdict",
     "claims": "each claim of the paper, yes or no",
 }
-_FIGURES = ("risk-curves", "no-best-lambda", "robustness")
-_OTHERS = {"datasets": "dataset_table", "ccp": "ccp_starts", "protocols": "protocol_comparison"}
+# Where each is made, by a function of its name.
+_MODULES = {
+    "bound_tables": ("main", "small-lambda", "concentration"),
+    "solvers": ("fp-vs-solver", "ccp"),
+    "theory": ("constants", "outline"),
+    "open_choices": ("datasets", "protocols"),
+    "figures": ("risk-curves", "no-best-lambda", "robustness"),
+    "claims": ("claims",),
+}
 
 
 def load(name: str) -> Callable[[Workspace], Output]:
     """Return the function that makes a table or figure."""
     check_choice("name", name, DESCRIPTIONS)
     if name.startswith("support-"):
-        return partial(import_module("pacbayes.paper.tables.support").reproduce, distance=name.removeprefix("support-"))
-    folder = "figures" if name in _FIGURES else "tables"
-    module = _OTHERS.get(name, name.replace("-", "_"))
-    function: Callable[[Workspace], Output] = import_module(f"pacbayes.paper.{folder}.{module}").reproduce
+        return partial(import_module("pacbayes.paper.support").support, distance=name.removeprefix("support-"))
+    (module,) = (module for module, names in _MODULES.items() if name in names)
+    function: Callable[[Workspace], Output] = getattr(import_module(f"pacbayes.paper.{module}"), name.replace("-", "_"))
     return function
