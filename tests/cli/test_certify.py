@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
 from tests.data.test_preparing import mixed
-from tests.report.html.browser_page import Page
+from tests.report.browser_page import Page
 
 from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
 from pacbayes.certificates.percentages import percent_up

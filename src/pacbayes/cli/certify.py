@@ -250,7 +250,7 @@ def certify(
     from joblib import parallel_config
 
     from pacbayes.cli.remarks import unknown_classes
-    from pacbayes.report.grid_ends import grid_remarks
+    from pacbayes.report.record import grid_remarks
     from pacbayes.report.view import ReportView
     from pacbayes.runtime.memory import LIBRARY_BYTES, narrow_space, readable
     from pacbayes.runtime.quiet import quiet as silence
@@ -315,7 +315,7 @@ class Files:
 
     def _write_report(self, view: "ReportView", rows: "Data", remarks: list[str]) -> None:
         from pacbayes.cli.inputs.data import TARGET_HINT
-        from pacbayes.report.html.page import render
+        from pacbayes.report.page import render
         from pacbayes.runtime.file_write import write_file
 
         assert self.report is not None

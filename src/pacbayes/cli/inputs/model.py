@@ -210,6 +210,6 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]
             raise ValueError(f"{name}: {str(path)!r} is a file of this command already; give another name")
         taken.append(path)
     if outputs.get("--report") is not None:
-        from pacbayes.report.html.page import check_can_render
+        from pacbayes.report.page import check_can_render
 
         check_can_render()

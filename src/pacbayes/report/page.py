@@ -12,10 +12,8 @@ from typing import Any
 
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.numeric.optional import import_optional
-from pacbayes.report.comparison import bars_of
+from pacbayes.report.charts import bounds_chart, coverage_chart, gibbs_chart, risks_chart
 from pacbayes.report.guarantee import guarantee
-from pacbayes.report.html.charts import bounds_chart, gibbs_chart, risks_chart
-from pacbayes.report.html.coverage_chart import coverage_chart
 from pacbayes.report.questions import part_table
 from pacbayes.report.record import data_table, parameter_table, version_table
 from pacbayes.report.tables import certificate_table, weight_table
@@ -123,7 +121,7 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
         "certificates": certificate_table(view, full=True).transposed,
         "record": [data_table(view), parameter_table(view), version_table()],
     }
-    drawings = (coverage_chart(view), risks_chart(view), bounds_chart(view, bars_of(view)), gibbs_chart(view))
+    drawings = (coverage_chart(view), risks_chart(view), bounds_chart(view), gibbs_chart(view))
     charts = {chart.ident: chart for chart in drawings if chart is not None}
     page: str = _template().render(
         title=title,
@@ -136,7 +134,7 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
 
 
 def _file(name: str) -> str:
-    return files("pacbayes.report.html").joinpath("page", name).read_text(encoding="utf-8")
+    return files("pacbayes.report").joinpath("template", name).read_text(encoding="utf-8")
 
 
 def _valid(value: Any) -> Any:

@@ -6,7 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from scipy.stats import beta as beta_distribution
-from tests.report.html.browser_page import HTML, SVG, Page, points_of, scale_of
+from tests.report.browser_page import HTML, SVG, Page, points_of, scale_of
 from tests.report.models import breast_cancer, breast_cancer_page
 
 from pacbayes import DISTANCES, bound, gibbs_posterior, optimal_posterior

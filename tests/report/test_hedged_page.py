@@ -3,7 +3,7 @@
 import matplotlib
 import pytest
 from tests.estimators.models import fitted, two_classes
-from tests.report.html.browser_page import Page
+from tests.report.browser_page import Page
 from tests.report.models import by_class
 
 from pacbayes.report import plot_bounds, plot_gibbs_curve, plot_risks, report_html

@@ -1,27 +1,30 @@
 """The charts of a report, each drawn twice, wide and narrow, with the numbers behind it as a table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.percentages import format_share
+from pacbayes.certificates.percentages import format_share, percent_up
+from pacbayes.certificates.questions.answered import format_target
 from pacbayes.certificates.units import PLURAL
 from pacbayes.posteriors.problem import Problem
-from pacbayes.report.comparison import Bar
-from pacbayes.report.formatting import format_bound, format_down, format_gap, format_number
-from pacbayes.report.html.svg import Canvas, Scale, scale_over
-from pacbayes.report.tables import TextTable
+from pacbayes.report.guarantee import bars_of
+from pacbayes.report.questions import Coverage
+from pacbayes.report.svg import Canvas, Scale, scale_over
+from pacbayes.report.tables import TextTable, format_bound, format_down, format_gap, format_number
 from pacbayes.report.view import ReportView
 
 # Pixels; the page shows the narrow one on a telephone, so that letters keep their size.
-WIDE, NARROW = 760, 350
-LEFT, RIGHT, _BAR_LEFT = 64, 14, 16
+_WIDE, _NARROW = 760, 350
+_LEFT, _RIGHT, _BAR_LEFT = 64, 14, 16
 # Up to this many classifiers each is marked; beyond the second number not all are drawn.
 _MARKED, _DRAWN = 60, 2_000
 _CURVE_POINTS = 120
+# Where the chart of a target stands.
+_FOOT = 270.0
 
 
 @dataclass(frozen=True)
@@ -37,19 +40,19 @@ class Chart:
     table: TextTable
 
 
-def drawn(
+def _drawn(
     ident: str, title: str, description: str, height: int, draw: Callable[[Canvas, int], None]
 ) -> tuple[str, str]:
     """Return a drawing in both widths."""
     drawings = []
-    for kind, width in (("wide", WIDE), ("narrow", NARROW)):
+    for kind, width in (("wide", _WIDE), ("narrow", _NARROW)):
         canvas = Canvas(width, height, kind)
         draw(canvas, width)
         drawings.append(canvas.svg(f"{ident}-{kind}", title, description))
     return drawings[0], drawings[1]
 
 
-def percents(scale: Scale, most: int) -> dict[float, str]:
+def _percents(scale: Scale, most: int) -> dict[float, str]:
     """Return ticks of a scale of shares, as percentages."""
     return {tick: f"{100 * tick:.10g} %" for tick in scale.ticks(most)}
 
@@ -63,23 +66,23 @@ def risks_chart(view: ReportView) -> Chart:
     axis = "regularisation parameter λ" if view.is_path else "rank of the classifier by its risk"
 
     def draw(canvas: Canvas, width: int) -> None:
-        ticks = 7 if width == WIDE else 4
-        x = scale_over(places[shown].tolist(), LEFT + 8, width - RIGHT - 8, logarithmic=view.is_path)
+        ticks = 7 if width == _WIDE else 4
+        x = scale_over(places[shown].tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=view.is_path)
         weight = Scale(0.0, float(weights.max()), 120.0, 26.0)
-        canvas.y_axis(weight, LEFT, width - RIGHT, percents(weight, 4), view.weight_name)
+        canvas.y_axis(weight, _LEFT, width - _RIGHT, _percents(weight, 4), view.weight_name)
         canvas.stems([(x(places[i]), weight(weights[i])) for i in shown], 120.0, "weight")
-        canvas.line(LEFT, 120.0, width - RIGHT, 120.0, "axis")
+        canvas.line(_LEFT, 120.0, width - _RIGHT, 120.0, "axis")
         curves = [("risk", risks)] if tested is None else [("test", tested), ("risk", risks)]
         top = max(bound, *(float(values.max()) for _, values in curves))
         share = Scale(0.0, top, 370.0, 166.0)
-        canvas.y_axis(share, LEFT, width - RIGHT, percents(share, 6), "share of errors")
-        canvas.line(LEFT, share(bound), width - RIGHT, share(bound), "bound")
+        canvas.y_axis(share, _LEFT, width - _RIGHT, _percents(share, 6), "share of errors")
+        canvas.line(_LEFT, share(bound), width - _RIGHT, share(bound), "bound")
         for kind, values in curves:
             points = [(x(places[i]), share(values[i])) for i in shown]
             canvas.polyline(points, kind)
             for point in points if len(points) <= _MARKED else []:
                 canvas.dot(*point, 2.5, kind)
-        canvas.line(LEFT, 370.0, width - RIGHT, 370.0, "axis")
+        canvas.line(_LEFT, 370.0, width - _RIGHT, 370.0, "axis")
         canvas.x_axis(x, 370.0, {tick: f"{tick:g}" for tick in _whole(x, ticks, view.is_path)}, axis)
 
     sample = (
@@ -100,7 +103,7 @@ def risks_chart(view: ReportView) -> Chart:
         f"stochastic classifier, {format_bound(bound)}."
     )
     title = "Where the weight is, and how often each classifier errs"
-    drawings = drawn("risks", title, description, 412, draw)
+    drawings = _drawn("risks", title, description, 412, draw)
     caption = f"Above, the weight of each classifier; below, its errors; both against the {axis}.{sample}"
     return Chart("risks", title, caption, tuple(legend), drawings, _risks_table(view, shown, tested))
 
@@ -135,10 +138,9 @@ def _risks_table(view: ReportView, shown: NDArray[np.intp], tested: NDArray[np.f
     return TextTable("Risk and weight of each classifier", head if tested is None else (*head, "test error"), rows)
 
 
-def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
+def bounds_chart(view: ReportView) -> Chart:
     """Return the bounds of all distances, and what other methods guarantee, as bars."""
-    row, top = 38, 10
-
+    bars, row, top = bars_of(view), 38, 10
     grouped = view.certificate.unit == "group"
     axis = "mean share of errors in new groups" if grouped else "share of errors on new examples"
 
@@ -146,7 +148,7 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
         largest = max(min(bar.bound, 1.0) for bar in bars if bar.bound is not None)
         share = Scale(0.0, max(largest, 1e-3), _BAR_LEFT, width - 74.0)
         foot = top + row * len(bars)
-        for tick in share.ticks(6 if width == WIDE else 4):
+        for tick in share.ticks(6 if width == _WIDE else 4):
             canvas.line(share(tick), top, share(tick), foot, "grid")
         for number, bar in enumerate(bars):
             y = top + row * number
@@ -159,7 +161,7 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
             if bar.empirical_risk is not None:
                 canvas.rectangle(_BAR_LEFT, y + 17, share(bar.empirical_risk) - _BAR_LEFT, 14, "bar-risk")
             canvas.text(end + 6, y + 29, bar.value, "label strong" if bar.own else "label")
-        canvas.x_axis(share, foot + 4, percents(share, 6 if width == WIDE else 4), axis)
+        canvas.x_axis(share, foot + 4, _percents(share, 6 if width == _WIDE else 4), axis)
 
     said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
     title = "The five bounds, and what other methods guarantee"
@@ -186,7 +188,7 @@ def bounds_chart(view: ReportView, bars: Sequence[Bar]) -> Chart:
     legend = (("bar-own", "the certificate of this model"), ("bar", "bound"), ("bar-risk", "validation risk"))
     rows = [(bar.label, bar.number, format_bound(bar.empirical_risk), format_bound(bar.kl), bar.note) for bar in bars]
     table = TextTable("Bounds", ("guarantee", "bound", "validation risk", "divergence K", "what it is"), rows)
-    drawings = drawn("bounds", title, said, top + row * len(bars) + 46, draw)
+    drawings = _drawn("bounds", title, said, top + row * len(bars) + 46, draw)
     return Chart("bounds", title, caption, legend, drawings, table)
 
 
@@ -204,15 +206,15 @@ def gibbs_chart(view: ReportView) -> Chart:
         values[name] = [problem.at(problem.curve.at(float(beta)))[1] for beta in betas]
 
     def draw(canvas: Canvas, width: int) -> None:
-        x = scale_over(betas.tolist(), LEFT + 8, width - RIGHT - 8, logarithmic=True)
+        x = scale_over(betas.tolist(), _LEFT + 8, width - _RIGHT - 8, logarithmic=True)
         # Above 100 % nobody looks, unless everything is there.
         top = 1.0 if best.bound < 1.0 else np.inf
         heights = [best.bound, *(min(value.bound, top) for curve in values.values() for value in curve)]
         y = Scale(*_roomy(min(heights), max(heights), top), 250.0, 26.0)
-        canvas.y_axis(y, LEFT, width - RIGHT, percents(y, 6), "bound B")
-        canvas.line(LEFT, 250.0, width - RIGHT, 250.0, "axis")
+        canvas.y_axis(y, _LEFT, width - _RIGHT, _percents(y, 6), "bound B")
+        canvas.line(_LEFT, 250.0, width - _RIGHT, 250.0, "axis")
         canvas.x_axis(
-            x, 250.0, {tick: f"{tick:g}" for tick in x.ticks(7 if width == WIDE else 4)}, "inverse temperature β"
+            x, 250.0, {tick: f"{tick:g}" for tick in x.ticks(7 if width == _WIDE else 4)}, "inverse temperature β"
         )
         for number, curve in enumerate(values.values()):
             canvas.polyline(
@@ -235,7 +237,7 @@ def gibbs_chart(view: ReportView) -> Chart:
         ],
     )
     title = "The certified minimum"
-    drawings = drawn("gibbs", title, description, 292, draw)
+    drawings = _drawn("gibbs", title, description, 292, draw)
     return Chart("gibbs", title, _gibbs_caption(view), tuple(legend), drawings, table)
 
 
@@ -255,3 +257,53 @@ def _gibbs_caption(view: ReportView) -> str:
         f"of least risk (β = ∞). The minimum is {place}. No posterior whatever, on this curve or off it, has a bound "
         f"below {format_down(best.lower_bound)}: the gap to this one is at most {format_gap(best.gap)}."
     )
+
+
+def coverage_chart(view: ReportView) -> Chart | None:
+    """Return the curve of a model with a target, None without one."""
+    found = Coverage.of(view.model, view.voting)
+    if found is None:
+        return None
+    top = min(1.0, max(3.0 * found.target, 1.1 * float(found.errors.max())))
+
+    def draw(canvas: Canvas, width: int) -> None:
+        x = Scale(0.0, 1.0, _LEFT, width - _RIGHT - 8)
+        y = Scale(0.0, top, _FOOT, 26.0)
+        canvas.y_axis(y, _LEFT, width - _RIGHT, _percents(y, 6), "share of errors")
+        canvas.line(_LEFT, y(found.target), width - _RIGHT, y(found.target), "bound")
+        canvas.polyline([(x(a), y(e)) for a, e in zip(found.shares, found.limits, strict=True) if e <= top], "test")
+        canvas.polyline([(x(a), y(e)) for a, e in zip(found.shares, found.errors, strict=True)], "risk")
+        canvas.line(_LEFT, _FOOT, width - _RIGHT, _FOOT, "axis")
+        canvas.x_axis(x, _FOOT, _percents(x, 6 if width == _WIDE else 4), "share of validation rows answered")
+        if found.chosen is not None:
+            canvas.dot(x(found.shares[found.chosen]), y(found.errors[found.chosen]), 5, "minimum")
+
+    legend = [
+        ("risk", "errors among answered validation rows"),
+        ("test", "their upper limit, each alone at the whole of δ"),
+        ("bound", f"the target, {format_target(found.target)}"),
+    ]
+    if found.chosen is None:
+        used = "No threshold passed: nothing is answered."
+    else:
+        share, errors = format_share(found.shares[found.chosen]), format_share(found.errors[found.chosen])
+        legend.append(("minimum", f"the threshold in use: answers {share}, errs on {errors} of these"))
+        used = f"The threshold in use answers {share} of the validation rows and errs on {errors} of these."
+    title = "What a target leaves answered"
+    caption = (
+        "From right to left the model answers fewer rows, those it is surer of. Thresholds were tested against the "
+        "target one after the other, from one that the training rows recommended to looser ones, up to the first that "
+        f"failed. {used}"
+    )
+    table = TextTable(
+        "Errors among answered rows",
+        ("answered", "share", "errors", "share of errors", "upper limit, alone"),
+        [
+            (str(a), format_share(share), str(k), format_share(error), percent_up(limit))
+            for a, share, k, error, limit in zip(
+                found.rows, found.shares, found.wrong, found.errors, found.limits, strict=True
+            )
+        ],
+    )
+    said = f"Errors among answered validation rows against the share answered, with the target. {used}"
+    return Chart("coverage", title, caption, tuple(legend), _drawn("coverage", title, said, 312, draw), table)

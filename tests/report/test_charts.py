@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.report.html.browser_page import Page
+from tests.report.browser_page import Page
 from tests.report.models import breast_cancer, with_target
 
-from pacbayes.report.html.coverage_chart import coverage_chart
+from pacbayes.report.charts import coverage_chart
 from pacbayes.report.view import ReportView
 
 
