@@ -80,7 +80,8 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
     ends = {
         "pacbayes.estimators.persistence.saving.save": "nothing was written",
         "pacbayes.report.page.render": f"the model is saved in {str(model)!r}",
-        "pacbayes.cli.certify._print": f"the model is saved in {str(model)!r}; the report is in {str(report)!r}",
+        "pacbayes.cli.certified.print_certified": f"the model is saved in {str(model)!r}; the report is in "
+        f"{str(report)!r}",
     }
     for name, kept in ends.items():
         with monkeypatch.context() as patch:

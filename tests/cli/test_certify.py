@@ -17,7 +17,7 @@ from tests.report.browser_page import Page
 
 from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
 from pacbayes.certificates.percentages import percent_up
-from pacbayes.cli.inputs.lambdas import parse_lambdas
+from pacbayes.cli.model import parse_lambdas
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
 WORDED = ["--categorical", "code", "--lambdas", "0.1,1", "--quiet"]

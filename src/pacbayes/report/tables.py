@@ -207,17 +207,12 @@ def bounds_table(view: ReportView) -> TextTable:
         )
         for posterior in five_bounds(view)
     ]
+    held_out = "proposed classifier" if view.classifiers.trained_elsewhere else "cross-validated classifier"
     notes = []
     for name, baseline in view.model.certificates_["stochastic"].baselines.items():
         if name == CONSTANT:  # stands beside the certificates
             continue
-        who = (
-            "best single classifier"
-            if name == "Occam"
-            else "proposed classifier"
-            if view.classifiers.trained_elsewhere
-            else "cross-validated classifier"
-        )
+        who = "best single classifier" if name == "Occam" else held_out
         if baseline.bound is None or baseline.empirical_risk is None:
             rows.append((name, who, "–", "–"))
             notes.append(f"{name}: {baseline.note}.")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.bounds.distances.registry import CATONI
-from pacbayes.cli.inputs.data import TARGET_HINT, Choices, Data, take_groups
-from pacbayes.cli.inputs.model import CertifyOptions
+from pacbayes.cli.data import TARGET_HINT, Choices, Data, take_groups
+from pacbayes.cli.model import CertifyOptions
 from pacbayes.data.files.class_names import aligned, as_labels, from_cells
 from pacbayes.data.files.columns import Columns, check_classes
 from pacbayes.data.files.reading import divide_columns, listed, read_frame, target_of
@@ -131,8 +131,6 @@ def _checked(
     column: "pd.Series[Any]", name: str, y: NDArray[Any], is_text: bool, path: Path
 ) -> tuple[NDArray[Any], list[str]]:
     """Return a column in the words of the classes, and what is to be known of it; raise if it holds none of them."""
-    from pacbayes.cli.remarks import no_class
-
     where = f"column {name!r} of {str(path)!r}"
     gaps = column.isna().to_numpy()
     if gaps.any():
@@ -144,6 +142,21 @@ def _checked(
         known = listed(sorted(classes))
         raise ValueError(f"{where} holds none of the classes {known}, but {said[0]!r}; --drop leaves it out")
     return answers, no_class(answers, y, name)[1]
+
+
+def no_class(said: NDArray[Any], classes: NDArray[Any], name: str) -> tuple[int, list[str]]:
+    """Return how many predictions are no class, and what to say of them.
+
+    Examples
+    --------
+    >>> no_class(np.array(["a", "x", "x"], dtype=object), np.array(["a", "b"], dtype=object), "old")
+    (2, ["2 of 3 predictions of 'old' are no class of the target ('x'): they count as errors."])
+    """
+    known = set(classes.tolist())
+    others = [text for text in said.tolist() if text not in known]
+    shown = listed(sorted(set(others)), 5)
+    line = f"{len(others)} of {said.size} predictions of {name!r} are no class of the target ({shown})"
+    return len(others), [f"{line}: they count as errors."] if others else []
 
 
 def _number(classifiers: int) -> str:

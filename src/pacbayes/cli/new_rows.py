@@ -1,11 +1,10 @@
-"""New examples in a file, in the form a fitted model takes, block by block."""
+"""A saved model, and new examples for it: a file in the form the model takes, block by block."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacbayes.cli.inputs.unseen import Unseen
 from pacbayes.data.files.blocks import FileBlocks
 from pacbayes.data.files.column_fit import ColumnFit
 from pacbayes.data.files.reading import file_kind, listed
@@ -13,6 +12,27 @@ from pacbayes.data.files.table_reading import TableReading
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# So many new categories of a column are named.
+_NAMED = 5
+
+
+def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
+    """Return a model, or raise in the words of the command line."""
+    from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
+
+    if not path.exists():
+        raise FileNotFoundError(f"no such model: {str(path)!r}; pacbayes certify --save MODEL writes one")
+    if path.is_dir():
+        raise ValueError(f"the model must be a file that pacbayes certify --save wrote, got the folder {str(path)!r}")
+    try:
+        return load(path, sha256=sha256, trusted=["sklearn."] if trust else [])
+    except UntrustedTypesError as error:
+        of_sklearn = all(name.startswith("sklearn.") for name in error.names)
+        way = "add --trust" if of_sklearn else "load it in Python, with trusted=[...] and their names"
+        raise ValueError(
+            f"{str(error).partition('. If you')[0]}; if you know where the file comes from, {way}"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -56,7 +76,7 @@ class NewRows:
 
     def __iter__(self) -> "Iterator[pd.DataFrame]":
         """Yield the blocks; raise `ValueError` at the first that does not fit."""
-        fit, unseen, complete = None, Unseen(self._model), _lacks_nothing(self._model)
+        fit, unseen, complete = None, _Unseen(self._model), _lacks_nothing(self._model)
         for frame in self._blocks:
             fit = fit or self._fit(frame)
             first = fit.done
@@ -106,3 +126,62 @@ def lacking(X: "pd.DataFrame", path: str, first: int = 0) -> str:
     said = [f"column {name!r} of {path!r} lacks a value in example {place + 1}" for name, place in gaps[:10]]
     more = f" and {len(gaps) - 10} more columns" if len(gaps) > 10 else ""
     return f"{', '.join(said)}{more}, but the training data lacks none: nothing was learnt about missing values"
+
+
+class _Unseen:
+    """How many examples of a file, block by block, hold categories that are new to a model."""
+
+    def __init__(self, model: Any) -> None:
+        self._known: dict[str, set[Any]] = {}
+        for encoder in _encoders(model):
+            for name, values in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
+                self._known.setdefault(str(name), set()).update(_plain(value) for value in values.tolist())
+        self._rows = 0
+        self._counts = dict.fromkeys(self._known, 0)
+        self._first: dict[str, list[Any]] = {name: [] for name in self._known}
+
+    def count(self, X: "pd.DataFrame") -> None:
+        """Look through the next block."""
+        self._rows += len(X)
+        for name, known in self._known.items():
+            new = [value for value in map(_plain, X[name].tolist()) if value not in known]
+            self._counts[name] += len(new)
+            # One more than are named, to know that there are more.
+            self._first[name] = list(dict.fromkeys([*self._first[name], *new]))[: _NAMED + 1]
+
+    def said(self) -> list[str]:
+        """Return for every column with new categories how many examples hold them, in words."""
+        lines = []
+        for name, count in self._counts.items():
+            if count:
+                distinct = [_shown(one) for one in self._first[name]]
+                shown = ", ".join(distinct[:_NAMED]) + (", ..." if len(distinct) > _NAMED else "")
+                examples = f"{count} of {self._rows} examples hold"
+                lines.append(f"Column {name!r}: {examples} a category that was not in the training data ({shown}).")
+        return lines
+
+
+def _encoders(model: Any) -> Iterator[Any]:
+    """Yield the fitted encoders, where the model has such as `preparation` makes: one, or one for each classifier."""
+    from pacbayes.classifiers.svm.shared import SharedMembers
+
+    classifiers = model.classifiers_
+    if isinstance(classifiers.members, SharedMembers):
+        steps = [classifiers.members.task.prepare]
+    else:
+        shared = classifiers.splits is not None and classifiers.splits.kind == "shared"
+        number = 1 if shared else len(classifiers)
+        steps = [getattr(classifiers[i], "named_steps", {}).get("prepare") for i in range(number)]
+    for prepare in steps:
+        encoder = getattr(prepare, "named_transformers_", {}).get("categories")
+        if hasattr(encoder, "categories_") and hasattr(encoder, "feature_names_in_"):
+            yield encoder
+
+
+def _shown(category: Any) -> str:
+    return "missing" if category is None else repr(category[:40] if isinstance(category, str) else category)
+
+
+def _plain(value: Any) -> Any:
+    """Return a category; None for a missing one, as NaN differs from itself."""
+    return None if value is None or value != value else value

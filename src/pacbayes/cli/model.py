@@ -2,17 +2,19 @@
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from pacbayes.bounds.distances.registry import CATONI, get_distance
 from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.questions.by_class import USUAL_SHARE
-from pacbayes.cli.inputs.lambdas import parse_lambdas
 from pacbayes.data.files.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level
+
+# More values than anybody means.
+_MOST_LAMBDAS = 100_000
 
 
 @dataclass(frozen=True)
@@ -196,20 +198,41 @@ def _read_grid(path: Path | None) -> Any:
         raise ValueError(f"--grid: {str(path)!r} is not JSON: {error}") from None
 
 
-def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]) -> None:
-    """Raise before any work if an output could not be written, or would replace an input or another output."""
-    from pacbayes.runtime.file_write import check_can_write
+def parse_lambdas(text: str) -> list[float]:
+    """Return the grid that ``a:b:s`` (a, a + s, ... below b) or ``x,y,z`` stands for.
 
-    taken = [path for path in inputs if path is not None]
-    for name, path in outputs.items():
-        if path is None:
-            continue
-        check_can_write(name, path)
-        # Devices take any number of outputs.
-        if (path.is_file() or not path.exists()) and any(other.resolve() == path.resolve() for other in taken):
-            raise ValueError(f"{name}: {str(path)!r} is a file of this command already; give another name")
-        taken.append(path)
-    if outputs.get("--report") is not None:
-        from pacbayes.report.page import check_can_render
+    Decimal arithmetic: 0.1:20:0.01 is the paper's grid of 1990 values, each the double nearest to its decimals.
 
-        check_can_render()
+    Examples
+    --------
+    >>> parse_lambdas("0.1:0.5:0.1")
+    [0.1, 0.2, 0.3, 0.4]
+    >>> len(parse_lambdas("0.1:20:0.01")), parse_lambdas("0.1:20:0.01")[-1]
+    (1990, 19.99)
+    >>> parse_lambdas("10,0.5")
+    [10.0, 0.5]
+    >>> parse_lambdas("1:2")
+    Traceback (most recent call last):
+    ValueError: --lambdas must be START:STOP:STEP, such as 0.1:20:0.01, or values such as 0.1,1,10; got '1:2'
+    """
+    wrong = ValueError(
+        f"--lambdas must be START:STOP:STEP, such as 0.1:20:0.01, or values such as 0.1,1,10; got {text!r}"
+    )
+    parts = text.split(":") if ":" in text else text.split(",")
+    try:
+        numbers = [Decimal(part.strip()) for part in parts]
+    except InvalidOperation:
+        raise wrong from None
+    if (":" in text and len(numbers) != 3) or not all(number.is_finite() for number in numbers):
+        raise wrong
+    if min(numbers) <= 0 or math.isinf(float(max(numbers))) or float(min(numbers)) == 0.0:
+        raise ValueError(f"--lambdas must be positive numbers, got {text!r}")
+    if ":" not in text:
+        return [float(number) for number in numbers]
+    start, stop, step = numbers
+    if stop <= start:
+        raise ValueError(f"--lambdas START:STOP:STEP needs a STOP above START, got {text!r}")
+    if (stop - start) / step > _MOST_LAMBDAS:
+        raise ValueError(f"--lambdas must be at most {_MOST_LAMBDAS} values, got {text!r}")
+    count = math.ceil((stop - start) / step)
+    return [float(start + i * step) for i in range(count)]

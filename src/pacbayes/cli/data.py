@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from pacbayes.cli.inputs.new_rows import lacking
+from pacbayes.cli.new_rows import lacking
 from pacbayes.data.builtin.catalogue import DATASETS
 from pacbayes.data.files.class_names import spelling_of
 from pacbayes.data.files.column_fit import ColumnFit
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Said at the prompt after the name of the target, and nowhere else.
 TARGET_HINT = " (--target names another)"
 # Each slice has an equal part of what is kept for limits: many of them leave nothing to any.
-MOST_SLICES = 100
+_MOST_SLICES = 100
 
 
 @dataclass(frozen=True)
@@ -147,9 +147,9 @@ def _check_slice(column: "pd.Series[Any]", path: Path) -> "pd.Series[Any]":
         place = int(column.isna().to_numpy().argmax()) + 1
         raise ValueError(f"--slice: column {column.name!r} of {str(path)!r} lacks a value in example {place}")
     number = column.nunique()
-    if number > MOST_SLICES:
+    if number > _MOST_SLICES:
         raise ValueError(
-            f"--slice must name a column with at most {MOST_SLICES} values, got {column.name!r} with {number}"
+            f"--slice must name a column with at most {_MOST_SLICES} values, got {column.name!r} with {number}"
         )
     return column.astype(str)
 
