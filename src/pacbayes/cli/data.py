@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from pacbayes.cli.new_rows import lacking
-from pacbayes.data.builtin.catalogue import DATASETS
+from pacbayes.data.datasets import DATASETS
 from pacbayes.data.files.class_names import spelling_of
 from pacbayes.data.files.column_fit import ColumnFit
 from pacbayes.data.files.columns import Columns, check_classes, read_columns

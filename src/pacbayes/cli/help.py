@@ -96,7 +96,7 @@ def show_help(
 
 def datasets() -> None:
     """List the data sets that come with pacbayes, with the split sizes of the paper's table."""
-    from pacbayes.data.builtin.catalogue import DATASETS
+    from pacbayes.data.datasets import DATASETS
 
     header = ("name", "examples", "features", "classes", "train/val/test", "title")
     rows = [

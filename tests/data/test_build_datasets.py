@@ -8,9 +8,9 @@ from importlib.resources import files
 import pytest
 from tools import build_datasets
 
-from pacbayes.data.builtin.provenance import BUILT_FILES
+from pacbayes.data.datasets import BUILT_FILES
 
-SHIPPED = {built.file: (files("pacbayes.data.builtin") / "tables" / built.file).read_bytes() for built in BUILT_FILES}
+SHIPPED = {built.file: (files("pacbayes.data") / "shipped" / built.file).read_bytes() for built in BUILT_FILES}
 
 
 def rows_of(file):
