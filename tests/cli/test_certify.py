@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from pacbayes.numeric.words import percent_up
 from sklearn.datasets import load_breast_cancer
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
@@ -16,7 +17,6 @@ from tests.data.test_preparing import mixed
 from tests.report.browser_page import Page
 
 from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
-from pacbayes.certificates.percentages import percent_up
 from pacbayes.cli.model import parse_lambdas
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]

@@ -7,6 +7,7 @@ import shlex
 
 import numpy as np
 import pytest
+from pacbayes.bounds.registry import get_distance
 from sklearn.ensemble import HistGradientBoostingClassifier
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
@@ -14,7 +15,6 @@ from tests.cli.running import in_process
 import pacbayes
 from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds import Catoni
-from pacbayes.bounds.distances.registry import get_distance
 from pacbayes.classifiers.risks import risks_of_errors
 from pacbayes.cli import app
 from pacbayes.cli import certify as certify_command

@@ -6,6 +6,7 @@ from copy import copy
 
 import numpy as np
 import pytest
+from pacbayes.numeric.words import percent_up
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -14,7 +15,6 @@ from tests.report.browser_page import HTML, SVG, Page, points_of
 from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, optimal_posterior, save
-from pacbayes.certificates.percentages import percent_up
 from pacbayes.report import report_html, write_report
 from pacbayes.report.svg import Scale, scale_over
 from pacbayes.report.view import ReportView

@@ -5,12 +5,12 @@ import re
 import matplotlib as mpl
 import numpy as np
 import pytest
+from pacbayes.numeric.words import percent_up
 from sklearn.datasets import load_breast_cancer
 from tests.report.browser_page import Page
 from tests.report.models import SCRIPT, breast_cancer, by_class, with_target
 
 from pacbayes import StochasticSVC
-from pacbayes.certificates.percentages import percent_up
 from pacbayes.report import plot_coverage
 from pacbayes.report.questions import Coverage, below_table, part_table
 from pacbayes.report.tables import certificate_table

@@ -18,12 +18,12 @@ from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps
 from pacbayes.cli.model import CertifyOptions
 from pacbayes.cli.show import Note, print_guarantee, print_json, print_tables
-from pacbayes.data.files.reading import listed
+from pacbayes.data.reading import listed
 from pacbayes.report.questions import below_table, part_table
 from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, five_bounds, weight_groups, weight_table
 from pacbayes.report.view import ReportView
-from pacbayes.runtime.file_write import write_file
+from pacbayes.runtime.files import write_file
 from pacbayes.runtime.fingerprint import fingerprint
 
 

@@ -303,7 +303,7 @@ def _fitted(
     from pacbayes.cli.show import warnings_as_notes
     from pacbayes.report.view import ReportView
     from pacbayes.runtime.memory import LIBRARY_BYTES, narrow_space, readable
-    from pacbayes.runtime.quiet import quiet
+    from pacbayes.runtime.progress import quiet
 
     if options.checkpoint is not None:
         from pacbayes.runtime.checkpoint import kept_in

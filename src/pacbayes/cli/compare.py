@@ -97,9 +97,9 @@ def _labels(path: Path, target: str, a: str | None, b: str | None, cells: "Cells
 
     And whether the file says that the classes are text, as only Parquet does.
     """
-    from pacbayes.data.files.class_names import as_labels, from_cells
-    from pacbayes.data.files.reading import file_kind, listed, read_frame
-    from pacbayes.data.files.table_reading import MISSING_WORDS
+    from pacbayes.data.class_names import as_labels, from_cells
+    from pacbayes.data.reading import file_kind, listed, read_frame
+    from pacbayes.data.tables import MISSING_WORDS
 
     wanted = {"--target": target} | {name: one for name, one in (("--a", a), ("--b", b)) if one is not None}
     if len(set(wanted.values())) < len(wanted):
@@ -122,7 +122,7 @@ def _labels(path: Path, target: str, a: str | None, b: str | None, cells: "Cells
 
 
 def _check_complete(column: "pd.Series[Any]", name: str, path: Path, gaps: set[str]) -> None:
-    from pacbayes.data.files.refusals import in_shell
+    from pacbayes.data.refusals import in_shell
 
     lacking = (column.isna() | column.isin(list(gaps))).to_numpy()
     if lacking.any():
@@ -137,7 +137,7 @@ def _check_complete(column: "pd.Series[Any]", name: str, path: Path, gaps: set[s
 
 def _answers(truth: Any, said: list[tuple[Any, bool]], is_text: bool) -> list[Any]:
     """Return what both say, in the spelling of the true classes: where these are no text, numbers are compared."""
-    from pacbayes.data.files.class_names import aligned, check_spellings, spelling_of
+    from pacbayes.data.class_names import aligned, check_spellings, spelling_of
 
     as_written = is_text or any(of_text for _, of_text in said)
     spelling = None if as_written else spelling_of(truth)
@@ -153,7 +153,7 @@ def _answers(truth: Any, said: list[tuple[Any, bool]], is_text: bool) -> list[An
 
 def _never_right(option: str, said: Any, truth: Any) -> str:
     """Return what is wrong where a model never says any of the true classes: they are written otherwise."""
-    from pacbayes.data.files.reading import listed
+    from pacbayes.data.reading import listed
 
     return (
         f"no prediction of --{option} is any of the true classes: it says {listed(sorted(set(said)), 5)}, and "
@@ -167,7 +167,7 @@ def _predicted(
     """Return what a saved model says of the rows, as text, and whether its classes are text."""
     from pacbayes.certificates.questions.difference import warn_of_known
     from pacbayes.cli.new_rows import load_saved, read_new
-    from pacbayes.data.files.class_names import as_labels
+    from pacbayes.data.class_names import as_labels
 
     assert model is not None
     loaded = load_saved(model, trust)

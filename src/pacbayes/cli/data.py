@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from pacbayes.cli.new_rows import lacking
+from pacbayes.data.blocks import ColumnFit
+from pacbayes.data.class_names import spelling_of
+from pacbayes.data.columns import Columns, check_classes, read_columns
 from pacbayes.data.datasets import DATASETS
-from pacbayes.data.files.class_names import spelling_of
-from pacbayes.data.files.column_fit import ColumnFit
-from pacbayes.data.files.columns import Columns, check_classes, read_columns
-from pacbayes.data.files.reading import divide_columns, file_kind, labelled, listed, read_frame, target_of
-from pacbayes.data.files.refusals import in_shell
-from pacbayes.data.files.table_reading import MISSING_WORDS, TableReading
-from pacbayes.data.known_rows import hashed_rows, overlap
+from pacbayes.data.reading import divide_columns, file_kind, labelled, listed, read_frame, target_of
+from pacbayes.data.refusals import in_shell
+from pacbayes.data.rows import hashed_rows, overlap
+from pacbayes.data.tables import MISSING_WORDS, TableReading
 from pacbayes.numeric.checks import check_choice, did_you_mean
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from pacbayes.bounds.distances.registry import CATONI, get_distance
+from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.certify import VOTINGS
 from pacbayes.certificates.questions.by_class import USUAL_SHARE
-from pacbayes.data.files.columns import Columns, preparation
+from pacbayes.data.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level
 
 # More values than anybody means.

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacbayes.data.files.blocks import FileBlocks
-from pacbayes.data.files.column_fit import ColumnFit
-from pacbayes.data.files.reading import file_kind, listed
-from pacbayes.data.files.table_reading import TableReading
+from pacbayes.data.blocks import ColumnFit, FileBlocks
+from pacbayes.data.reading import file_kind, listed
+from pacbayes.data.tables import TableReading
 
 if TYPE_CHECKING:
     import pandas as pd

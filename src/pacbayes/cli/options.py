@@ -62,7 +62,7 @@ def in_options(message: str) -> str:
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]) -> None:
     """Raise before any work if an output could not be written, or would replace an input or another output."""
-    from pacbayes.runtime.file_write import check_can_write
+    from pacbayes.runtime.files import check_can_write
 
     taken = [path for path in inputs if path is not None]
     for name, path in outputs.items():

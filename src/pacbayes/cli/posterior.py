@@ -55,10 +55,10 @@ def posterior(
     quiet: Quiet = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
-    from pacbayes.bounds.distances.base import CONSTANTS
-    from pacbayes.bounds.distances.registry import get_distance
+    from pacbayes.bounds.distance import CONSTANTS
+    from pacbayes.bounds.registry import get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
-    from pacbayes.data.files.reading import read_frame
+    from pacbayes.data.reading import read_frame
     from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
     from pacbayes.posteriors.optimal import METHODS, optimal_posterior
     from pacbayes.report.tables import TextTable
@@ -119,11 +119,11 @@ def bound(
     quiet: Quiet = False,
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
-    from pacbayes.bounds.distances.registry import DISTANCES, get_distance
-    from pacbayes.certificates.percentages import confidence
+    from pacbayes.bounds.registry import DISTANCES, get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.numeric.rounding import format_up
+    from pacbayes.numeric.words import confidence
     from pacbayes.report.tables import TextTable
 
     said, level = _number_said(m), check_level(delta)
@@ -156,8 +156,8 @@ def _bounds(
 ) -> tuple[int, dict[str, float]]:
     """Return the number of validation examples that counts, and the bound for each distance."""
     from pacbayes.bounds.bound import bound as bound_of
-    from pacbayes.bounds.distances.base import CONSTANTS
-    from pacbayes.bounds.distances.registry import get_distance
+    from pacbayes.bounds.distance import CONSTANTS
+    from pacbayes.bounds.registry import get_distance
     from pacbayes.numeric.checks import check_choice, check_sample_size, least_sample_size
 
     check_choice("--constant", constant, CONSTANTS)
@@ -166,7 +166,7 @@ def _bounds(
         return size, {name: float(get_distance(name).bound_function(size, delta, constant)(*point)) for name in names}
     if risk is not None or kl is not None:
         raise ValueError("give a file or --risk and --kl, not both")
-    from pacbayes.data.files.reading import listed, read_frame
+    from pacbayes.data.reading import listed, read_frame
 
     frame = read_frame(path, sep=sep)
     absent = [name for name in ("weight", "risk") if name not in frame.columns]
@@ -198,7 +198,7 @@ def _names(frame: "pd.DataFrame", path: Path, column: str | None) -> list[str]:
     """Return the classifiers' names, or their numbers from 0 where the file has no column of text."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    from pacbayes.data.files.reading import listed
+    from pacbayes.data.reading import listed
 
     if column is None:
         text = [name for name in frame if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))]
@@ -233,7 +233,7 @@ def _sample_sizes(frame: "pd.DataFrame", path: Path, name: str) -> Any:
     import numpy as np
 
     if name not in frame.columns:
-        from pacbayes.data.files.reading import listed
+        from pacbayes.data.reading import listed
 
         known = listed(list(frame.columns))
         raise ValueError(
@@ -274,7 +274,7 @@ def _read_column(frame: "pd.DataFrame", name: str, path: Path, option: str) -> A
     """Return a column of numbers, or raise if it is absent, holds anything else or lacks a value."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    from pacbayes.data.files.reading import listed
+    from pacbayes.data.reading import listed
 
     if name not in frame.columns:
         raise ValueError(

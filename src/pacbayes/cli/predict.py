@@ -59,7 +59,7 @@ def predict(
     from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
     from pacbayes.numeric.checks import check_choice
-    from pacbayes.runtime.file_write import spooled, writing
+    from pacbayes.runtime.files import spooled, writing
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -92,7 +92,7 @@ def predict(
 
 def _write_predictions(model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None) -> tuple[int, int]:
     """Write the predictions as CSV, block by block; return how many there are, and how many are left empty."""
-    from pacbayes.runtime.file_write import naming
+    from pacbayes.runtime.files import naming
     from pacbayes.runtime.progress import current_stage, progress, working_for
 
     number = done = empty = 0
@@ -116,7 +116,7 @@ def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, 
     import numpy as np
     import pandas as pd
 
-    from pacbayes.data.files.class_names import as_cells
+    from pacbayes.data.class_names import as_cells
 
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
     cells, answered = as_cells(model.predict(given)), np.ones(len(rows), dtype=bool)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.distances.registry import CATONI
+from pacbayes.bounds.registry import CATONI
 from pacbayes.cli.data import TARGET_HINT, Choices, Data, take_groups
 from pacbayes.cli.model import CertifyOptions
-from pacbayes.data.files.class_names import aligned, as_labels, from_cells
-from pacbayes.data.files.columns import Columns, check_classes
-from pacbayes.data.files.reading import divide_columns, listed, read_frame, target_of
-from pacbayes.data.files.refusals import in_shell
+from pacbayes.data.class_names import aligned, as_labels, from_cells
+from pacbayes.data.columns import Columns, check_classes
+from pacbayes.data.reading import divide_columns, listed, read_frame, target_of
+from pacbayes.data.refusals import in_shell
 from pacbayes.numeric.checks import did_you_mean
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pacbayes.data.table import Table
+from pacbayes.data.tables import Table
 from pacbayes.numeric.arrays import FloatArray
 
 _FOLDER = files("pacbayes.data") / "shipped"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pacbayes.data.datasets import DATASETS, read_shipped
-from pacbayes.data.files.reading import read_file
-from pacbayes.data.table import Table
+from pacbayes.data.reading import read_file
+from pacbayes.data.tables import Table
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -45,8 +45,8 @@ def load_dataset(
     keep : sequence of str
         For a file: columns to take as measurements although they look like row numbers or identifiers, which are
         refused otherwise: whole numbers, no two of them equal, that rise or fall from row to row or are too many for
-        their range to be measurements (`pacbayes.data.files.identifiers`), or that a name such as ``id`` gives away;
-        numbers of subjects with several rows (`pacbayes.data.files.subjects`); and columns without a name.
+        their range to be measurements (`pacbayes.data.identifiers`), or that a name such as ``id`` gives away;
+        numbers of subjects with several rows (`pacbayes.data.identifiers`); and columns without a name.
     sep : str, optional
         For a CSV or TSV file: the character between two fields, by default a comma or a tab.
     skip_unlabelled : bool

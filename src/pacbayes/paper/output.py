@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacbayes.numeric.optional import import_optional
+from pacbayes.numeric.caller import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ from pacbayes.classifiers.risks import count_errors, risks_of_errors
 from pacbayes.data import load_dataset
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.paper.protocol import Protocol
-from pacbayes.runtime.file_write import write_file
+from pacbayes.runtime.files import write_file
 from pacbayes.runtime.seeds import generator
 
 # Part of every key: raise it when what is computed changes.

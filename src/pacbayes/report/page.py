@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
-from pacbayes.numeric.optional import import_optional
+from pacbayes.numeric.caller import import_optional
 from pacbayes.report.charts import bounds_chart, coverage_chart, gibbs_chart, risks_chart
 from pacbayes.report.guarantee import guarantee
 from pacbayes.report.questions import part_table
 from pacbayes.report.record import data_table, parameter_table, version_table
 from pacbayes.report.tables import certificate_table, weight_table
 from pacbayes.report.view import ReportView
-from pacbayes.runtime.file_write import check_can_write, write_file
+from pacbayes.runtime.files import check_can_write, write_file
 
 # Rows of the table of weights.
 _MOST_WEIGHTS = 20

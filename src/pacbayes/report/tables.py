@@ -7,17 +7,17 @@ from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
 
-from pacbayes.bounds.distances.registry import DISTANCES
+from pacbayes.bounds.registry import DISTANCES
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
 from pacbayes.certificates.certify import POSTERIOR
 from pacbayes.certificates.constant import format_label
-from pacbayes.certificates.percentages import confidence, format_level, format_share, percent_up
 from pacbayes.certificates.questions.answered import format_target
 from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION
 from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import format_params
-from pacbayes.data.splits import GROUP
+from pacbayes.data.division import GROUP
 from pacbayes.numeric.rounding import format_up
+from pacbayes.numeric.words import confidence, format_level, format_share, percent_up
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.report.view import ObservedErrors, ReportView
 

@@ -4,11 +4,11 @@ import sys
 
 import numpy as np
 import pytest
+from pacbayes.posteriors.ipopt import _paper
 
 from pacbayes import DISTANCES, bound, optimal_posterior
 from pacbayes.paper.protocol import PROFILES, profile_risks
 from pacbayes.posteriors.problem import Problem
-from pacbayes.posteriors.reference.ipopt import _paper
 
 casadi = pytest.importorskip("casadi")
 
