@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes import Posterior, optimal_posterior
-from pacbayes.paper.profiles import PROFILES, profile_risks
+from pacbayes.paper.protocol import PROFILES, profile_risks
 
 SIZES = (50, 200, 500, 1000, 1990)
 DEFAULT = ("mammographic", "wdbc", "haberman")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pacbayes import DISTANCES, bound, optimal_posterior
-from pacbayes.paper.profiles import PROFILES, profile_risks
+from pacbayes.paper.protocol import PROFILES, profile_risks
 
 PAPER: dict[str, Any] = {"delta": 0.01, "constant": "paper"}
 # The paper's convex-concave columns, H = 50, 1000 starts: range, mean and standard deviation.

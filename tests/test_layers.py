@@ -192,9 +192,9 @@ def test_the_page_lists_every_module_in_its_room():
 
 
 def test_no_room_is_crowded():
-    """One level of rooms: what does not fit on a screen is no room any more."""
+    """About a dozen modules is what a newcomer takes in; a folder with more is asking to become two."""
     counts = {}
     for path in modules().values():
         if path.stem != "__init__":
             counts[path.parent.relative_to(PACKAGE)] = counts.get(path.parent.relative_to(PACKAGE), 0) + 1
-    assert {str(room): number for room, number in counts.items() if number > 20} == {}
+    assert {str(room): number for room, number in counts.items() if number > 15} == {}

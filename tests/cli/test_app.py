@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import pacbayes.estimators.persistence.saving
-import pacbayes.report.html.page  # noqa: F401  (patched by name)
+import pacbayes.report.page  # noqa: F401  (patched by name)
 from pacbayes.cli.app import main
 from pacbayes.data import DATASETS
 
@@ -79,8 +79,9 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
     certify = ("certify", str(data), "--lambdas", "0.1,1", "-q", "--save", str(model), "--report", str(report))
     ends = {
         "pacbayes.estimators.persistence.saving.save": "nothing was written",
-        "pacbayes.report.html.page.render": f"the model is saved in {str(model)!r}",
-        "pacbayes.cli.certify._print": f"the model is saved in {str(model)!r}; the report is in {str(report)!r}",
+        "pacbayes.report.page.render": f"the model is saved in {str(model)!r}",
+        "pacbayes.cli.certified.print_certified": f"the model is saved in {str(model)!r}; the report is in "
+        f"{str(report)!r}",
     }
     for name, kept in ends.items():
         with monkeypatch.context() as patch:

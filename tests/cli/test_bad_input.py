@@ -227,14 +227,14 @@ def test_more_rows_than_fit_into_memory(data, capsys, monkeypatch):
 
 
 def test_what_nobody_foresaw_is_one_line_with_another_exit_code(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.cli.inputs.data.read_data", lambda *args: {}["key"])
+    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
     done = in_process(["certify"], capsys)
     assert done.code == 1
     assert "this should not happen: KeyError: 'key'. Please report it" in done.error
 
 
 def test_what_nobody_foresaw_has_a_traceback_on_request(capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.cli.inputs.data.read_data", lambda *args: {}["key"])
+    monkeypatch.setattr("pacbayes.cli.data.read_data", lambda *args: {}["key"])
     monkeypatch.setenv("PACBAYES_DEBUG", "1")
     from pacbayes.cli.app import main
 

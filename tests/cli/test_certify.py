@@ -13,10 +13,10 @@ from sklearn.datasets import load_breast_cancer
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
 from tests.data.test_preparing import mixed
-from tests.report.html.browser_page import Page
+from tests.report.browser_page import Page
 
 from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
-from pacbayes.cli.inputs.lambdas import parse_lambdas
+from pacbayes.cli.model import parse_lambdas
 from pacbayes.numeric.words import percent_up
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]

@@ -11,8 +11,8 @@ from tests.cli.running import as_process, in_process
 from tests.estimators.models import fitted, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, load_dataset
-from pacbayes.cli.inputs.lambdas import parse_lambdas
-from pacbayes.report.grid_ends import grid_remarks
+from pacbayes.cli.model import parse_lambdas
+from pacbayes.report.record import grid_remarks
 from pacbayes.report.view import ReportView
 from pacbayes.runtime.fingerprint import fingerprint
 

@@ -169,9 +169,9 @@ def test_every_option_either_counts_or_is_refused(path):
     """Also one that is yet to be invented: what is allowed is listed, not what is refused."""
     from dataclasses import fields, replace
 
-    from pacbayes.cli.inputs.data import Choices
-    from pacbayes.cli.inputs.model import CertifyOptions
-    from pacbayes.cli.inputs.predictions import refuse_others
+    from pacbayes.cli.data import Choices
+    from pacbayes.cli.model import CertifyOptions
+    from pacbayes.cli.predictions import refuse_others
 
     counts = {"delta", "distances", "seed", "grouped", "hedge", "voting", "below", "target", "drop", "sep", "group"}
     for usual in (Choices(None), CertifyOptions.usual()):

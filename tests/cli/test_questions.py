@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
-from tests.report.html.browser_page import SVG, Page
+from tests.report.browser_page import SVG, Page
 
 from pacbayes import load
 

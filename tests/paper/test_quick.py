@@ -6,7 +6,7 @@ import pytest
 
 from pacbayes.cli.app import main
 from pacbayes.paper import runs
-from pacbayes.paper.table_names import DESCRIPTIONS
+from pacbayes.paper.tables import DESCRIPTIONS
 
 FIGURES = {
     "constants-linear", "constants-squared", "risk-curves-independent", "risk-curves-shared", "risk-curves-overlapping",

@@ -10,21 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pacbayes.paper.figures import no_best_lambda, robustness
+from pacbayes.paper import claims, open_choices, solvers
+from pacbayes.paper.bound_tables import bound_rows
+from pacbayes.paper.figures import SIZE, measured_sides, rank_samples
 from pacbayes.paper.output import to_csv
 from pacbayes.paper.protocol import NINE
-from pacbayes.paper.table_names import DESCRIPTIONS
-from pacbayes.paper.tables import (
-    ccp_starts,
-    claims,
-    constants,
-    dataset_table,
-    fp_vs_solver,
-    outline,
-    protocol_comparison,
-    support,
-)
-from pacbayes.paper.tables.bound_tables import bound_rows
+from pacbayes.paper.support import emulated_search, support_row
+from pacbayes.paper.tables import DESCRIPTIONS, load
 from pacbayes.paper.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
@@ -89,18 +81,18 @@ def test_bounds_of_independent_splits(space):
 
 def test_fixed_point_against_solver(space):
     for H in (50, 200):
-        ours = fp_vs_solver._row(space, SMALL, H, space.run(SMALL, space.primary, 0).first(H))
+        ours = solvers.fp_vs_solver_row(space, SMALL, H, space.run(SMALL, space.primary, 0).first(H))
         (theirs,) = committed("fp-vs-solver", dataset=SMALL, H=H)
         close(ours, theirs, ("fixed_point", "certified", "ipopt"), ours["m"])
         assert theirs["ipopt_letter"] == ours["ipopt_letter"] == ""
 
 
 def test_convex_concave_procedure(space):
-    run = space.run(SMALL, space.primary, 0).first(ccp_starts.SIZE)
+    run = space.run(SMALL, space.primary, 0).first(solvers.SIZE)
     (theirs,) = committed("ccp", dataset=SMALL)
-    starts = ccp_starts._summary("start", ccp_starts._start_values(run, int(theirs["starts"]))[0])
+    starts = solvers._summary("start", solvers._start_values(run, int(theirs["starts"]))[0])
     close(starts, theirs, starts, run.m)
-    ends = {form: ccp_starts._ends(run, form, range(3))["bounds"] for form in ccp_starts.FORMULATIONS}
+    ends = {form: solvers._ends(run, form, range(3))["bounds"] for form in solvers.FORMULATIONS}
     for form, bounds in ends.items():
         assert bounds.min() >= float(theirs[f"{form}_low"]) - 0.2 / run.m
         assert bounds.max() <= float(theirs[f"{form}_high"]) + 0.2 / run.m
@@ -110,27 +102,27 @@ def test_convex_concave_procedure(space):
 def test_support(space, distance):
     (theirs,) = committed(f"support-{distance}", dataset="ionosphere", kind="table")
     run = space.run("ionosphere", space.primary, 0).first(int(theirs["H"]))
-    ours = support._row(space, run, distance)
+    ours = support_row(space, run, distance)
     close(ours, theirs, ("certified", "subset_bound", "fixed_point", "ipopt", "subset_test"), run.m)
     if distance == "kl":
-        for emulated in support._emulate(space, ours | {"paper_H_star": 0, "paper_H": 200, "paper_fp_bound": 0.0}):
+        for emulated in emulated_search(space, ours | {"paper_H_star": 0, "paper_H": 200, "paper_fp_bound": 0.0}):
             row = committed("support-kl", dataset="ionosphere", kind="KLRoots", root_tol=f"{emulated['root_tol']:.8g}")
             close(emulated, row[0], ("subset_bound", "fixed_point"), run.m)
 
 
 def test_protocols(space):
-    chosen = [p for p in protocol_comparison.choices(space, SMALL) if p.split == "overlapping"][:4]
+    chosen = [p for p in open_choices.choices(space, SMALL) if p.split == "overlapping"][:4]
     for protocol in chosen:
-        ours = protocol_comparison._row(space, SMALL, protocol)
+        ours = open_choices.choice_row(space, SMALL, protocol)
         (theirs,) = committed("protocols", kind="choice", dataset=SMALL, **protocol.to_dict())
         close(ours, theirs, ("mean_bound", "largest_bound", "mean_test"), 122)
-    ours = protocol_comparison._evidence_row(space, SMALL, "shared")
+    ours = open_choices.evidence_row(space, SMALL, "shared")
     (theirs,) = committed("protocols", kind="evidence", dataset=SMALL, split="shared")
     close(ours, theirs, ("least", "random", "random_test", "scatter", "flattery"), 122)
 
 
 def test_no_best_lambda():
-    ours = no_best_lambda.rank_samples(0, samples=4)
+    ours = rank_samples(0, samples=4)
     theirs = committed("no-best-lambda")[: len(ours)]
     assert [float(row["training_error"]) for row in theirs] == pytest.approx([row["training_error"] for row in ours])
     same = sum(float(row["lambda"]) == one["lambda"] for row, one in zip(theirs, ours, strict=True))
@@ -138,16 +130,16 @@ def test_no_best_lambda():
 
 
 def test_robustness():
-    for ours, theirs in zip(robustness.measure(0), committed("robustness"), strict=True):
+    for ours, theirs in zip(measured_sides(0), committed("robustness"), strict=True):
         assert (str(ours["sample"]), ours["risk"], ours["distance"]) == tuple(
             theirs[name] for name in ("sample", "risk", "distance")
         )
-        close(ours, theirs, ("left", "right", "bound"), robustness.SIZE)
+        close(ours, theirs, ("left", "right", "bound"), SIZE)
 
 
-@pytest.mark.parametrize("module", [constants, dataset_table, outline])
-def test_what_needs_no_training(space, module):
-    output = module.reproduce(space)
+@pytest.mark.parametrize("name", ["constants", "datasets", "outline"])
+def test_what_needs_no_training(space, name):
+    output = load(name)(space)
     assert (RESULTS / f"{output.name}.csv").read_text(encoding="utf-8") == to_csv(output.rows)
     assert (RESULTS / f"{output.name}.md").read_text(encoding="utf-8") == output.markdown.rstrip() + "\n"
 

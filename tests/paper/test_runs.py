@@ -6,9 +6,8 @@ from sklearn.svm import SVC
 
 from pacbayes import load_dataset, svm_set
 from pacbayes.paper import runs
-from pacbayes.paper.cache import Cache
 from pacbayes.paper.protocol import COSTS, SCALINGS, SPLIT_SCHEMES, Protocol
-from pacbayes.paper.runs import train
+from pacbayes.paper.runs import Cache, train
 from pacbayes.runtime.seeds import generator
 
 LAMBDAS = np.array([0.1, 1.0, 10.0])
@@ -100,3 +99,12 @@ def test_overlapping_flatters():
         wrong = found.predict(data.data[sample])[0] != data.target[sample]
         differences.append(found.errors[0] - wrong.sum())
     assert np.mean(differences) > 5
+
+
+def test_an_interrupted_computation_leaves_nothing(tmp_path):
+    def fail():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Cache(tmp_path).get("a", {}, fail)
+    assert not list(tmp_path.iterdir())

@@ -7,7 +7,7 @@ import pytest
 
 from pacbayes import bound, gibbs_posterior, kl_divergence, kl_roots, optimal_posterior
 from pacbayes.bounds import get_distance
-from pacbayes.paper.profiles import PROFILES, profile_risks
+from pacbayes.paper.protocol import PROFILES, profile_risks
 
 pytest.importorskip("cvxpy")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pacbayes import DISTANCES, bound, optimal_posterior
-from pacbayes.paper.profiles import PROFILES, profile_risks
+from pacbayes.paper.protocol import PROFILES, profile_risks
 from pacbayes.posteriors.ipopt import _paper
 from pacbayes.posteriors.problem import Problem
 

@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
-from tests.report.html.browser_page import Page
+from tests.report.browser_page import Page
 from tests.report.models import SCRIPT, breast_cancer, by_class, with_target
 
 from pacbayes import StochasticSVC

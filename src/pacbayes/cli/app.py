@@ -9,9 +9,8 @@ from typing import Annotated, NoReturn, TextIO, cast
 
 import typer
 
-from pacbayes.cli import bound, certify, compare, posterior, predict
-from pacbayes.cli.datasets import datasets
-from pacbayes.cli.help import show_help
+from pacbayes.cli import certify, compare, posterior, predict
+from pacbayes.cli.help import datasets, show_help
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.options import in_options
 from pacbayes.cli.reproduce import reproduce
@@ -41,8 +40,8 @@ def _add(command: Callable[..., None], summary: str, examples: Sequence[str], na
 _add(certify.certify, "Train classifiers and certify the best mixture of them.", certify.EXAMPLES)
 _add(predict.predict, "Predict with a saved model.", predict.EXAMPLES)
 _add(compare.compare, "Bound how much more often one model errs than another.", compare.EXAMPLES)
-_add(posterior.posterior, "Find the best posterior for risks in a file.", posterior.EXAMPLES)
-_add(bound.bound, "Compute the bounds of one posterior.", bound.EXAMPLES)
+_add(posterior.posterior, "Find the best posterior for risks in a file.", posterior.POSTERIOR_EXAMPLES)
+_add(posterior.bound, "Compute the bounds of one posterior.", posterior.BOUND_EXAMPLES)
 _add(datasets, "List the data sets that come with pacbayes.", ("pacbayes datasets",))
 _add(reproduce, "Compute the paper's tables and figures.", ("pacbayes reproduce --list",))
 _add(show_help, "Explain a command or a topic.", ("pacbayes help", "pacbayes help certificate"), "help")

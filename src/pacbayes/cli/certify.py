@@ -1,21 +1,25 @@
 """`pacbayes certify`: train, choose, certify."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from pacbayes.cli.interrupted import keeps
-from pacbayes.cli.options import AsJson, MissingTexts, Quiet, Separator
+from pacbayes.cli.options import AsJson, MissingTexts, Quiet, Separator, check_outputs
 
 if TYPE_CHECKING:
-    from pacbayes.cli.inputs.data import Choices, Data
-    from pacbayes.cli.inputs.model import CertifyOptions
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from pacbayes.cli.data import Choices, Data
+    from pacbayes.cli.model import CertifyOptions
     from pacbayes.cli.show import Note
     from pacbayes.report.view import ReportView
+
+    Tested: TypeAlias = tuple[pd.DataFrame, NDArray[Any]]
 
 EXAMPLES = (
     "pacbayes certify",
@@ -185,11 +189,10 @@ def certify(
     proof; whichever has the smaller bound predicts (see --hedge). Nothing that is learnt, encoding and imputation
     included, sees the examples that count errors.
     """
-    from pacbayes.cli.inputs.data import Choices, check_other, read_data, read_test
-    from pacbayes.cli.inputs.model import CertifyOptions, check_outputs, make_model
-    from pacbayes.cli.show import Note, warnings_as_notes
+    from pacbayes.cli.data import Choices
+    from pacbayes.cli.model import CertifyOptions
+    from pacbayes.cli.show import Note
 
-    note = Note(quiet)
     choices = Choices(
         target=target,
         drop=tuple(drop or ()),
@@ -223,133 +226,101 @@ def certify(
         below=below,
     )
     options.check()
-    if predictions is not None:
-        from pacbayes.cli.inputs.predictions import (
-            PREDICTIONS,
-            certified_columns,
-            check_proposal,
-            read_predictions,
-            refuse_others,
-        )
+    given = _Given(data, dataset, predictions, proposal, test, save, report)
+    _certify(given, choices, options, json, Note(quiet))
 
-        refuse_others(choices, options, {"DATA": data, "--dataset": dataset, "--test": test, "--save": save})
+
+@dataclass(frozen=True)
+class _Given:
+    """What the rows come from, and where the results go."""
+
+    data: Path | None
+    dataset: str | None
+    predictions: Path | None
+    proposal: str | None
+    test: Path | None
+    save: Path | None
+    report: Path | None
+
+
+def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", json: bool, note: "Note") -> None:
+    """Read, fit, write the files, print."""
+    from pacbayes.cli.show import warnings_as_notes
+
+    rows, tested, remarks = _read(given, choices, options)
+    if given.predictions is not None:
+        from pacbayes.cli.predictions import PREDICTIONS
+
         options = replace(options, estimator=PREDICTIONS)
-    elif proposal is not None:
-        raise ValueError("--proposal is for --predictions FILE: else the training examples propose")
-    if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
-        raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
-    rows = read_data(data, dataset, choices) if predictions is None else read_predictions(predictions, choices)
-    if predictions is not None:
-        check_proposal(proposal, rows, options)
-    check_outputs({"--save": save, "--report": report}, (data, test, grid, predictions))
-    tested = None if test is None else read_test(test, rows, choices)
-    copied = [] if tested is None else check_other(rows.X, tested[0])
     for line in rows.notes:
         note(line)
     # Only now, when there is work for it: all that was refused so far is refused at once.
-    from joblib import parallel_config
+    from pacbayes.cli.certified import Files, print_certified, unknown_classes
+    from pacbayes.report.record import grid_remarks
 
-    from pacbayes.cli.remarks import unknown_classes
-    from pacbayes.report.grid_ends import grid_remarks
-    from pacbayes.report.view import ReportView
-    from pacbayes.runtime.memory import LIBRARY_BYTES, narrow_space, readable
-    from pacbayes.runtime.progress import quiet as silence
-
-    if checkpoint is not None:
-        from pacbayes.runtime.checkpoint import kept_in
-
-        keeps(partial(kept_in, checkpoint, ", the same command continues from there"))
-    if predictions is None and options.estimator == "svm" and narrow_space() is not None:
-        # Where linear algebra finds no room, it ends the process itself.
-        raise MemoryError(f"the compiler of support vector machines takes up to {readable(LIBRARY_BYTES)}")
-    # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
-    with warnings_as_notes(note), silence(quiet), parallel_config(backend="threading"):
-        if predictions is not None:
-            model = certified_columns(rows, options, proposal)
-        else:
-            model = make_model(options, rows.columns).fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices)
-            model._reading = rows.reading
-        view = ReportView.of(model, tested, (rows.X, rows.y))
-    files = Files(save, report)
+    view = _fitted(given, rows, tested, options, note)
+    files = Files(given.save, given.report)
     with warnings_as_notes(note):
-        remarks = grid_remarks(view) + copied + ([] if tested is None else unknown_classes(tested[1], view))
+        remarks = grid_remarks(view) + remarks + ([] if tested is None else unknown_classes(tested[1], view))
         files.write(view, rows, remarks)
-    _print(view, rows, choices, options, remarks, json, note)
+    print_certified(view, rows, choices, options, remarks, json, note)
     for line in files.written:
         note(line)
     if files.failed is not None:
         raise files.failed
 
 
-@dataclass
-class Files:
-    """What is written: before anything is printed, as the reader of a pipe may go away in the middle of the tables."""
+def _read(given: _Given, choices: "Choices", options: "CertifyOptions") -> "tuple[Data, Tested | None, list[str]]":
+    """Return the rows, those of a test file, and what to say of both, or raise for what does not go together."""
+    from pacbayes.cli.data import check_other, read_data, read_test
 
-    save: Path | None
-    report: Path | None
-    written: list[str] = field(default_factory=list)
-    #: What went wrong, to be raised once the certificate was printed: a full disk does not undo the work.
-    failed: Exception | None = None
+    data, test = given.data, given.test
+    if given.predictions is not None:
+        from pacbayes.cli.predictions import check_proposal, read_predictions, refuse_others
 
-    def write(self, view: "ReportView", rows: "Data", remarks: list[str]) -> None:
-        """Write what was asked for."""
-        if self.save is not None:
-            self._try("--save", self.save, lambda: self._save_model(view.model))
-        if self.report is not None:
-            self._try("--report", self.report, lambda: self._write_report(view, rows, remarks))
-
-    def _try(self, name: str, path: Path, write: Callable[[], None]) -> None:
-        try:
-            write()
-        except OSError as error:
-            self.failed = self.failed or OSError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}")
-        except Exception as error:  # whatever it is, it must not keep the certificate from the user
-            self.failed = self.failed or error
-
-    def _save_model(self, model: Any) -> None:
-        from pacbayes.estimators.persistence.saving import save
-
-        assert self.save is not None
-        self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")
-        keeps(lambda: f"the model is saved in {str(self.save)!r}")
-
-    def _write_report(self, view: "ReportView", rows: "Data", remarks: list[str]) -> None:
-        from pacbayes.cli.inputs.data import TARGET_HINT
-        from pacbayes.report.html.page import render
-        from pacbayes.runtime.files import write_file
-
-        assert self.report is not None
-        # Whoever reads the page has no options to give.
-        notes = [line.replace(TARGET_HINT, "") for line in rows.notes]
-        write_file(self.report, render(view, f"Certificate for {rows.name}", [*notes, *remarks]).encode("utf-8"))
-        self.written.append(f"Report written to {self.report}.")
-        keeps(lambda: f"the report is in {str(self.report)!r}")
+        refuse_others(
+            choices, options, {"DATA": data, "--dataset": given.dataset, "--test": test, "--save": given.save}
+        )
+        rows = read_predictions(given.predictions, choices)
+        check_proposal(given.proposal, rows, options)
+    else:
+        if given.proposal is not None:
+            raise ValueError("--proposal is for --predictions FILE: else the training examples propose")
+        if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
+            raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
+        rows = read_data(data, given.dataset, choices)
+    check_outputs({"--save": given.save, "--report": given.report}, (data, test, options.grid, given.predictions))
+    tested = None if test is None else read_test(test, rows, choices)
+    return rows, tested, [] if tested is None else check_other(rows.X, tested[0])
 
 
-def _print(
-    view: "ReportView",
-    rows: "Data",
-    choices: "Choices",
-    options: "CertifyOptions",
-    remarks: list[str],
-    json: bool,
-    note: "Note",
-) -> None:
-    from pacbayes.cli.remarks import role
-    from pacbayes.cli.show import print_guarantee, print_json, print_tables
-    from pacbayes.report.questions import below_table, part_table
-    from pacbayes.report.tables import bounds_table, certificate_table, weight_table
+def _fitted(
+    given: _Given, rows: "Data", tested: "Tested | None", options: "CertifyOptions", note: "Note"
+) -> "ReportView":
+    """Return the fitted model with its numbers."""
+    from joblib import parallel_config
 
-    if json:
-        from pacbayes.cli.as_json import certified_as_dict
+    from pacbayes.cli.show import warnings_as_notes
+    from pacbayes.report.view import ReportView
+    from pacbayes.runtime.memory import LIBRARY_BYTES, narrow_space, readable
+    from pacbayes.runtime.progress import quiet
 
-        print_json(certified_as_dict(view, rows, choices, options, remarks))
-        return
-    note("")
-    print_guarantee(view.certificate)
-    note(role(view))
-    for remark in remarks:
-        note(remark)
-    further = [part_table(view), None if options.below is None else below_table(view.model, options.below)]
-    tables = [certificate_table(view), *further, bounds_table(view), weight_table(view)]
-    print_tables([table for table in tables if table is not None], note)
+    if options.checkpoint is not None:
+        from pacbayes.runtime.checkpoint import kept_in
+
+        keeps(partial(kept_in, options.checkpoint, ", the same command continues from there"))
+    if options.estimator == "svm" and narrow_space() is not None:
+        # Where linear algebra finds no room, it ends the process itself.
+        raise MemoryError(f"the compiler of support vector machines takes up to {readable(LIBRARY_BYTES)}")
+    # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
+    with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend="threading"):
+        if given.predictions is not None:
+            from pacbayes.cli.predictions import certified_columns
+
+            model = certified_columns(rows, options, given.proposal)
+        else:
+            from pacbayes.cli.model import make_model
+
+            model = make_model(options, rows.columns).fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices)
+            model._reading = rows.reading
+        return ReportView.of(model, tested, (rows.X, rows.y))

@@ -13,7 +13,7 @@ from pacbayes.cli.options import AsJson, MissingTexts, NotMissing, Quiet, Separa
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pacbayes.cli.inputs.new_rows import Cells
+    from pacbayes.cli.new_rows import Cells
 
 _ASSUMED = (
     "This assumes that the rows are independent draws from the population that the difference is about, and that "
@@ -52,8 +52,8 @@ def compare(
     candidate, say. The rows must be independent draws that neither was trained, tuned or chosen with.
     """
     from pacbayes.certificates.questions.difference import certify_difference
-    from pacbayes.cli.inputs.new_rows import Cells
-    from pacbayes.cli.remarks import no_class
+    from pacbayes.cli.new_rows import Cells
+    from pacbayes.cli.predictions import no_class
     from pacbayes.cli.show import Note, on_screen, print_json, print_tables, warnings_as_notes
     from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.report.tables import TextTable
@@ -166,8 +166,7 @@ def _predicted(
 ) -> tuple[Any, bool]:
     """Return what a saved model says of the rows, as text, and whether its classes are text."""
     from pacbayes.certificates.questions.difference import warn_of_known
-    from pacbayes.cli.inputs.new_rows import read_new
-    from pacbayes.cli.inputs.saved_model import load_saved
+    from pacbayes.cli.new_rows import load_saved, read_new
     from pacbayes.data.class_names import as_labels
 
     assert model is not None

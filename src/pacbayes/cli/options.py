@@ -1,6 +1,8 @@
-"""Options that several commands have, each with one help text."""
+"""Options that several commands have, each with one help text; files they write; messages in the words of options."""
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -56,3 +58,22 @@ def in_options(message: str) -> str:
     for argument, option in _ARGUMENTS.items():
         message = re.sub(argument, option, message)
     return message
+
+
+def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]) -> None:
+    """Raise before any work if an output could not be written, or would replace an input or another output."""
+    from pacbayes.runtime.files import check_can_write
+
+    taken = [path for path in inputs if path is not None]
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        check_can_write(name, path)
+        # Devices take any number of outputs.
+        if (path.is_file() or not path.exists()) and any(other.resolve() == path.resolve() for other in taken):
+            raise ValueError(f"{name}: {str(path)!r} is a file of this command already; give another name")
+        taken.append(path)
+    if outputs.get("--report") is not None:
+        from pacbayes.report.page import check_can_render
+
+        check_can_render()

@@ -10,7 +10,7 @@ import typer
 from pacbayes.cli.options import MissingTexts, NotMissing, Quiet, Separator, Trust
 
 if TYPE_CHECKING:
-    from pacbayes.cli.inputs.new_rows import NewRows
+    from pacbayes.cli.new_rows import NewRows
 
 EXAMPLES = (
     "pacbayes predict model.pacbayes new.csv",
@@ -54,10 +54,9 @@ def predict(
     A terminal is shown control characters of names as \x1b or \u202e; files and pipes get the names as they are.
     """
     from pacbayes.certificates.certify import VOTINGS
-    from pacbayes.cli.inputs.model import check_outputs
-    from pacbayes.cli.inputs.new_rows import Cells, NewRows
-    from pacbayes.cli.inputs.saved_model import load_saved
     from pacbayes.cli.interrupted import keeps
+    from pacbayes.cli.new_rows import Cells, NewRows, load_saved
+    from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
     from pacbayes.numeric.checks import check_choice
     from pacbayes.runtime.files import spooled, writing

@@ -36,7 +36,7 @@ def reproduce(
     from pacbayes.cli.interrupted import keeps
     from pacbayes.numeric.checks import check_choice
     from pacbayes.paper.protocol import SPLIT_SCHEMES
-    from pacbayes.paper.table_names import DESCRIPTIONS, load
+    from pacbayes.paper.tables import DESCRIPTIONS, load
     from pacbayes.paper.workspace import Workspace
 
     if list_names:

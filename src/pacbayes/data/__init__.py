@@ -1,6 +1,6 @@
 """The paper's data, where they come from, and `load_dataset`."""
 
-from pacbayes.data.builtin.catalogue import DATASETS, DatasetFacts, PaperRow, SplitSizes
+from pacbayes.data.datasets import DATASETS, DatasetFacts, PaperRow, SplitSizes
 from pacbayes.data.load import load_dataset
 
 __all__ = ["DATASETS", "DatasetFacts", "PaperRow", "SplitSizes", "load_dataset"]

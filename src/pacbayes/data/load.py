@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pacbayes.data.builtin.catalogue import DATASETS
-from pacbayes.data.builtin.shipped import read_shipped
+from pacbayes.data.datasets import DATASETS, read_shipped
 from pacbayes.data.reading import read_file
 from pacbayes.data.tables import Table
 

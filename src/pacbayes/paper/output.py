@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pacbayes.numeric.caller import import_optional
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -33,11 +35,20 @@ class Output:
         paths[1].write_text(to_csv(self.rows), encoding="utf-8")
         for name, draw in self.figures.items():
             paths.append(folder / f"{name}.svg")
-            save_figure(draw(), paths[-1])
+            _save_figure(draw(), paths[-1])
         return paths
 
 
-def save_figure(figure: "Figure", path: Path) -> None:
+def new_figure(rows: int, columns: int, *, width: float, height: float) -> tuple["Figure", list[Any]]:
+    """Return a figure without a screen, drawn only when it is written, and its axes, row by row."""
+    figure: Figure = import_optional("matplotlib.figure", "a figure").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    axes = figure.subplots(rows, columns, squeeze=False)
+    return figure, list(axes.ravel())
+
+
+def _save_figure(figure: "Figure", path: Path) -> None:
     """Write a figure as SVG whose bytes depend on nothing but its content."""
     import matplotlib as mpl
 

@@ -1,8 +1,13 @@
-"""A run: all classifiers of one grid on one data set, with their errors; what every table is computed from."""
+"""A run, what every table is computed from: all classifiers of one grid on one data set, trained once and kept."""
 
+import hashlib
+import io
+import json
 import time
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +18,58 @@ from pacbayes.classifiers import sigest, svm_set
 from pacbayes.classifiers.risks import count_errors, risks_of_errors
 from pacbayes.data import load_dataset
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.paper.cache import Arrays, Cache, digest
 from pacbayes.paper.protocol import Protocol
+from pacbayes.runtime.files import write_file
 from pacbayes.runtime.seeds import Purpose, generator
+
+# Part of every key: raise it when what is computed changes.
+_VERSION = 2
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Cache:
+    """A folder of .npz files, each named after its label and a hash of everything it depends on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> cache = Cache(Path(tempfile.mkdtemp()))
+    >>> cache.get("a", {"seed": 0}, lambda: {"x": np.arange(3)})["x"]
+    array([0, 1, 2])
+    >>> cache.get("a", {"seed": 0}, lambda: {"x": np.zeros(1)})["x"]
+    array([0, 1, 2])
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def _path(self, label: str, key: Mapping[str, Any]) -> Path:
+        """Return the file that holds the result for a key."""
+        text = json.dumps(dict(key) | {"version": _VERSION}, sort_keys=True)
+        return self.folder / f"{label}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.npz"
+
+    def get(self, label: str, key: Mapping[str, Any], compute: Callable[[], Arrays]) -> Arrays:
+        """Return what is kept for a key, computed if there is nothing."""
+        path = self._path(label, key)
+        if path.exists():
+            with np.load(path, allow_pickle=False) as kept:
+                return {name: kept[name] for name in kept.files}
+        arrays = compute()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = io.BytesIO()
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # the stub takes **kwargs for a flag
+        write_file(path, file.getvalue())
+        return arrays
+
+
+def digest(*arrays: NDArray[Any]) -> str:
+    """Return a short hash of the contents of arrays, for a key."""
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(f"{array.shape}{array.dtype}".encode())
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +111,6 @@ def train(dataset: str, lambdas: FloatArray, protocol: Protocol, seed: int, cach
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> cache = Cache(Path(tempfile.mkdtemp()))
     >>> run = train("haberman", np.array([0.1, 1.0, 10.0]), Protocol(split="shared"), 0, cache, 1)
     >>> run.m, run.m_test, run.errors.shape

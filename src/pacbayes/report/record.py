@@ -1,5 +1,6 @@
-"""Everything needed to do it again: parameters, versions, and fingerprints of data and result."""
+"""Everything needed to do it again, parameters, versions and fingerprints, and whether the grid was wide enough."""
 
+import math
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import numpy as np
 import pacbayes
 from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import cut, format_value
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 from pacbayes.runtime.fingerprint import fingerprint
@@ -18,6 +20,10 @@ from pacbayes.runtime.fingerprint import fingerprint
 # Longer names, and names beyond these many, are cut.
 _LONGEST_NAME, _MOST_NAMES = 400, 200
 _COPIES = "validation rows that equal a training row in features and class"
+# The end of a grid is this share of its values, one at least; a grid of fewer values than the next has no ends.
+_END, _FEWEST = 0.1, 5
+# What is remarked on: at least this share of the weight there.
+_MOST_WEIGHT = 0.5
 
 
 def parameter_table(view: ReportView) -> TextTable:
@@ -54,12 +60,12 @@ def data_table(view: ReportView) -> TextTable:
     X, y = (None, None) if view.data is None else view.data
     rows.append(("SHA-256 of the rows", given if X is None else fingerprint(X)))
     rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
-    rows.append(("SHA-256 of validation errors and weights", result_fingerprint(view)))
+    rows.append(("SHA-256 of validation errors and weights", _result_fingerprint(view)))
     caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes.runtime.fingerprint)."
     return TextTable(caption, ("what", "value"), rows)
 
 
-def result_fingerprint(view: ReportView) -> str:
+def _result_fingerprint(view: ReportView) -> str:
     """Return the fingerprint of what a second run has to find again."""
     return fingerprint([view.classifiers.counted, view.weights])
 
@@ -108,3 +114,65 @@ def version_table(now: datetime | None = None) -> TextTable:
         ("written", (now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")),
     ]
     return TextTable("Versions of the software that wrote this page", ("what", "version"), rows)
+
+
+def grid_remarks(view: ReportView) -> list[str]:
+    """Return a remark for every parameter whose best values may lie beyond its grid.
+
+    At least half of the weight is on the smallest, or largest, tenth of the values; on a path it is said with
+    the neighbours that err as often.  No remark changes a certificate.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pacbayes import StochasticSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> wide = ReportView.of(StochasticSVC([0.3, 1, 3, 10, 30, 100], hedge=1, random_state=0).fit(X, y))
+    >>> print(grid_remarks(wide)[0].partition(";")[0])
+    90 % of the posterior weight is at the smallest of 6 values of lambda (0.3)
+    >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
+    []
+    """
+    params, weights, risks = view.classifiers.params, view.weights, view.classifiers.risks
+    remarks = []
+    for name in params[0]:
+        values = [setting.get(name) for setting in params]
+        if all(_is_number(value) for value in values):
+            of = name.rpartition("__")[2]
+            remarks += _remark_on_ends(of, view.weight_name, np.array(values, dtype=np.float64), weights, risks)
+    return remarks
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _remark_on_ends(
+    name: str, weight_name: str, values: FloatArray, weights: FloatArray, risks: FloatArray
+) -> list[str]:
+    distinct = np.unique(values)
+    if distinct.size < _FEWEST:
+        return []
+    tenth = max(1, int(_END * distinct.size))
+    for which, ordered, beyond in (("smallest", distinct, "below"), ("largest", distinct[::-1], "above")):
+        if float(weights[np.isin(values, ordered[:tenth])].sum()) >= _MOST_WEIGHT:
+            end = ordered[: _size_of_end(ordered, tenth, values, risks)]
+            share = 100.0 * float(weights[np.isin(values, end)].sum())
+            place = f"{end[0]:.4g}" if end.size == 1 else f"{end.min():.4g} to {end.max():.4g}"
+            count = which if end.size == 1 else f"{end.size} {which}"
+            return [
+                f"{share:.0f} % of the {weight_name} is at the {count} of {distinct.size} values of {name} "
+                f"({place}); there may be better classifiers {beyond} them. A wider grid is for other data: one chosen "
+                "after seeing this, on the same data, is not covered by the certificate."
+            ]
+    return []
+
+
+def _size_of_end(ordered: FloatArray, number: int, values: FloatArray, risks: FloatArray) -> int:
+    """Return the number of values at an end, with the neighbours on a path that err as often as the last of them."""
+    if ordered.size != values.size:
+        return number
+    along = risks[np.argsort(values)] if ordered[0] < ordered[-1] else risks[np.argsort(-values)]
+    while number < ordered.size and along[number] == along[number - 1]:
+        number += 1
+    return number

@@ -1,7 +1,9 @@
-"""What a fitted model has to say, as tables of text: for the terminal, a pipe and a page alike."""
+"""What a fitted model has to say, as tables of text: for the terminal, a pipe and a page; bounds are rounded up."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
 
@@ -14,15 +16,12 @@ from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALID
 from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.division import GROUP
-from pacbayes.numeric.words import confidence, format_level, format_share, percent_up
+from pacbayes.numeric.words import confidence, format_level, format_share, format_up, percent_up
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.report.formatting import format_bound, format_number
 from pacbayes.report.view import ObservedErrors, ReportView
 
-#: The table of weights ends where so much of the weight is shown, or after so many rows.
-ENOUGH_WEIGHT, MOST_ROWS = 0.99, 8
-
-
+# The table of weights ends where so much of the weight is shown, or after so many rows.
+_ENOUGH_WEIGHT, _MOST_ROWS = 0.99, 8
 # Who recommended a rule.
 _SOURCES = {TRAINING: "the training rows", VALIDATION: "the validation rows", BEFOREHAND: "who trained it, beforehand"}
 
@@ -207,17 +206,12 @@ def bounds_table(view: ReportView) -> TextTable:
         )
         for posterior in five_bounds(view)
     ]
+    held_out = "proposed classifier" if view.classifiers.trained_elsewhere else "cross-validated classifier"
     notes = []
     for name, baseline in view.model.certificates_["stochastic"].baselines.items():
         if name == CONSTANT:  # stands beside the certificates
             continue
-        who = (
-            "best single classifier"
-            if name == "Occam"
-            else "proposed classifier"
-            if view.classifiers.trained_elsewhere
-            else "cross-validated classifier"
-        )
+        who = "best single classifier" if name == "Occam" else held_out
         if baseline.bound is None or baseline.empirical_risk is None:
             rows.append((name, who, "–", "–"))
             notes.append(f"{name}: {baseline.note}.")
@@ -241,11 +235,11 @@ def bounds_table(view: ReportView) -> TextTable:
     )
 
 
-def weight_table(view: ReportView, most: int = MOST_ROWS) -> TextTable:
+def weight_table(view: ReportView, most: int = _MOST_ROWS) -> TextTable:
     """Return the classifiers that carry most of the weight, the heaviest first."""
     groups = weight_groups(view)
     so_far = np.cumsum([group.weight for group in groups])
-    shown = groups[: min(int(np.searchsorted(so_far, ENOUGH_WEIGHT)) + 1, most)]
+    shown = groups[: min(int(np.searchsorted(so_far, _ENOUGH_WEIGHT)) + 1, most)]
     columns = {"lambda" if view.is_path else "classifier": [group.label for group in shown]}
     if view.is_path:
         columns["machines"] = [str(group.number) for group in shown]
@@ -291,3 +285,59 @@ def _limit(certificate: Certificate) -> str:
 
 def _percent_of(bound: float) -> str:
     return "100 % (says nothing)" if bound >= 1.0 else percent_up(bound)
+
+
+def format_bound(value: float | None, digits: int = 5) -> str:
+    """Return a number with so many decimals, rounded up; a dash where there is none.
+
+    Examples
+    --------
+    >>> format_bound(0.123451), format_bound(None), format_bound(float("inf"))
+    ('0.12346', '–', '∞')
+    """
+    if value is None:
+        return "–"
+    return "∞" if value == math.inf else format_up(value, digits)
+
+
+def format_number(value: float) -> str:
+    """Return a number with four significant digits, as far as it has them.
+
+    Examples
+    --------
+    >>> format_number(427.5971), format_number(0.05), format_number(float("inf"))
+    ('427.6', '0.05', '∞')
+    """
+    return "∞" if value == math.inf else f"{value:.4g}"
+
+
+def format_down(value: float, digits: int = 10) -> str:
+    """Return a number with so many decimals, rounded down.
+
+    Examples
+    --------
+    >>> format_down(0.12345678919)
+    '0.1234567891'
+    """
+    if not math.isfinite(value):
+        return str(value)
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR))
+
+
+def format_gap(gap: float) -> str:
+    r"""Return a small number with two digits, rounded up.
+
+    Examples
+    --------
+    >>> format_gap(1.41e-11), format_gap(0.0), format_gap(9.99e-10)
+    ('1.5\xa0×\xa010⁻¹¹', '0', '1.0\xa0×\xa010⁻⁹')
+    """
+    if gap <= 0.0 or not math.isfinite(gap):
+        return "0" if gap <= 0.0 else "∞"
+    exponent = math.floor(math.log10(gap))
+    digits = math.ceil(Decimal(gap).scaleb(1 - exponent))
+    if digits >= 100:
+        digits, exponent = math.ceil(digits / 10), exponent + 1
+    power = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    # Spaces at which a line is not broken.
+    return f"{digits / 10:.1f}\u00a0×\u00a010{power}"

@@ -12,7 +12,7 @@ from tests.estimators.models import three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, bound, gibbs_posterior, load, optimal_posterior, save
 from pacbayes.bounds import Catoni, Distance, get_distance
-from pacbayes.report.comparison import bars_of
+from pacbayes.report.guarantee import bars_of
 from pacbayes.report.tables import certificate_table
 from pacbayes.report.view import ReportView
 

@@ -1,0 +1,252 @@
+"""What `pacbayes certify` has found: written to files, said, printed as tables or as JSON."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import pacbayes
+from pacbayes.certificates.certify import POSTERIOR
+from pacbayes.certificates.rules.rule import PROPOSAL
+from pacbayes.certificates.units import PLURAL
+from pacbayes.classifiers.params import format_params
+from pacbayes.cli.data import TARGET_HINT, Choices, Data
+from pacbayes.cli.interrupted import keeps
+from pacbayes.cli.model import CertifyOptions
+from pacbayes.cli.show import Note, print_guarantee, print_json, print_tables
+from pacbayes.data.reading import listed
+from pacbayes.report.questions import below_table, part_table
+from pacbayes.report.record import versions
+from pacbayes.report.tables import bounds_table, certificate_table, five_bounds, weight_groups, weight_table
+from pacbayes.report.view import ReportView
+from pacbayes.runtime.files import write_file
+from pacbayes.runtime.fingerprint import fingerprint
+
+
+@dataclass
+class Files:
+    """What is written: before anything is printed, as the reader of a pipe may go away in the middle of the tables."""
+
+    save: Path | None
+    report: Path | None
+    written: list[str] = field(default_factory=list)
+    #: What went wrong, to be raised once the certificate was printed: a full disk does not undo the work.
+    failed: Exception | None = None
+
+    def write(self, view: ReportView, rows: Data, remarks: list[str]) -> None:
+        """Write what was asked for."""
+        if self.save is not None:
+            self._try("--save", self.save, lambda: self._save_model(view.model))
+        if self.report is not None:
+            self._try("--report", self.report, lambda: self._write_report(view, rows, remarks))
+
+    def _try(self, name: str, path: Path, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:
+            self.failed = self.failed or OSError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}")
+        except Exception as error:  # whatever it is, it must not keep the certificate from the user
+            self.failed = self.failed or error
+
+    def _save_model(self, model: Any) -> None:
+        from pacbayes.estimators.persistence.saving import save
+
+        assert self.save is not None
+        self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")
+        keeps(lambda: f"the model is saved in {str(self.save)!r}")
+
+    def _write_report(self, view: ReportView, rows: Data, remarks: list[str]) -> None:
+        from pacbayes.report.page import render
+
+        assert self.report is not None
+        # Whoever reads the page has no options to give.
+        notes = [line.replace(TARGET_HINT, "") for line in rows.notes]
+        write_file(self.report, render(view, f"Certificate for {rows.name}", [*notes, *remarks]).encode("utf-8"))
+        self.written.append(f"Report written to {self.report}.")
+        keeps(lambda: f"the report is in {str(self.report)!r}")
+
+
+def print_certified(
+    view: ReportView,
+    rows: Data,
+    choices: Choices,
+    options: CertifyOptions,
+    remarks: list[str],
+    json: bool,
+    note: Note,
+) -> None:
+    """Print the guarantee, its tables and what to know of them, or JSON alone."""
+    if json:
+        print_json(_as_dict(view, rows, choices, options, remarks))
+        return
+    note("")
+    print_guarantee(view.certificate)
+    note(_role(view))
+    for remark in remarks:
+        note(remark)
+    further = [part_table(view), None if options.below is None else below_table(view.model, options.below)]
+    tables = [certificate_table(view), *further, bounds_table(view), weight_table(view)]
+    print_tables([table for table in tables if table is not None], note)
+
+
+def _role(view: ReportView) -> str:
+    """Say who answers, and what the certificate rests on, in one sentence."""
+    classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.chosen_among)
+    how = f"distance {distance}" if tried == 1 else f"the best of {tried} distances, {distance}"
+    if view.certificate.rule == PROPOSAL:
+        how = f"as {view.proposed}"
+    elif view.certificate.rule != POSTERIOR:
+        how = f"{view.certificate.rule}, of several rules the one with the smallest bound"
+    counted = PLURAL[classifiers.unit].replace("rows", "examples")
+    how += f", delta {view.delta:g}; {classifiers.m} validation {counted}"
+    number = len(classifiers)
+    if number == 1:
+        return f"There is a single classifier ({how})."
+    if view.only_classifier is not None:
+        params = format_params(classifiers.params[view.only_classifier])
+        return f"One of {number} classifiers gives all the answers, number {view.only_classifier}: {params} ({how})."
+    if view.voting == "majority":
+        return f"All {number} classifiers vote on every new example, with the {view.weight_name}s below ({how})."
+    return f"For every new example one of {number} classifiers is drawn, with the {view.weight_name}s below ({how})."
+
+
+def unknown_classes(labels: NDArray[Any], view: ReportView) -> list[str]:
+    """Return what to say of test examples whose class no classifier can know."""
+    unknown = ~np.isin(labels, view.model.classes_)
+    if not unknown.any():
+        return []
+    names = sorted({str(label) for label in labels[unknown].tolist()})
+    return [
+        f"{np.count_nonzero(unknown)} of {len(labels)} test examples have a class that the data lacks "
+        f"({listed(names, 5)}): each counts as an error."
+    ]
+
+
+def _as_dict(
+    view: ReportView, data: Data, choices: Choices, options: CertifyOptions, remarks: list[str]
+) -> dict[str, Any]:
+    """Return the result as plain values; shares between 0 and 1, bounds as computed."""
+    model, posterior, observed = view.model, view.posterior, view.observed
+    certificate = view.certificate
+    return {
+        "version": pacbayes.__version__,
+        "versions": versions(),
+        "certificate": str(certificate),
+        "assumption": certificate.main_assumption,
+        "remarks": remarks,
+        "data": _data_as_dict(data, choices),
+        "settings": _settings_as_dict(view, options),
+        "certificates": {
+            voting: {name: value for name, value in certificate.to_dict().items() if name != "baselines"}
+            for voting, certificate in model.certificates_.items()
+        },
+        "vote_errors": model.vote_errors_,
+        "hedge": model.hedge_,
+        "posterior": None
+        if model.hedge_ == 0.0
+        else {
+            name: getattr(posterior, name)
+            for name in ("distance", "delta", "bound", "lower_bound", "empirical_risk", "kl", "beta", "n_effective")
+        },
+        "bounds": [
+            {"distance": one.distance, "bound": one.bound, "empirical_risk": one.empirical_risk, "kl": one.kl}
+            for one in five_bounds(view)
+        ],
+        "bounds_note": "Each bound holds alone: fix distance and delta before looking.",
+        "baselines": {name: asdict(baseline) for name, baseline in certificate.baselines.items()},
+        "weights": [
+            {"label": group.label, "number": group.number, "weight": group.weight, "risk": group.risk}
+            for group in weight_groups(view)
+            if group.weight > 0.0
+        ],
+        "below": None if options.below is None else _below_as_dict(view, options.below),
+        "test": None
+        if observed is None
+        else {"errors": observed.errors, "rows": observed.rows, "constant": observed.constant},
+    }
+
+
+def _below_as_dict(view: ReportView, target: float) -> dict[str, Any]:
+    return {
+        "target": target,
+        "classifiers": [
+            {"classifier": one.index, "params": _plain(one.params), "bound": one.bound}
+            for one in view.model.certified_below(target)
+        ],
+    }
+
+
+def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:
+    """Return what the rows are, how they were read, and their fingerprints: the same rows have the same ones."""
+    file = None if data.path is None else hashlib.sha256(data.path.read_bytes()).hexdigest()
+    return {
+        "name": data.name,
+        "examples": len(data.y),
+        "target": data.target,
+        "classes": data.class_names,
+        "numeric": list(data.columns.numeric),
+        "categorical": list(data.columns.categorical),
+        "missing": data.columns.missing,
+        "read": {
+            "drop": choices.drop,
+            "keep": choices.keep,
+            "categorical": choices.categorical,
+            "missing": choices.missing,
+            "sep": choices.sep,
+            "skip_unlabelled": choices.skip_unlabelled,
+        },
+        "slice": choices.slice,
+        "group": data.group,
+        "groups": None if data.groups is None else len(set(data.groups.tolist())),
+        "examples_without_class_left_out": data.skipped,
+        "sha256": {
+            "file": file,
+            "rows": fingerprint(data.X),
+            "labels": fingerprint(data.y),
+            "groups": None if data.groups is None else fingerprint(data.groups),
+        },
+    }
+
+
+def _settings_as_dict(view: ReportView, options: CertifyOptions) -> dict[str, Any]:
+    """Return what was asked for and what was filled in, so that the same result can be asked for again."""
+    model, classifiers = view.model, view.classifiers
+    assert classifiers.splits is not None
+    params = model.get_params(deep=False)
+    return {
+        "estimator": options.estimator,
+        "lambdas": options.resolved_lambdas(),
+        "kernel": (options.kernel or "rbf") if options.estimator == "svm" else None,
+        "grid": None if options.grid is None else str(options.grid),
+        "classifiers": len(classifiers),
+        "split": options.split,
+        "validation_size": options.size(),
+        "unit": classifiers.unit,
+        "duplicates": options.duplicates,
+        "copies": classifiers.copies,
+        "training_examples": classifiers.splits.n_train,
+        "validation_examples": classifiers.m,
+        "distance": list(view.chosen_among),
+        "delta": view.delta,
+        "voting": options.voting,
+        "seed": options.seed,
+        "checkpoint": None if options.checkpoint is None else str(options.checkpoint),
+        "fitted": type(model).__name__,
+        "parameters": {name: _plain(value) for name, value in params.items()},
+        "of_classifiers": [{name: _plain(value) for name, value in one.items()} for one in classifiers.params],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it; what JSON does not have as Python writes it."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value if isinstance(value, str | int | float | None) else " ".join(repr(value).split())

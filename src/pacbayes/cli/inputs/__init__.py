@@ -1,1 +1,0 @@
-"""From the words of a command to rows, labels and an unfitted estimator."""

@@ -1,0 +1,186 @@
+"""A saved model, and new examples for it: a file in the form the model takes, block by block."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacbayes.data.blocks import ColumnFit, FileBlocks
+from pacbayes.data.reading import file_kind, listed
+from pacbayes.data.tables import TableReading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# So many new categories of a column are named.
+_NAMED = 5
+
+
+def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
+    """Return a model, or raise in the words of the command line."""
+    from pacbayes.estimators.persistence.saving import UntrustedTypesError, load
+
+    if not path.exists():
+        raise FileNotFoundError(f"no such model: {str(path)!r}; pacbayes certify --save MODEL writes one")
+    if path.is_dir():
+        raise ValueError(f"the model must be a file that pacbayes certify --save wrote, got the folder {str(path)!r}")
+    try:
+        return load(path, sha256=sha256, trusted=["sklearn."] if trust else [])
+    except UntrustedTypesError as error:
+        of_sklearn = all(name.startswith("sklearn.") for name in error.names)
+        way = "add --trust" if of_sklearn else "load it in Python, with trusted=[...] and their names"
+        raise ValueError(
+            f"{str(error).partition('. If you')[0]}; if you know where the file comes from, {way}"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What the options say of the cells of a file."""
+
+    missing: tuple[str, ...] = ()
+    not_missing: tuple[str, ...] = ()
+    sep: str | None = None
+    #: Columns that somebody else uses: it is not said that they are not used.
+    used: tuple[str, ...] = ()
+
+
+class NewRows:
+    """The examples of a file: blocks of data frames, and afterwards what a person should know about them.
+
+    A column is read as that of the model's own table was, so that it does not depend on the blocks what is refused.
+
+    Attributes
+    ----------
+    total, done : int
+        The size of the work, and how much of it is done, in units of the file.
+    notes : list of str
+        When all of it was read.
+    """
+
+    def __init__(self, path: Path, model: Any, cells: Cells) -> None:
+        reading: TableReading | None = vars(model).get("_reading")
+        if reading is None:
+            raise ValueError(
+                "the model was fitted with rows that are no table: a file cannot hold such; use it in Python"
+            )
+        self._path, self._model = path, model
+        self._reading = reading.settled(cells.missing, cells.not_missing)
+        self._cells, self._used = file_kind(path, cells.sep) is not None, cells.used
+        names = getattr(model, "feature_names_in_", None)
+        texts = [column.place if names is None else str(names[column.place]) for column in reading.text]
+        self._blocks = FileBlocks(path, self._reading.missing, (), cells.sep, texts, reading.spaces)
+        self.total, self.done = self._blocks.total, 0
+        self.notes: list[str] = []
+
+    def __iter__(self) -> "Iterator[pd.DataFrame]":
+        """Yield the blocks; raise `ValueError` at the first that does not fit."""
+        fit, unseen, complete = None, _Unseen(self._model), _lacks_nothing(self._model)
+        for frame in self._blocks:
+            fit = fit or self._fit(frame)
+            first = fit.done
+            X = fit.fit(frame)
+            if complete and X.isna().to_numpy().any():
+                raise ValueError(lacking(X, str(self._path), first))
+            unseen.count(X)
+            self.done = self._blocks.done
+            yield X
+        self.notes += unseen.said()
+
+    def _fit(self, frame: "pd.DataFrame") -> ColumnFit:
+        """Return what reads a file whose first block this is."""
+        wanted = [str(name) for name in getattr(self._model, "feature_names_in_", frame.columns)]
+        expected = getattr(self._model, "n_features_in_", len(wanted))
+        if len(wanted) != expected:
+            raise ValueError(
+                f"{str(self._path)!r} must have the {expected} columns the model was trained with (their names were "
+                f"not saved), got {len(wanted)}"
+            )
+        unused = [name for name in frame.columns if name not in (*wanted, *self._used)]
+        self.notes = [f"Columns not used: {listed(unused)}."] if unused else []
+        return ColumnFit(wanted, self._reading, repr(str(self._path)), self._cells)
+
+
+def read_new(path: Path, model: Any, cells: Cells) -> "tuple[pd.DataFrame, list[str]]":
+    """Return all rows of a file in the form a fitted model takes, and what a person should know about them."""
+    import pandas as pd
+
+    rows = NewRows(path, model, cells)
+    blocks = list(rows)
+    return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True), rows.notes
+
+
+def _lacks_nothing(model: Any) -> bool:
+    """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
+    if not hasattr(model, "estimator"):
+        return model.prepare is None
+    steps = getattr(model.estimator, "named_steps", {})
+    # A pipeline that was not made here may do with missing values what it likes.
+    return bool(steps) and set(steps) <= {"scale", "model"}
+
+
+def lacking(X: "pd.DataFrame", path: str, first: int = 0) -> str:
+    """Return what is said of missing values where there were none in training; `first` rows come before."""
+    gaps = [(str(name), first + int(X[name].isna().to_numpy().argmax())) for name in X if X[name].isna().any()]
+    said = [f"column {name!r} of {path!r} lacks a value in example {place + 1}" for name, place in gaps[:10]]
+    more = f" and {len(gaps) - 10} more columns" if len(gaps) > 10 else ""
+    return f"{', '.join(said)}{more}, but the training data lacks none: nothing was learnt about missing values"
+
+
+class _Unseen:
+    """How many examples of a file, block by block, hold categories that are new to a model."""
+
+    def __init__(self, model: Any) -> None:
+        self._known: dict[str, set[Any]] = {}
+        for encoder in _encoders(model):
+            for name, values in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
+                self._known.setdefault(str(name), set()).update(_plain(value) for value in values.tolist())
+        self._rows = 0
+        self._counts = dict.fromkeys(self._known, 0)
+        self._first: dict[str, list[Any]] = {name: [] for name in self._known}
+
+    def count(self, X: "pd.DataFrame") -> None:
+        """Look through the next block."""
+        self._rows += len(X)
+        for name, known in self._known.items():
+            new = [value for value in map(_plain, X[name].tolist()) if value not in known]
+            self._counts[name] += len(new)
+            # One more than are named, to know that there are more.
+            self._first[name] = list(dict.fromkeys([*self._first[name], *new]))[: _NAMED + 1]
+
+    def said(self) -> list[str]:
+        """Return for every column with new categories how many examples hold them, in words."""
+        lines = []
+        for name, count in self._counts.items():
+            if count:
+                distinct = [_shown(one) for one in self._first[name]]
+                shown = ", ".join(distinct[:_NAMED]) + (", ..." if len(distinct) > _NAMED else "")
+                examples = f"{count} of {self._rows} examples hold"
+                lines.append(f"Column {name!r}: {examples} a category that was not in the training data ({shown}).")
+        return lines
+
+
+def _encoders(model: Any) -> Iterator[Any]:
+    """Yield the fitted encoders, where the model has such as `preparation` makes: one, or one for each classifier."""
+    from pacbayes.classifiers.svm.shared import SharedMembers
+
+    classifiers = model.classifiers_
+    if isinstance(classifiers.members, SharedMembers):
+        steps = [classifiers.members.task.prepare]
+    else:
+        shared = classifiers.splits is not None and classifiers.splits.kind == "shared"
+        number = 1 if shared else len(classifiers)
+        steps = [getattr(classifiers[i], "named_steps", {}).get("prepare") for i in range(number)]
+    for prepare in steps:
+        encoder = getattr(prepare, "named_transformers_", {}).get("categories")
+        if hasattr(encoder, "categories_") and hasattr(encoder, "feature_names_in_"):
+            yield encoder
+
+
+def _shown(category: Any) -> str:
+    return "missing" if category is None else repr(category[:40] if isinstance(category, str) else category)
+
+
+def _plain(value: Any) -> Any:
+    """Return a category; None for a missing one, as NaN differs from itself."""
+    return None if value is None or value != value else value

@@ -1,1 +1,0 @@
-"""One module for each figure of the paper."""

@@ -1,0 +1,49 @@
+"""The tables and figures by the names `pacbayes reproduce` knows."""
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+
+from pacbayes.numeric.checks import check_choice
+from pacbayes.paper.output import Output
+from pacbayes.paper.workspace import Workspace
+
+#: What each name makes; in this order they are made.
+DESCRIPTIONS = {
+    "datasets": "details of the data sets",
+    "constants": "I_lin and I_sq against 2 sqrt(m), tables and figures",
+    "main": "bounds and test errors, five distances, nine data sets, 1990 classifiers",
+    "small-lambda": "the same for the grid of 500 that reaches down to 1e-5",
+    "fp-vs-solver": "kl: fixed point, Ipopt and certified minimum for 50 to 1990 classifiers",
+    "ccp": "kl: the convex-concave procedure, as printed and corrected",
+    "support-squared": "support of the optimal posterior, squared",
+    "support-kl": "support of the optimal posterior, kl",
+    "support-pinsker": "support of the optimal posterior, Pinsker",
+    "support-ch": "support of the optimal posterior, ch",
+    "concentration": "Herfindahl-Hirschman index of the posteriors",
+    "risk-curves": "validation and test error against lambda",
+    "no-best-lambda": "Mammographic: no lambda is best on every sample",
+    "robustness": "Transfusion: both sides of the linear and squared bound over samples",
+    "protocols": "what the protocol's open choices change",
+    "outline": "the paper's outline of its results, each cell with a verdict",
+    "claims": "each claim of the paper, yes or no",
+}
+# Where each is made, by a function of its name.
+_MODULES = {
+    "bound_tables": ("main", "small-lambda", "concentration"),
+    "solvers": ("fp-vs-solver", "ccp"),
+    "theory": ("constants", "outline"),
+    "open_choices": ("datasets", "protocols"),
+    "figures": ("risk-curves", "no-best-lambda", "robustness"),
+    "claims": ("claims",),
+}
+
+
+def load(name: str) -> Callable[[Workspace], Output]:
+    """Return the function that makes a table or figure."""
+    check_choice("name", name, DESCRIPTIONS)
+    if name.startswith("support-"):
+        return partial(import_module("pacbayes.paper.support").support, distance=name.removeprefix("support-"))
+    (module,) = (module for module, names in _MODULES.items() if name in names)
+    function: Callable[[Workspace], Output] = getattr(import_module(f"pacbayes.paper.{module}"), name.replace("-", "_"))
+    return function

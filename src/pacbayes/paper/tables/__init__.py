@@ -1,1 +1,0 @@
-"""One module for each table of the paper."""

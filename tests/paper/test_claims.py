@@ -1,0 +1,56 @@
+"""The judges of claims say no where a claim is planted to be false, and yes where it is true."""
+
+import pytest
+
+from pacbayes.paper import claims
+from pacbayes.paper.bound_tables import COLUMNS
+from pacbayes.paper.numbers import printed
+from pacbayes.paper.protocol import NINE
+
+
+def view(bounds, errors, names=("banknote", "wdbc")):
+    """The same bounds and test errors, in the order of COLUMNS, for every data set."""
+    return {(n, d): (b, t) for n in names for d, b, t in zip(COLUMNS, bounds, errors, strict=True)}
+
+
+TRUE = view((0.2, 0.5, 0.3, 0.4, 0.1), (0.050, 0.054, 0.053, 0.052, 0.051))
+JUDGES = [
+    # judge, a view it must refuse: columns are linear, squared, pinsker, ch, kl
+    (claims.kl_tightest, view((0.05, 0.5, 0.3, 0.4, 0.1), (0.05,) * 5)),
+    (claims.linear_second, view((0.35, 0.5, 0.3, 0.4, 0.1), (0.05,) * 5)),
+    (claims.all_within_ten_percent, view((0.2, 0.5, 0.3, 0.4, 0.1), (0.05, 0.06, 0.05, 0.05, 0.05))),
+    (claims.pinsker_like_squared, view((0.2, 0.5, 0.3, 0.4, 0.1), (0.05, 0.10, 0.05, 0.05, 0.05))),
+    (claims.ch_below_pinsker, view((0.2, 0.5, 0.3, 0.4, 0.1), (0.05, 0.05, 0.05, 0.06, 0.05))),
+    (claims.linear_and_kl_better, view((0.2, 0.5, 0.3, 0.4, 0.1), (0.055, 0.05, 0.05, 0.05, 0.01))),
+    (claims.bound_above_test_error, view((0.2, 0.5, 0.3, 0.4, 0.1), (0.05, 0.05, 0.05, 0.05, 0.11))),
+]
+
+
+@pytest.mark.parametrize(("judge", "planted"), JUDGES, ids=lambda value: getattr(value, "__name__", ""))
+def test_judges(judge, planted):
+    assert judge(TRUE)[0]
+    assert not judge(planted)[0]
+
+
+def test_every_claim_has_a_judge_tested_here():
+    assert {judge for judge, _ in JUDGES} == set(claims.TABLE_CLAIMS.values())
+
+
+def test_the_papers_own_table_contradicts_some_of_its_claims():
+    theirs = claims.view_of(printed("main"), None, NINE)
+    assert claims.kl_tightest(theirs) == (False, "8 of 9; not Haberman")
+    assert claims.linear_second(theirs) == (False, "2 of 6: Bupa, Ionosphere")
+    assert claims.bound_above_test_error(theirs) == (False, "Spambase, kl: below")
+
+
+def test_a_missing_bound_is_no_bound():
+    some = TRUE | {("wdbc", "linear"): (None, 0.05)}
+    assert claims.linear_second(some) == (True, "1 of 1: Banknote")
+
+
+def test_support_and_concentration():
+    rows = [{"dataset": "wdbc", "distance": "kl", "full_support": full, "hhi": 0.2, "H": 100} for full in (True, False)]
+    assert claims.full_support(rows) == (False, "1 of 2 posteriors; not Wdbc kl")
+    assert claims.full_support(rows[:1])[0]
+    assert claims.high_hhi(rows)[0]
+    assert not claims.high_hhi([rows[0] | {"hhi": 0.05}])[0]

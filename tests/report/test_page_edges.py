@@ -1,0 +1,307 @@
+"""Hostile names, other estimators and ways of predicting, tiny and hopeless models, wrong arguments, files."""
+
+import subprocess
+import sys
+from copy import copy
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from tests.estimators.models import fitted, three_classes, two_classes
+from tests.report.browser_page import HTML, SVG, Page, points_of
+from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
+
+from pacbayes import StochasticClassifier, StochasticSVC, load, optimal_posterior, save
+from pacbayes.numeric.words import percent_up
+from pacbayes.report import report_html, write_report
+from pacbayes.report.svg import Scale, scale_over
+from pacbayes.report.view import ReportView
+
+
+def test_names_stay_text():
+    page = Page(hostile_page())
+    assert not list(page.root.iter(f"{HTML}script"))
+    assert not list(page.root.iter(f"{HTML}img"))
+    assert SCRIPT in page.text("table-record-1") + str(page.table("table-record-1"))
+    facts = dict(page.table("table-record-1")[1])
+    clf, (_, y) = hostile()
+    assert {IMAGE, SCRIPT} <= {one.text for one in page.root.iter(f"{HTML}p")}
+    assert facts["classes"] == ", ".join(f"{name} ({np.sum(y == name)} rows)" for name in clf.classes_)
+    assert facts["names of columns"] == ", ".join(clf.feature_names_in_)
+    assert page.root.find(f"{HTML}head/{HTML}title").text.startswith(f"{SCRIPT} {IMAGE}")
+
+
+def test_parameters_stay_text():
+    class Named(DecisionTreeClassifier):
+        def __repr__(self):
+            return SCRIPT
+
+    clf = StochasticClassifier(None, [Named(max_depth=1), Named(max_depth=2)], cv=None, random_state=0)
+    page = Page(report_html(clf.fit(*two_classes())))
+    assert f"estimator = {SCRIPT}" in page.column("table-weights", "classifier")
+
+
+def test_grid_is_ranked_by_risk():
+    clf = fitted("grid", three_classes, hedge=1)
+    page = Page(report_html(clf))
+    head, rows = page.table("table-risks")
+    assert head == ["rank", "classifier", "validation risk", "posterior weight"]
+    assert [int(row[0]) for row in rows] == list(range(1, len(clf.classifiers_) + 1))
+    risks = [float(row[2]) for row in rows]
+    assert risks == sorted(risks)
+    assert "rank of the classifier" in page.text("figure-risks")
+    assert "setosa, versicolor, virginica" in dict(page.table("table-record-1")[1])["classes"]
+    first = clf.classifiers_.params[int(np.argmax(clf.posterior_.weights))]
+    written = f"max_depth = {first['max_depth']}, min_samples_leaf = {first['min_samples_leaf']}"
+    assert page.column("table-weights", "classifier")[0] == written
+
+
+def test_with_independent_splits_nobody_counted_the_votes_errors():
+    """No row validated all classifiers: there is a bar, but no inner part and no number."""
+    page = Page(long_parameters())
+    place = page.column("table-bounds", "guarantee").index("majority vote")
+    assert page.column("table-bounds", "validation risk")[place] == "–"
+    assert page.column("table-bounds", "bound")[place] == "1.00000"
+    wide = next(one for one in page.ids["figure-bounds"].iter(f"{SVG}svg"))
+    kinds = [one.get("class") for one in wide.iter(f"{SVG}rect")]
+    assert kinds.count("bar-risk") == kinds.count("bar") + kinds.count("bar-own") - 1
+
+
+@pytest.mark.parametrize("voting", ["majority", "best"])
+def test_other_ways_of_predicting(voting):
+    clf = fitted("grid", two_classes)
+    try:
+        page = Page(report_html(clf.set_params(voting=voting)))
+        certificate = clf.certificate_
+        assert page.text("sentence") == str(certificate)
+        # Twice a bound above one half says nothing, and the page says so.
+        expected = "No guarantee" if certificate.vacuous else f"At most {percent_up(certificate.bound)} errors"
+        assert page.text("headline") == expected
+        assert ("majority vote: all 6 classifiers" if voting == "majority" else f"number {clf.best_index_} of 6") in (
+            page.text("guarantee")
+        )
+        assert [name for name in page.table("table-certificates")[0] if name.endswith("(this model)")] == [
+            f"{clf.certificate_.holds_for.removeprefix('the ')} (this model)"
+        ]
+        own = [bar for bar in page.drawing("bounds-wide").iter(f"{SVG}rect") if bar.get("class") == "bar-own"]
+        assert len(own) == 1
+    finally:
+        clf.set_params(voting="stochastic")
+
+
+def test_several_distances():
+    X, y = two_classes()
+    clf = StochasticSVC([0.01, 0.1, 50.0], distance=["squared", "kl"], cv=None, random_state=0).fit(X, y)
+    page = Page(report_html(clf))
+    bounds = dict(zip(page.column("table-bounds", "guarantee"), page.column("table-bounds", "bound"), strict=True))
+    chosen = float(bounds["stochastic classifier, best of 2 distances"])
+    assert chosen == pytest.approx(clf.certificate_.bound, abs=1.1e-5)
+    assert float(bounds["stochastic classifier, kl"]) < chosen
+    assert bounds["hold-out, chosen by cross-validation"] == "–"
+    assert set(page.column("table-gibbs", "distance")) == {"squared", "kl"}
+    assert "a share of δ each" in page.text("figure-bounds")
+
+
+def test_independent_splits():
+    clf = fitted("svc", two_classes, "independent")
+    page = Page(report_html(clf))
+    assert "for each classifier, drawn for it alone" in dict(page.table("table-record-1")[1])["training rows"]
+    assert "rows that counted its own errors" in page.text("breaks")
+    assert len(page.ids["compared"]) == 2  # there is no hold-out
+    assert "hold-out" not in page.text("compared")
+
+
+@pytest.mark.parametrize("distance", ["kl", "squared"])
+def test_vacuous(distance):
+    # Of kl the bound is next to 1, of squared beyond.
+    clf = constant_grid(n=8, delta=1e-6, distance=distance)
+    assert clf.certificate_.vacuous == (distance == "squared")
+    page = Page(report_html(clf))
+    assert page.text("headline") == "No useful guarantee"
+    assert page.text("sentence") == str(clf.certificate_)
+    assert "which says nothing useful" in page.text("guarantee")
+    ends = [float(bar.get("width")) for bar in page.drawing("bounds-wide").iter(f"{SVG}rect")]
+    assert max(ends) <= 760
+
+
+def test_curve_beyond_one_is_drawn_where_it_is():
+    page = Page(long_parameters())
+    assert min(float(value) for value in page.column("table-gibbs", "bound B")) > 1.0
+    assert len({y for _, y in points_of(page.drawing("gibbs-wide"), "curve")}) > 5
+
+
+def test_one_classifier():
+    page = Page(report_html(constant_grid(n=400, number=1)))
+    assert "the one classifier" in page.text("guarantee")
+    assert page.column("table-weights", "weight") == ["100.0 %"]
+    assert len(points_of(page.drawing("risks-wide"), "risk")) == 1
+    assert "the minimum is at" in page.text("figure-gibbs").lower()
+    assert "number 0 of 1" in Page(one_classifier()).text("guarantee")
+
+
+def test_forbidden_characters_are_marked():
+    page = Page(report_html(constant_grid(), title="a\0b\ud800c\x1b\x9f", notes=["\uffff\x08"]))
+    assert page.root.find(f"{HTML}head/{HTML}title").text == "a\ufffdb\ufffdc\ufffd\ufffd"
+    assert "\ufffd\ufffd" in [one.text for one in page.root.iter(f"{HTML}p")]
+
+
+def test_what_was_fitted_counts_not_what_is_set_later():
+    clf = constant_grid(split="independent", delta=0.1)
+    before = report_html(clf).split('<h2 id="record-heading">')[0]
+    clf.set_params(split="shared", delta=0.001, distance="squared", constant="paper")
+    assert report_html(clf).split('<h2 id="record-heading">')[0] == before
+
+
+def test_test_rows_are_prepared_once():
+    X, y = load_wine(return_X_y=True)
+    model = StochasticSVC([0.1, 1.0, 50.0], prepare=StandardScaler(), random_state=0).fit(X, y)
+    new = 1.01 * X
+    observed = ReportView.of(model, (new, y)).observed
+    np.testing.assert_array_equal(observed.errors_of_each, (model.classifiers_.predict(new) != y).sum(axis=1))
+
+
+def test_optimum_at_infinity():
+    clf = fitted("svc", two_classes)
+    assert clf.posterior_.beta == np.inf
+    page = Page(report_html(clf))
+    assert "at the right end: only those of least risk have weight" in page.text("figure-gibbs")
+    dot = next(one for one in page.drawing("gibbs-wide").iter(f"{SVG}circle") if one.get("class") == "minimum")
+    assert float(dot.get("cx")) == points_of(page.drawing("gibbs-wide"), "curve")[-1][0]
+
+
+def test_many_classifiers_are_thinned():
+    X, y = two_classes()
+    clf = StochasticSVC(np.geomspace(0.001, 100, 2500), cv=None, random_state=0).fit(X[::4], y[::4])
+    page = Page(report_html(clf))
+    head, rows = page.table("table-risks")
+    shown = {int(row[head.index("classifier")]) for row in rows}
+    assert 1000 <= len(shown) <= 2000
+    assert set(np.argsort(-clf.posterior_.weights, kind="stable")[:20].tolist()) <= shown
+    assert f"Of 2500 classifiers, {len(shown)} are drawn" in page.text("figure-risks")
+
+
+def test_prior_that_is_not_uniform():
+    X, y = two_classes()
+    clf = StochasticSVC([0.1, 1.0, 10.0], prior=[0.5, 0.5, 0.0], cv=None, random_state=0).fit(X, y)
+    page = Page(report_html(clf))
+    head, rows = page.table("table-weights")
+    shown = {row[0]: row[head.index("prior weight")] for row in rows}
+    assert shown
+    assert (
+        shown.items()
+        <= {"0.1": "50.0 %", "1": "50.0 %", "0.1 to 1": "100.0 %", "10": "0.0 %", "0.1 to 10": "100.0 %"}.items()
+    )
+    expected = optimal_posterior(clf.classifiers_.risks, clf.classifiers_.m, prior=[0.5, 0.5, 0.0]).bound
+    bounds = dict(zip(page.column("table-bounds", "guarantee"), page.column("table-bounds", "bound"), strict=True))
+    assert float(bounds["stochastic classifier, kl"]) == pytest.approx(expected, abs=1.1e-5)
+
+
+def test_written_as_a_whole(tmp_path, monkeypatch):
+    clf, target = fitted("svc", two_classes), tmp_path / "a report.html"
+    assert write_report(clf, str(target)) == target
+    before = target.read_bytes()
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_report(clf, target, title="another")
+    assert target.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["a report.html"]
+
+
+def test_a_loaded_model_has_the_same_page(tmp_path):
+    clf = fitted("svc", two_classes)
+    save(clf, tmp_path / "model")
+
+    def without_date(page):
+        return [line for line in page.splitlines() if "UTC" not in line]
+
+    assert without_date(report_html(load(tmp_path / "model"))) == without_date(report_html(clf))
+
+
+def test_wrong_arguments(tmp_path):
+    clf, (X, y) = fitted("svc", two_classes), two_classes()
+    with pytest.raises(TypeError, match="model must be a StochasticSVC or StochasticClassifier, got str"):
+        write_report("svc", tmp_path / "page")
+    with pytest.raises(ValueError, match="not fitted yet"):
+        write_report(StochasticSVC(), tmp_path / "page")
+    with pytest.raises(TypeError, match="title must be a string"):
+        report_html(clf, title=3)
+    with pytest.raises(TypeError, match="notes must be a sequence of strings"):
+        report_html(clf, notes="one")
+    with pytest.raises(TypeError, match="test must be a pair"):
+        report_html(clf, test=3)
+    with pytest.raises(ValueError, match="test must be rows and one label for each, got 569 rows and labels of shape"):
+        report_html(clf, test=(X, y[:5]))
+    with pytest.raises(TypeError, match="must be labels like those of y_val"):
+        report_html(clf, test=(1.01 * X, y.astype(str)))
+    with pytest.raises(ValueError, match=r"^test must hold rows that the model was not fitted with, but 569 of 569"):
+        report_html(clf, test=(X, y))
+    with pytest.raises(ValueError, match=r"^Input test y contains NaN or None: row 0 has no label"):
+        report_html(clf, test=(1.01 * X, np.full(569, np.nan)))
+    with pytest.raises(ValueError, match="data must be the 569 rows the model was fitted with, got 5"):
+        report_html(clf, data=(X[:5], y[:5]))
+    with pytest.raises(ValueError, match="its labels have other classes"):
+        report_html(clf, data=(X, y + 1))
+    with pytest.raises(FileNotFoundError, match=r"path: cannot write .* there is no folder"):
+        write_report(None, tmp_path / "no" / "page")
+    with pytest.raises(IsADirectoryError, match=r"path: cannot write .* it is a folder"):
+        write_report(None, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_jinja_is_loaded_when_first_needed_and_named_when_missing():
+    code = (
+        "import sys, pacbayes.report as r; print('jinja2' in sys.modules); sys.modules['jinja2'] = None\n"
+        "try:\n    r.report_html(None)\nexcept ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "False",
+        "a report needs jinja2, which is not installed: pip install jinja2",
+    ]
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+@pytest.mark.parametrize("values", [(0.1, 0.5), (0.02, 30.0), (1e-9, 1e9), (3.0, 3.0), (1.0, 2500.0), (0.998, 1.002)])
+def test_ticks(values, logarithmic):
+    scale = scale_over(values, 0.0, 100.0, logarithmic=logarithmic)
+    ticks = scale.ticks(6)
+    assert 1 <= len(ticks) <= 6
+    assert ticks == sorted(set(ticks))
+    assert all(0.0 <= scale(tick) <= 100.0 for tick in ticks)
+    assert (scale(scale.low), scale(scale.high)) == (0.0, 100.0)
+
+
+def test_scale_ends():
+    assert Scale(1.0, 2.0, 0.0, 10.0)(5.0) == 10.0
+
+
+def test_the_model_is_not_touched_while_test_errors_are_counted(monkeypatch):
+    """Another thread that predicts meanwhile must get what its voting says."""
+    clf = fitted("svc", two_classes)
+    X, y = two_classes()
+    monkeypatch.setattr(type(clf), "set_params", lambda *_, **__: pytest.fail("the user's estimator was changed"))
+    seen = set()
+    predict = type(clf).predict
+    monkeypatch.setattr(
+        type(clf), "predict", lambda self, X: (seen.add((clf.voting, self.voting)), predict(self, X))[1]
+    )
+    observed = ReportView.of(clf, test=(1.01 * X, y)).observed
+    assert seen == {("stochastic", voting) for voting in clf.certificates_}
+    monkeypatch.undo()
+    for voting, errors in observed.errors.items():
+        assert errors == int((clone_with(clf, voting).predict(1.01 * X) != y).sum())
+
+
+def clone_with(clf, voting):
+    made = copy(clf)
+    made.voting = voting
+    return made
+
+
+def test_without_a_posterior_the_page_has_the_constant_of_the_fit():
+    X, y = two_classes()
+    clf = StochasticSVC([0.1, 1.0], hedge=0, random_state=0).fit(X, y)
+    before = ReportView.of(clf).posterior.bound
+    assert ReportView.of(clf.set_params(constant="paper")).posterior.bound == before
