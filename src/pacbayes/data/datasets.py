@@ -1,6 +1,6 @@
 """The data sets that come with the package: what is known of each, where its file comes from, and how it is read.
 
-All of it stands in ``shipped/catalogue.toml``, beside the files.
+What is known stands in ``shipped/catalogue.toml``, beside the files.
 """
 
 import gzip
@@ -168,7 +168,7 @@ VOCABULARY: dict[str, str] = _CATALOGUE["mushroom"]
 def read_shipped(facts: DatasetFacts) -> Table:
     """Return the data set that `facts` describe."""
     if facts.file is None:
-        return _read_wdbc(facts)
+        return _read_wdbc()
     resource = _FOLDER / facts.file
     header, *lines = gzip.decompress(resource.read_bytes()).decode("ascii").splitlines()
     columns = header.split(",")
@@ -191,7 +191,7 @@ def _numbers(rows: Sequence[Sequence[str]]) -> FloatArray:
     return np.array(rows).astype(np.float64)
 
 
-def _read_wdbc(facts: DatasetFacts) -> Table:
+def _read_wdbc() -> Table:
     # Imported here: `import pacbayes.data` is to stay quick.
     from sklearn.datasets import load_breast_cancer
 
