@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from pacbayes.certificates import Baseline, Certificate, Difference, certify_difference, compare_classifiers
     from pacbayes.classifiers import ClassifierSet, SVMPath, forest_set, grid_set, sigest, svm_path, svm_set
     from pacbayes.data import load_dataset
-    from pacbayes.estimators import StochasticClassifier, StochasticSVC, load, save
+    from pacbayes.estimators import StochasticClassifier, StochasticSVC
+    from pacbayes.files import load, save
     from pacbayes.posteriors import (
         Posterior,
         VotePosterior,
@@ -41,12 +42,12 @@ _HOMES = {
     "grid_set": "pacbayes.classifiers",
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
-    "load": "pacbayes.estimators",
+    "load": "pacbayes.files",
     "load_dataset": "pacbayes.data",
     "log_constant": "pacbayes.bounds",
     "optimal_posterior": "pacbayes.posteriors",
     "optimal_vote": "pacbayes.posteriors",
-    "save": "pacbayes.estimators",
+    "save": "pacbayes.files",
     "sigest": "pacbayes.classifiers",
     "svm_path": "pacbayes.classifiers",
     "svm_set": "pacbayes.classifiers",

@@ -8,12 +8,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import model, rows
-from tests.estimators.persistence.model_files import state_of, write_state
+from tests.files.model_files import state_of, write_state
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.bounds import Catoni
 from pacbayes.classifiers import SVMClassifier
-from pacbayes.estimators.persistence.encoding import encode
+from pacbayes.files.values import encode
 
 WHOLE = 2**52
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.attack.small_models import COLUMNS, MACHINES, file_of, model, nodes_of, rows, with_parts
-from tests.estimators.persistence.model_files import read, rewrite, state_of, write_state
+from tests.files.model_files import read, rewrite, state_of, write_state
 
 from pacbayes import load
 from pacbayes.classifiers.svm.kernels.kernel import Kernel

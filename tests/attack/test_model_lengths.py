@@ -12,11 +12,11 @@ import zipfile
 
 import pytest
 from tests.attack.small_models import COLUMNS, model, with_parts
-from tests.estimators.persistence.model_files import rewrite
+from tests.files.model_files import rewrite
 
 from pacbayes import load, save
-from pacbayes.estimators.persistence import saving
-from pacbayes.estimators.persistence.archive import MANIFEST, MODEL, write_archive
+from pacbayes.files import model_file
+from pacbayes.files.archive import MANIFEST, MODEL, write_archive
 from pacbayes.runtime import memory
 
 LONG = 64 * 2**20
@@ -41,13 +41,13 @@ def packed(path, contents, manifest, method=zipfile.ZIP_DEFLATED):
 
 def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(tmp_path):
     path = tmp_path / "model"
-    packed(path, bytes(LONG), {"format": saving.FORMAT})
+    packed(path, bytes(LONG), {"format": model_file.FORMAT})
     assert path.stat().st_size < LONG / 500
     assert peak_of(path, r"needs 67\.1 MB, more than max_bytes = 50 MB", max_bytes=50_000_000) < 10 * 2**20
 
 
 def test_the_limit_is_half_of_the_free_memory(tmp_path, monkeypatch):
-    packed(tmp_path / "model", bytes(10**6), {"format": saving.FORMAT})
+    packed(tmp_path / "model", bytes(10**6), {"format": model_file.FORMAT})
     monkeypatch.setattr(memory, "free_bytes", lambda: 10**6)
     with pytest.raises(ValueError, match="more than half of the free memory, 500 kB"):
         load(tmp_path / "model")
@@ -55,7 +55,7 @@ def test_the_limit_is_half_of_the_free_memory(tmp_path, monkeypatch):
 
 def test_a_length_in_the_archive_that_is_a_lie_does_not_help(tmp_path):
     path = tmp_path / "model"
-    packed(path, bytes(LONG), {"format": saving.FORMAT})
+    packed(path, bytes(LONG), {"format": model_file.FORMAT})
     data = path.read_bytes()
     long, short = struct.pack("<L", LONG), struct.pack("<L", 5000)
     assert data.count(long) == 2
@@ -67,7 +67,7 @@ def test_a_length_in_the_archive_that_is_a_lie_does_not_help(tmp_path):
 def test_other_ways_to_pack_are_refused(method, tmp_path):
     """They are unpacked as a whole, however little is asked for."""
     path = tmp_path / "model"
-    packed(path, bytes(LONG // 2), {"format": saving.FORMAT}, method)
+    packed(path, bytes(LONG // 2), {"format": model_file.FORMAT}, method)
     assert peak_of(path, "packed by a method that pacbayes does not use") < 10 * 2**20
 
 
@@ -131,8 +131,8 @@ def schema_with(content, parts=()):
 
 
 def write_contents(path, contents):
-    manifest = {"format": saving.FORMAT, "version": "0"}
-    write_archive(path, manifest | {"sha256": saving._digest(manifest, contents)}, contents)
+    manifest = {"format": model_file.FORMAT, "version": "0"}
+    write_archive(path, manifest | {"sha256": model_file._digest(manifest, contents)}, contents)
 
 
 def listed(parts):
@@ -229,5 +229,5 @@ def test_parts_within_parts_by_number_are_refused(child, tmp_path):
 
 def test_a_long_manifest_is_refused(tmp_path):
     path = tmp_path / "model"
-    packed(path, b"", {"format": saving.FORMAT, "text": "x" * LONG})
+    packed(path, b"", {"format": model_file.FORMAT, "text": "x" * LONG})
     assert peak_of(path, r"manifest\.json is too long") < 10 * 2**20

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import model, rows
-from tests.estimators.persistence.model_files import state_of, write_state
+from tests.files.model_files import state_of, write_state
 
 from pacbayes import StochasticClassifier, load, save
 

@@ -61,12 +61,12 @@ def test_a_disk_that_fills_up_names_the_file(tmp_path, monkeypatch):
 
 
 def test_a_model_that_cannot_be_saved_does_not_keep_the_certificate_from_the_user(tmp_path, monkeypatch, capsys):
-    from pacbayes.estimators.persistence import saving
+    from pacbayes.files import model_file
 
     def refuse(model, path):
         raise ValueError("model holds something that skops cannot save")
 
-    monkeypatch.setattr(saving, "save", refuse)
+    monkeypatch.setattr(model_file, "save", refuse)
     done = in_process(["certify", "--lambdas", "1,2", "--save", tmp_path / "model"], capsys)
     assert "stochastic" in done.out
     assert done.error == "pacbayes: model holds something that skops cannot save"

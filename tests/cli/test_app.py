@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-import pacbayes.estimators.persistence.saving
+import pacbayes.files.model_file
 import pacbayes.report.page  # noqa: F401  (patched by name)
 from pacbayes.cli.app import main
 from pacbayes.data import DATASETS
@@ -78,7 +78,7 @@ def test_an_interrupt_is_one_line_that_says_what_was_kept(capsys, tmp_path, monk
     data.write_text("x,class\n" + "".join(f"{i / 4},{i // 30}\n" for i in range(60)))
     certify = ("certify", str(data), "--lambdas", "0.1,1", "-q", "--save", str(model), "--report", str(report))
     ends = {
-        "pacbayes.estimators.persistence.saving.save": "nothing was written",
+        "pacbayes.files.model_file.save": "nothing was written",
         "pacbayes.report.page.render": f"the model is saved in {str(model)!r}",
         "pacbayes.cli.certified.print_certified": f"the model is saved in {str(model)!r}; the report is in "
         f"{str(report)!r}",

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from tests.estimators.persistence.model_files import state_of, write_state
+from tests.files.model_files import state_of, write_state
 
 from pacbayes import StochasticSVC, load, save
 from pacbayes.data.tables import TableReading, TextColumn

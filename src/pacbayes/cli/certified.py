@@ -53,7 +53,7 @@ class Files:
             self.failed = self.failed or error
 
     def _save_model(self, model: Any) -> None:
-        from pacbayes.estimators.persistence.saving import save
+        from pacbayes.files.model_file import save
 
         assert self.save is not None
         self.written.append(f"Model saved in {self.save} (SHA-256 {save(model, self.save)}).")

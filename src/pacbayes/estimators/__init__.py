@@ -1,7 +1,6 @@
 """Classifiers for scikit-learn users that carry certificates."""
 
 from pacbayes.estimators.classifier import StochasticClassifier
-from pacbayes.estimators.persistence.saving import UntrustedTypesError, load, save
 from pacbayes.estimators.svc import StochasticSVC
 
-__all__ = ["StochasticClassifier", "StochasticSVC", "UntrustedTypesError", "load", "save"]
+__all__ = ["StochasticClassifier", "StochasticSVC"]

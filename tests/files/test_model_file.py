@@ -12,12 +12,12 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from skops.io import dumps
 from tests.estimators.models import fitted, three_classes, two_classes
-from tests.estimators.persistence.model_files import read, rewrite, state_of, write_state
+from tests.files.model_files import read, rewrite, state_of, write_state
 
 from pacbayes import StochasticClassifier, StochasticSVC, bound, load, save
 from pacbayes.classifiers.risks import risks_of_errors
-from pacbayes.estimators.persistence import saving
-from pacbayes.estimators.persistence.archive import write_archive
+from pacbayes.files import model_file
+from pacbayes.files.archive import write_archive
 
 MODELS = [
     pytest.param(kind, data, split, id=f"{kind}-{data.__name__}-{split}")
@@ -168,7 +168,7 @@ def test_errors_of_the_vote_that_cannot_be_are_refused(errors, tmp_path):
         load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("other", [*range(-1, saving.FORMAT), saving.FORMAT + 1, "7", None, True, 7.0, [[]]])
+@pytest.mark.parametrize("other", [*range(-1, model_file.FORMAT), model_file.FORMAT + 1, "7", None, True, 7.0, [[]]])
 def test_every_other_format_is_refused(other, tmp_path):
     path = tmp_path / "model"
     save(fitted("svc", two_classes), path)

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 import pacbayes
 from pacbayes.estimators.certified_classifier import CertifiedClassifier
 from pacbayes.estimators.classifier import StochasticClassifier
-from pacbayes.estimators.persistence.archive import SCHEMA, check_parts, packed, read_archive, write_archive
-from pacbayes.estimators.persistence.checking import check_model, settle_objects
-from pacbayes.estimators.persistence.encoding import check_names, decode, encode
-from pacbayes.estimators.persistence.rule_checks import check_follows, check_posterior
 from pacbayes.estimators.svc import StochasticSVC
+from pacbayes.files.archive import SCHEMA, check_parts, packed, read_archive, write_archive
+from pacbayes.files.checking import check_model, settle_objects
+from pacbayes.files.rule_checks import check_follows, check_posterior
+from pacbayes.files.values import check_names, decode, encode
 from pacbayes.numeric.caller import warn_caller
 
 # What this version writes, and all it reads; raised whenever what is stored changes.

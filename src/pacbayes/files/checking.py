@@ -30,8 +30,10 @@ from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, SPLITS, Splits
 from pacbayes.data.tables import check_reading
-from pacbayes.estimators.persistence.checking_questions import check_asked
-from pacbayes.estimators.persistence.rule_checks import (
+from pacbayes.estimators.prediction.draws import KEY_BYTES
+from pacbayes.estimators.training.prior import PRIORS
+from pacbayes.files.rule_checks import (
+    check_asked,
     check_counted,
     check_cross_validation,
     check_group_errors,
@@ -39,8 +41,6 @@ from pacbayes.estimators.persistence.rule_checks import (
     check_rules,
     check_tandem,
 )
-from pacbayes.estimators.prediction.draws import KEY_BYTES
-from pacbayes.estimators.training.prior import PRIORS
 from pacbayes.numeric.checks import (
     check_choice,
     check_distribution,

@@ -4,8 +4,8 @@ import copy
 import json
 import zipfile
 
-from pacbayes.estimators.persistence import saving
-from pacbayes.estimators.persistence.archive import MANIFEST, MODEL, write_archive
+from pacbayes.files import model_file
+from pacbayes.files.archive import MANIFEST, MODEL, write_archive
 
 
 def read(path):
@@ -19,17 +19,17 @@ def rewrite(path, change_manifest=lambda manifest: None, change=lambda contents:
     manifest, contents = read(path)
     contents = change(contents)
     change_manifest(manifest)
-    manifest["sha256"] = saving._digest(manifest, contents)
+    manifest["sha256"] = model_file._digest(manifest, contents)
     write_archive(path, manifest, contents)
 
 
 def state_of(model):
     """Return what is stored of a model, as a copy that can be changed."""
-    return copy.deepcopy(saving._state(model))
+    return copy.deepcopy(model_file._state(model))
 
 
 def write_state(path, state):
     """Write any state as a model file of this format."""
-    contents = saving._dumped(state)
-    manifest = {"format": saving.FORMAT, "version": "0"}
-    write_archive(path, manifest | {"sha256": saving._digest(manifest, contents)}, contents)
+    contents = model_file._dumped(state)
+    manifest = {"format": model_file.FORMAT, "version": "0"}
+    write_archive(path, manifest | {"sha256": model_file._digest(manifest, contents)}, contents)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.estimators.models import fitted, three_classes, two_classes
-from tests.estimators.persistence.model_files import state_of, write_state
+from tests.files.model_files import state_of, write_state
 
 from pacbayes import load, save
 from pacbayes.bounds.binomial import binomial_upper
