@@ -8,12 +8,14 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.cli.running import in_process
 
 from pacbayes import StochasticClassifier, StochasticSVC, save
 
+# As the command line makes one for a table without gaps.
+SCALED = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
 QUICK = ["--lambdas", "0.1,1", "--voting", "best"]
 
 
@@ -91,6 +93,16 @@ def test_texts_without_names_of_columns(tmp_path, capsys):
     new[["code"]].to_csv(tmp_path / "new.csv", index=False)
     found = predicted([tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)
     assert found == clf.predict(new[["code"]].to_numpy()).tolist()
+
+
+@pytest.mark.parametrize(("kind", "later"), [("prepare", {"prepare": None}), ("pipeline", {"estimator": SCALED})])
+def test_gaps_are_those_of_the_fit_whatever_is_set_later(kind, later, tmp_path, capsys):
+    X, y = texts(["a", "b", "c"])
+    clf = from_python(kind, X, y)
+    save(clf.set_params(**later), tmp_path / "m.pacbayes")
+    new = X.head(40).assign(x=X["x"].head(40).where(X["x"] > 0))
+    new.to_csv(tmp_path / "new.csv", index=False)
+    assert predicted([tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys) == clf.predict(new).tolist()
 
 
 def test_categories_that_are_numbers(tmp_path, capsys):

@@ -113,8 +113,8 @@ def read_new(path: Path, model: Any, cells: Cells) -> "tuple[pd.DataFrame, list[
 def _lacks_nothing(model: Any) -> bool:
     """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
     if not hasattr(model, "estimator"):
-        return model.prepare is None
-    steps = getattr(model.estimator, "named_steps", {})
+        return not model._prepares()
+    steps = getattr(model.best_estimator_, "named_steps", {})
     # A pipeline that was not made here may do with missing values what it likes.
     return bool(steps) and set(steps) <= {"scale", "model"}
 
