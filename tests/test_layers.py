@@ -193,7 +193,7 @@ def test_the_page_lists_every_module_in_its_room():
 
 
 def test_no_room_is_crowded():
-    """About a dozen modules is what a newcomer takes in; a folder with more is asking to become two."""
+    """There is one level of rooms; one that a newcomer cannot take in is asking to become two."""
     counts = {}
     for path in modules().values():
         if path.stem != "__init__":
