@@ -19,7 +19,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from pacbayes import StochasticSVC
-from pacbayes.numeric.rounding import format_up
+from pacbayes.numeric.words import format_up
 
 X, y = load_breast_cancer(return_X_y=True)
 X_fit, X_test, y_fit, y_test = train_test_split(X, y, test_size=0.2, random_state=0)

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from pacbayes import ClassifierSet, optimal_posterior
-from pacbayes.numeric.rounding import format_up
+from pacbayes.numeric.words import format_up
 
 X, y = load_breast_cancer(return_X_y=True)
 X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=0.5, random_state=0)

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from pacbayes import ClassifierSet, StochasticClassifier, optimal_posterior
 from pacbayes.certificates import most_frequent
-from pacbayes.numeric.rounding import format_up
+from pacbayes.numeric.words import format_up
 
 X, y = load_digits(return_X_y=True)
 X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=0.5, random_state=0)

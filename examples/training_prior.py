@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from pacbayes import load_dataset, optimal_posterior, svm_set
 from pacbayes.certificates import best_single, binomial_upper
-from pacbayes.numeric.rounding import format_up
+from pacbayes.numeric.words import format_up
 
 DELTA = 0.05
 LAMBDAS, WIDTHS = np.logspace(-2, 2, 21), np.logspace(-4, 2, 25)
