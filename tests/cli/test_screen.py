@@ -105,16 +105,14 @@ def test_an_error_that_cannot_be_written_is_an_exit_code():
 
 
 def with_address_space(kilobytes, *words):
-    """Run a command with so much address space; threads of linear algebra, one for each core, would take some."""
+    """Run a command with so much address space, of which threads of linear algebra, one for each core, take some."""
     command = f'ulimit -v {kilobytes}; exec "{sys.executable}" -m pacbayes {" ".join(words)}'
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.run(
-        command, shell=True, env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    return subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a limit of the address space")
-@pytest.mark.parametrize("kilobytes", [700_000, 1_000_000, 2**20])
+@pytest.mark.parametrize("kilobytes", [300_000, 400_000, 700_000, 1_000_000, 2**20])
 def test_too_little_address_space_is_said_in_one_line(kilobytes):
     done = with_address_space(kilobytes, "certify", "-q")
     assert done.returncode == 2, done.stderr

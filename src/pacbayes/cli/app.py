@@ -69,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         forget_kept()
         _set_encodings()
+        _spare_threads()
         words = sys.argv[1:] if arguments is None else list(arguments)
         with ended_in_time():
             code = app(args=words or ["--help"], standalone_mode=False)
@@ -116,6 +117,14 @@ def _set_encodings() -> None:
                 stream.reconfigure(errors="replace")
     if not isinstance(sys.stderr, Unheard):
         sys.stderr = cast(TextIO, Unheard(sys.stderr))
+
+
+def _spare_threads() -> None:
+    """Let linear algebra start no threads where they may not fit: it would wait for ever, or interrupt the process."""
+    from pacbayes.runtime.memory import THREADS_BYTES, narrow_space
+
+    if narrow_space(THREADS_BYTES) is not None:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _space_left(error: Exception) -> str:

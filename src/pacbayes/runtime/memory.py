@@ -11,6 +11,8 @@ _SHARE_OF_FREE = 0.5
 BLOCK_BYTES = 64 * 2**20
 # What the largest library, LLVM, takes when it is loaded and used.
 LIBRARY_BYTES = 300 * 2**20
+# What all libraries take together, with a thread of linear algebra for each of many cores.
+THREADS_BYTES = 4 * 2**30
 
 
 def free_bytes() -> int | None:
@@ -36,8 +38,8 @@ class NarrowSpace:
     left: int
 
 
-def narrow_space() -> NarrowSpace | None:
-    """Return the limit of the address space and what is left, None where there is none or another library fits in.
+def narrow_space(room: int = LIBRARY_BYTES) -> NarrowSpace | None:
+    """Return the limit of the address space and what is left, None where there is none or more than `room` is left.
 
     Examples
     --------
@@ -52,7 +54,7 @@ def narrow_space() -> NarrowSpace | None:
     if limit == resource.RLIM_INFINITY:
         return None
     left = max(0, limit - int(psutil.Process().memory_info().vms))
-    return NarrowSpace(limit, left) if left < LIBRARY_BYTES else None
+    return NarrowSpace(limit, left) if left < room else None
 
 
 def check_fits(needed: int, max_bytes: Any, what: str, alternatives: str) -> None:
