@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.packed_errors import kept_errors
-from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, fit_kernel, fit_scaling, shared_matrix, within_range
+from pacbayes.classifiers.svm.kernel import NYSTROEM, fit_kernel, fit_scaling, shared_matrix, within_range
 from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
 from pacbayes.classifiers.svm.machine_checks import check_trained

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.svm.kernels.kernel import KERNELS, Kernel, Scaling
+from pacbayes.classifiers.svm.kernel import KERNELS, Kernel, Scaling
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair, pairs_of
 from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
-from pacbayes.classifiers.svm.kernels.kernel import SINGLE_FROM
+from pacbayes.classifiers.svm.kernel import SINGLE_FROM
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.mean_scores import mean_scores
 from pacbayes.classifiers.svm.shared import SharedMembers

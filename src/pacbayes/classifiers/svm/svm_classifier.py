@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pacbayes.classifiers.svm.kernels.kernel import (
+from pacbayes.classifiers.svm.kernel import (
     NYSTROEM,
     SVM_KERNELS,
     Kernel,

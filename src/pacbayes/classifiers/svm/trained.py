@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
+from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.machines import OneMachine
 from pacbayes.runtime.checkpoint import Codec
 

@@ -14,7 +14,7 @@ from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.svm.independent import IndependentMembers
-from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SVM_KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.svm.kernel import NYSTROEM, SVM_KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.svm.machine_checks import (
     check_kernel,
     check_machines,

@@ -16,7 +16,7 @@ from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.classifiers.svm.independent import IndependentMembers
-from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
+from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.solver.path import SVMPath

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_approximation import Nystroem
 
-from pacbayes.classifiers.svm.kernels.kernel import Kernel
+from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.classifiers.svm.linear import nystroem
 from pacbayes.classifiers.svm.linear.nystroem import check_components, choose_landmarks, nystroem_map
 

@@ -13,7 +13,7 @@ from tests.classifiers.data import rbf
 from tests.classifiers.svm.solver.test_path import DEGENERATE, violation
 
 from pacbayes import svm_path
-from pacbayes.classifiers.svm.kernels.kernel import Kernel
+from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.classifiers.svm.solver import active_set, follow
 from pacbayes.runtime import threads
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pacbayes.classifiers.svm.kernels.kernel import Kernel
+from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.classifiers.svm.linear.hinge_path import TOL, hinge_path
 from pacbayes.classifiers.svm.linear.nystroem import NystroemMap, choose_landmarks, nystroem_map
 from pacbayes.classifiers.svm.linear.row_products import RowProducts

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.classifiers.svm.kernels.kernel import Kernel
+from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.memory import BLOCK_BYTES
 from pacbayes.runtime.progress import progress
