@@ -5,7 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from tests.classifiers.svm.solver.test_path import violation
+from tests.classifiers.svm.test_path import violation
 
 from pacbayes import svm_set
 from pacbayes.classifiers.cross_validation import cross_validate

@@ -16,7 +16,7 @@ from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
 from pacbayes.classifiers.svm.machine_checks import check_trained
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
-from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
+from pacbayes.classifiers.svm.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask

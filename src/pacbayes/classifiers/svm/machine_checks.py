@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pacbayes.classifiers.svm.kernel import KERNELS, Kernel, Scaling
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair, pairs_of
-from pacbayes.classifiers.svm.solver.path import SVMPath
+from pacbayes.classifiers.svm.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.numeric.checks import MOST, need, need_array, need_number, need_rows

@@ -9,8 +9,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from pacbayes.classifiers.svm.path import SVMPath, solve_path
 from pacbayes.classifiers.svm.path_scores import PathScores, decisions_of_one, path_scores, sizes_of, tie_widths
-from pacbayes.classifiers.svm.solver.path import SVMPath, solve_path
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.memory import BLOCK_BYTES
 from pacbayes.runtime.progress import current_stage, progress, working_for

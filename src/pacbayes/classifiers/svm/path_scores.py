@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.svm.solver.path import SVMPath
+from pacbayes.classifiers.svm.path import SVMPath
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.threads import on_cores

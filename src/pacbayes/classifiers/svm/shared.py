@@ -15,7 +15,7 @@ from pacbayes.classifiers.svm.kernel import NYSTROEM, SINGLE_FROM, Kernel, Scali
 from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
 from pacbayes.classifiers.svm.machines import Machines, train_machines
-from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
+from pacbayes.classifiers.svm.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.preparing import apply_prepare
 from pacbayes.numeric.arrays import FloatArray, Rows

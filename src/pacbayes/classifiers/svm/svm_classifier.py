@@ -21,7 +21,7 @@ from pacbayes.classifiers.svm.kernel import (
 from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
 from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.machines import OneMachine, blocks, train_machines
-from pacbayes.classifiers.svm.solver.path import check_lambdas
+from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice, narrow_labels
 from pacbayes.runtime.seeds import generator

@@ -23,8 +23,8 @@ from pacbayes.classifiers.svm.machine_checks import (
     check_trained,
 )
 from pacbayes.classifiers.svm.machines import OneMachine
+from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.classifiers.svm.solver.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask

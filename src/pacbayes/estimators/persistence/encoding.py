@@ -18,8 +18,8 @@ from pacbayes.classifiers.packed_errors import PackedErrors
 from pacbayes.classifiers.svm.independent import IndependentMembers
 from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair
+from pacbayes.classifiers.svm.path import SVMPath
 from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.classifiers.svm.trained import Trained
 from pacbayes.classifiers.svm.training_task import SvmTrainingTask
 from pacbayes.data.division import Splits

@@ -7,7 +7,7 @@ from pacbayes.classifiers.svm.linear.hinge_path import TOL, hinge_path
 from pacbayes.classifiers.svm.linear.nystroem import NystroemMap, choose_landmarks, nystroem_map
 from pacbayes.classifiers.svm.linear.row_products import RowProducts
 from pacbayes.classifiers.svm.machines import Machines, Pair, pairs_of
-from pacbayes.classifiers.svm.solver.path import SVMPath
+from pacbayes.classifiers.svm.path import SVMPath
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.progress import progress
 
