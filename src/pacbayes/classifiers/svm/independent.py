@@ -11,9 +11,9 @@ from sklearn.utils import check_array
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.packed_errors import kept_errors
+from pacbayes.classifiers.svm.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.kernel import NYSTROEM, fit_kernel, fit_scaling, shared_matrix, within_range
-from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
-from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
+from pacbayes.classifiers.svm.landmarks import train_on_landmarks
 from pacbayes.classifiers.svm.machine_checks import check_trained
 from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.path import MAX_ITER, warn_unconverged

@@ -18,8 +18,7 @@ from pacbayes.classifiers.svm.kernel import (
     fit_kernel,
     fit_scaling,
 )
-from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
-from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS, check_components
+from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components, train_on_landmarks
 from pacbayes.classifiers.svm.machines import OneMachine, blocks, train_machines
 from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.numeric.arrays import FloatArray

@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pacbayes.classifiers.svm.kernel import Kernel, Scaling
-from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
+from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.machines import OneMachine
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.data.division import Splits
