@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
 from pacbayes.classifiers.svm.kernel import SINGLE_FROM
 from pacbayes.classifiers.svm.landmarks import nystroem_map, train_on_features
-from pacbayes.classifiers.svm.machines import KernelBlock, Machines, blocks, train_machines
-from pacbayes.classifiers.svm.mean_scores import mean_scores
+from pacbayes.classifiers.svm.machines import KernelBlock, Machines, blocks, mean_scores, train_machines
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.runtime.memory import memory_limit

@@ -16,7 +16,7 @@ from pacbayes.classifiers.svm.kernel import NYSTROEM, SINGLE_FROM, Kernel, Scali
 from pacbayes.classifiers.svm.landmarks import train_on_landmarks
 from pacbayes.classifiers.svm.machines import Machines, train_machines
 from pacbayes.classifiers.svm.path import MAX_ITER, warn_unconverged
-from pacbayes.classifiers.svm.training_task import SvmTrainingTask
+from pacbayes.classifiers.svm.svm_classifier import SvmTrainingTask
 from pacbayes.data.preparing import apply_prepare
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.progress import progress
