@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
 from pacbayes.classifiers.cross_validation import cross_validate
-from pacbayes.classifiers.svm.path_in_fold import folds_at_once, svm_answers_in_fold
-from pacbayes.classifiers.svm.solver.follow import load_solver
+from pacbayes.classifiers.svm.folds import folds_at_once, svm_answers_in_fold
+from pacbayes.classifiers.svm.path import load_solver
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
 from pacbayes.runtime.threads import one_thread
 

@@ -29,7 +29,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from pacbayes import load_dataset, sigest, svm_path, svm_set
-from pacbayes.classifiers.svm.kernels.kernel import Kernel
+from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.classifiers.svm.path_scores import path_scores
 
 GRID = np.round(np.arange(10, 2000) / 100.0, 2)

@@ -18,7 +18,7 @@ from tests.attack.small_models import COLUMNS, MACHINES, file_of, model, nodes_o
 from tests.files.model_files import read, rewrite, state_of, write_state
 
 from pacbayes import load
-from pacbayes.classifiers.svm.kernels.kernel import Kernel
+from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.classifiers.svm.path_scores import decisions_of_one, path_scores
 
 # -- parts that do not fit together ----------------------------------------------------------------------------------

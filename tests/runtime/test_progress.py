@@ -95,7 +95,7 @@ def test_a_path_moves_the_line_before_its_first_machine_is_trained(monkeypatch):
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1))
     steps = []
     monkeypatch.setattr(Stage, "advance", lambda self, number: steps.append(number))
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.solver.follow"], "_ENTRIES_PER_CALL", 1)
+    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.path"], "_ENTRIES_PER_CALL", 1)
     path = svm_path(K, np.where(y, 1, -1), [1e-4], tol=1e-9)
     assert path.n_iter[0] > 1000
     # 64 iterations at a time, and the last call trains the machine.

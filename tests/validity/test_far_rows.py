@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import binomtest
 
 from pacbayes import StochasticSVC
-from pacbayes.classifiers.svm.kernels.kernel import Kernel, fit_scaling
+from pacbayes.classifiers.svm.kernel import Kernel, fit_scaling
 
 DELTA, NOISE, N, SHIFT, FAR = 0.05, 0.1, 1500, 1e10, 1 / 500
 SIDE = (np.arange(20) - 9.5) / 10

@@ -3,8 +3,8 @@
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.forest.forest_set import forest_set
 from pacbayes.classifiers.grid.grid_set import grid_set
-from pacbayes.classifiers.svm.kernels.sigest import sigest
-from pacbayes.classifiers.svm.solver.path import SVMPath, svm_path
+from pacbayes.classifiers.svm.kernel import sigest
+from pacbayes.classifiers.svm.path import SVMPath, svm_path
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.classifiers.svm.svm_set import svm_set
 

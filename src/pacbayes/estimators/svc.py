@@ -15,10 +15,15 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.rules.vote_trials import VoteTrials
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
-from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM
-from pacbayes.classifiers.svm.linear.landmark_folds import landmark_answers_in_fold, landmark_scores_in_fold
-from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS
-from pacbayes.classifiers.svm.path_in_fold import folds_at_once, svm_answers_in_fold, svm_scores_in_fold
+from pacbayes.classifiers.svm.folds import (
+    folds_at_once,
+    landmark_answers_in_fold,
+    landmark_scores_in_fold,
+    svm_answers_in_fold,
+    svm_scores_in_fold,
+)
+from pacbayes.classifiers.svm.kernel import NYSTROEM
+from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.classifiers.svm.svm_set import svm_set
 from pacbayes.data.copies import equal_labelled_rows

@@ -13,21 +13,20 @@ from numpy.typing import NDArray
 from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.members import EstimatorMembers
-from pacbayes.classifiers.svm.independent import IndependentMembers
-from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SVM_KERNELS, check_gamma, check_scale
-from pacbayes.classifiers.svm.machine_checks import (
+from pacbayes.classifiers.svm.independent import (
+    IndependentMembers,
+    Trained,
     check_kernel,
     check_machines,
     check_one_machine,
     check_scaling,
     check_trained,
 )
+from pacbayes.classifiers.svm.kernel import NYSTROEM, SVM_KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.svm.machines import OneMachine
+from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.classifiers.svm.solver.path import check_lambdas
-from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
-from pacbayes.classifiers.svm.trained import Trained
-from pacbayes.classifiers.svm.training_task import SvmTrainingTask
+from pacbayes.classifiers.svm.svm_classifier import SVMClassifier, SvmTrainingTask
 from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, SPLITS, Splits
 from pacbayes.data.tables import check_reading
 from pacbayes.estimators.prediction.draws import KEY_BYTES

@@ -30,8 +30,8 @@ FORMAT = 7
 # trees.  Ours are checked.  A forged tree may crash the process, as forged objects of types that skops trusts may.
 HARMLESS = (
     "numpy.dtype",
-    "pacbayes.classifiers.svm.kernels.kernel.Kernel",
-    "pacbayes.classifiers.svm.kernels.kernel.Scaling",
+    "pacbayes.classifiers.svm.kernel.Kernel",
+    "pacbayes.classifiers.svm.kernel.Scaling",
     "pacbayes.classifiers.svm.machines.OneMachine",
     "pacbayes.classifiers.svm.svm_classifier.SVMClassifier",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",

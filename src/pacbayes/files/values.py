@@ -15,13 +15,12 @@ from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.group_errors import GroupErrors
 from pacbayes.classifiers.members import EstimatorMembers
 from pacbayes.classifiers.packed_errors import PackedErrors
-from pacbayes.classifiers.svm.independent import IndependentMembers
-from pacbayes.classifiers.svm.kernels.kernel import Kernel, Scaling
+from pacbayes.classifiers.svm.independent import IndependentMembers, Trained
+from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.machines import Machines, OneMachine, Pair
+from pacbayes.classifiers.svm.path import SVMPath
 from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.classifiers.svm.solver.path import SVMPath
-from pacbayes.classifiers.svm.trained import Trained
-from pacbayes.classifiers.svm.training_task import SvmTrainingTask
+from pacbayes.classifiers.svm.svm_classifier import SvmTrainingTask
 from pacbayes.data.division import Splits
 from pacbayes.data.tables import TableReading, TextColumn
 from pacbayes.estimators.questions.asked import Asked

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pacbayes.bounds import log_constant
 from pacbayes.classifiers import sigest
-from pacbayes.classifiers.svm.kernels.kernel import Kernel, fit_scaling
-from pacbayes.classifiers.svm.solver.path import solve_path
+from pacbayes.classifiers.svm.kernel import Kernel, fit_scaling
+from pacbayes.classifiers.svm.path import solve_path
 from pacbayes.data import load_dataset
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.paper.numbers import printed

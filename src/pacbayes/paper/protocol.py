@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.classifiers.svm.kernels.kernel import fit_scaling
+from pacbayes.classifiers.svm.kernel import fit_scaling
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice
 

@@ -5,12 +5,12 @@ from importlib import import_module
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from tests.classifiers.svm.solver.test_path import violation
+from tests.classifiers.svm.test_path import violation
 
 from pacbayes import svm_set
 from pacbayes.classifiers.cross_validation import cross_validate
-from pacbayes.classifiers.svm import path_in_fold, shared
-from pacbayes.classifiers.svm.path_in_fold import svm_answers_in_fold
+from pacbayes.classifiers.svm import folds, shared
+from pacbayes.classifiers.svm.folds import svm_answers_in_fold
 
 svm_set_module = import_module("pacbayes.classifiers.svm.svm_set")
 LAMBDAS = np.geomspace(0.01, 10.0, 7)
@@ -18,7 +18,7 @@ LAMBDAS = np.geomspace(0.01, 10.0, 7)
 
 @pytest.fixture
 def single(monkeypatch):
-    for module in (shared, svm_set_module, path_in_fold):
+    for module in (shared, svm_set_module, folds):
         monkeypatch.setattr(module, "SINGLE_FROM", 100)
 
 
@@ -62,5 +62,5 @@ def test_folds_count_with_the_kernel_that_predicts(single, monkeypatch):
 
     expected = count()
     # No memory for one matrix of all rows: each fold computes its own, and rounds it the same way.
-    monkeypatch.setattr(path_in_fold, "memory_limit", lambda _: (1, "test"))
+    monkeypatch.setattr(folds, "memory_limit", lambda _: (1, "test"))
     np.testing.assert_array_equal(count(), expected)

@@ -1,18 +1,22 @@
-"""The compiled part of scoring a path: what changes from machine to machine, and labels from scores summed up of it.
+"""The compiled part of scoring a path: decisions, what changes from machine to machine, and labels summed up of it.
 
-Importing this module imports numba; `path_scores` does so when it is first called.  Each function goes once over the
-machines and keeps one row in the cache: with arrays of machines by rows a path of ten times as many machines would take
-ten times as long, whatever changes along it.
+Importing this module imports numba; `path_scores` does so when it is first called.
 
-Scores summed up from changes, or by a matrix product, differ from the decisions that define the labels
-(weighted_sums.py) by rounding.  How much is bounded, and a score nearer to its threshold than that bound does not
-decide: the label then comes from the decision itself.
+A decision is the sum over the training rows, from the first to the last, of kernel values weighted by dual
+coefficients, then the intercept: this is the one definition for every machine.  Rows whose coefficient is zero add
+nothing, so that it is the same sum whether they are there or not; it is not compiled with fastmath, so that it has the
+same bits for one new row and for a thousand.
+
+Whatever is faster may be used to decide, but only where it cannot come to another label.  Scores summed up from
+changes, or by a matrix product, differ from the decisions by rounding.  How much is bounded, and a score nearer to its
+threshold than that bound does not decide: the label then comes from the decision itself.  Each function goes once over
+the machines and keeps one row in the cache: with arrays of machines by rows a path of ten times as many machines would
+take ten times as long, whatever changes along it.
 """
 
 import numpy as np
 from numba import types
 
-from pacbayes.classifiers.svm.weighted_sums import sums_of_some
 from pacbayes.numeric.rounding import EPS
 from pacbayes.runtime.compiled import compiled
 
@@ -20,6 +24,62 @@ from pacbayes.runtime.compiled import compiled
 _STILL = 4.0 * EPS
 # Below this all products may be lost to underflow.
 _TINY = 1e-290
+
+
+@compiled()
+def _sums_of_some(coefs, K, places):
+    """Return for each of some columns of K its sum weighted by the coefficients."""
+    sums = np.zeros(places.size)
+    for t in range(coefs.size):
+        coef = coefs[t]
+        if coef != 0.0:
+            row = K[t]
+            for k in range(places.size):
+                sums[k] += coef * row[places[k]]
+    return sums
+
+
+@compiled()
+def weighted_sums(coefs, K, start, sums):
+    """Set `sums` to those of as many columns of K, from `start` on; four terms at a time, added in the same order."""
+    stop = start + sums.size
+    sums[:] = 0.0
+    used = np.flatnonzero(coefs)
+    k = 0
+    while k + 4 <= used.size:
+        t, u, v, w = used[k], used[k + 1], used[k + 2], used[k + 3]
+        a, b, c, d = coefs[t], coefs[u], coefs[v], coefs[w]
+        p, q, r, s = K[t, start:stop], K[u, start:stop], K[v, start:stop], K[w, start:stop]
+        for j in range(sums.size):
+            sums[j] = (((sums[j] + a * p[j]) + b * q[j]) + c * r[j]) + d * s[j]
+        k += 4
+    while k < used.size:
+        coef, row = coefs[used[k]], K[used[k], start:stop]
+        for j in range(sums.size):
+            sums[j] += coef * row[j]
+        k += 1
+
+
+@compiled()
+def absolute_sums(coefs, sums):
+    """Set the sum of the sizes of every machine's coefficients, from the first to the last.
+
+    Four machines at a time, since an addition waits for the one before it.
+    """
+    sums[:] = 0.0
+    h = 0
+    while h + 4 <= sums.size:
+        p, q, r, s = coefs[h], coefs[h + 1], coefs[h + 2], coefs[h + 3]
+        for t in range(p.size):
+            sums[h] += abs(p[t])
+            sums[h + 1] += abs(q[t])
+            sums[h + 2] += abs(r[t])
+            sums[h + 3] += abs(s[t])
+        h += 4
+    while h < sums.size:
+        for t in range(coefs.shape[1]):
+            sums[h] += abs(coefs[h, t])
+        h += 1
 
 
 @compiled(error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
@@ -116,7 +176,7 @@ def _decide(scores, scale, doubt, largest, coefs, K, intercept, tie, out):
         if not abs(scores[t] - threshold) > doubt * largest[t] + floor:
             places[k] = t
             k += 1
-    sums = sums_of_some(coefs, K, places)
+    sums = _sums_of_some(coefs, K, places)
     for k in range(unsure):
         out[places[k]] = sums[k] + intercept >= -tie
 
@@ -147,9 +207,11 @@ def compare_products(products, sizes, dual_coef, intercepts, ties, K, positive):
 
 
 def compile_all() -> None:
-    """Compile the three functions, or load them from the cache."""
+    """Compile what is called from outside compiled code, or load it from the cache."""
     matrix, vector, integers, short = types.float64[:, ::1], types.float64[::1], types.int64[::1], types.int32[::1]
     flags = types.boolean[:, ::1]
+    weighted_sums.compile((vector, matrix, types.int64, vector))
+    absolute_sums.compile((matrix, vector))
     collect.compile((matrix, integers, vector, vector, integers, short, vector))
     accumulate.compile(
         (integers, short, vector, integers, vector, vector, matrix, vector, vector, matrix, flags)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.svm.solver.path import SVMPath
+from pacbayes.classifiers.svm.path import SVMPath
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.threads import on_cores
@@ -105,7 +105,7 @@ def sizes_of(coefs: FloatArray) -> FloatArray:
     array([2.])
     """
     sizes = np.empty(len(coefs))
-    _compiled_sums().absolute_sums(coefs, sizes)
+    _compiled().absolute_sums(coefs, sizes)
     return sizes
 
 
@@ -124,7 +124,7 @@ def decisions_of_one(coef: FloatArray, intercept: float, K: FloatArray, start: i
     """
     _check_rows(coef.size, K)
     decisions = np.empty(stop - start)
-    _compiled_sums().weighted_sums(coef, K, start, decisions)
+    _compiled().weighted_sums(coef, K, start, decisions)
     decisions += intercept
     return decisions
 
@@ -140,16 +140,7 @@ def _compiled() -> Any:
     """Return the compiled functions; numba is imported here, when first needed."""
     from pacbayes.classifiers.svm import path_changes
 
-    with compile_notice(path_changes.collect, path_changes.accumulate, path_changes.compare_products):
+    functions = ("collect", "accumulate", "compare_products", "weighted_sums", "absolute_sums")
+    with compile_notice(*(getattr(path_changes, name) for name in functions)):
         path_changes.compile_all()
     return path_changes
-
-
-@cache
-def _compiled_sums() -> Any:
-    """Return the compiled functions, as above."""
-    from pacbayes.classifiers.svm import weighted_sums
-
-    with compile_notice(weighted_sums.weighted_sums, weighted_sums.absolute_sums):
-        weighted_sums.compile_all()
-    return weighted_sums

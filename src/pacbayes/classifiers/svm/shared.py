@@ -11,12 +11,12 @@ from sklearn.utils import check_array
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.group_errors import count_errors_by_kind
 from pacbayes.classifiers.packed_errors import PackedErrors
-from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SINGLE_FROM, Kernel, Scaling, fit_kernel, fit_scaling
-from pacbayes.classifiers.svm.linear.hinge_path import MOST_STEPS
-from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
+from pacbayes.classifiers.svm.hinge_path import MOST_STEPS
+from pacbayes.classifiers.svm.kernel import NYSTROEM, SINGLE_FROM, Kernel, Scaling, fit_kernel, fit_scaling
+from pacbayes.classifiers.svm.landmarks import train_on_landmarks
 from pacbayes.classifiers.svm.machines import Machines, train_machines
-from pacbayes.classifiers.svm.solver.path import MAX_ITER, warn_unconverged
-from pacbayes.classifiers.svm.training_task import SvmTrainingTask
+from pacbayes.classifiers.svm.path import MAX_ITER, warn_unconverged
+from pacbayes.classifiers.svm.svm_classifier import SvmTrainingTask
 from pacbayes.data.preparing import apply_prepare
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.runtime.progress import progress

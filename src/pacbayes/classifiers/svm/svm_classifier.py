@@ -1,5 +1,6 @@
-"""One support vector machine of a set as a scikit-learn classifier."""
+"""One support vector machine of a set as a scikit-learn classifier, and the task whose answer it is."""
 
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pacbayes.classifiers.svm.kernels.kernel import (
+from pacbayes.classifiers.svm.kernel import (
     NYSTROEM,
     SVM_KERNELS,
     Kernel,
@@ -18,11 +19,11 @@ from pacbayes.classifiers.svm.kernels.kernel import (
     fit_kernel,
     fit_scaling,
 )
-from pacbayes.classifiers.svm.linear.landmark_machines import train_on_landmarks
-from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS, check_components
+from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components, train_on_landmarks
 from pacbayes.classifiers.svm.machines import OneMachine, blocks, train_machines
-from pacbayes.classifiers.svm.solver.path import check_lambdas
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.classifiers.svm.path import check_lambdas
+from pacbayes.data.division import Splits
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import check_choice, narrow_labels
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
@@ -130,3 +131,51 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
                 K = self._kernel.between(self.support_vectors_, self._scaling(new[block]))
                 decisions[block] = self._machine.decisions(K)
         return decisions
+
+
+@dataclass(frozen=True)
+class SvmTrainingTask:
+    """Data, grid and choices; class numbers instead of labels."""
+
+    X: FloatArray
+    codes: Rows
+    classes: NDArray[Any]
+    lambdas: FloatArray
+    kernel: str
+    gamma: float | str
+    scale: bool | str
+    splits: Splits
+    seed: int
+    jobs: int
+    #: Validation rows with an equal training row; None where that is not known.
+    copies: int | None = None
+    #: Fitted on the training rows of a shared split; X is what it made of the rows.
+    prepare: Any = None
+    #: Landmarks of the kernel "nystroem".
+    n_components: int = N_COMPONENTS
+    keep_error_rows: bool = False
+
+    def params(self, gammas: list[float | None]) -> list[dict[str, Any]]:
+        """Return what distinguishes each classifier."""
+        return [
+            {"lambda": float(lam)} if gamma is None else {"lambda": float(lam), "gamma": gamma}
+            for lam, gamma in zip(self.lambdas, gammas, strict=True)
+        ]
+
+    def with_rows(self, X: FloatArray) -> "SvmTrainingTask":
+        """Return the task with other rows in place of the data, for machines that are trained already."""
+        return replace(self, X=X, codes=self.codes[:0])
+
+    def classifier(
+        self, i: int, scaling: Scaling, kernel: Kernel, machine: OneMachine, support_vectors: FloatArray
+    ) -> SVMClassifier:
+        """Return the i-th classifier, fitted."""
+        unfitted = SVMClassifier(
+            float(self.lambdas[i]),
+            kernel=self.kernel,
+            gamma=self.gamma,
+            n_components=self.n_components,
+            scale=self.scale,
+            random_state=self.seed,
+        )
+        return unfitted.take_over(self.classes, scaling, kernel, machine, support_vectors)

@@ -13,14 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.packed_errors import check_kept_rows
-from pacbayes.classifiers.svm.independent import train_independent
-from pacbayes.classifiers.svm.kernels.kernel import NYSTROEM, SINGLE_FROM, SVM_KERNELS, check_gamma, check_scale
-from pacbayes.classifiers.svm.linear.nystroem import N_COMPONENTS, check_components
-from pacbayes.classifiers.svm.linear.row_products import GRAM_BLOCKS
+from pacbayes.classifiers.svm.hinge_path import GRAM_BLOCKS
+from pacbayes.classifiers.svm.independent import SVM_CHUNKS, train_independent
+from pacbayes.classifiers.svm.kernel import NYSTROEM, SINGLE_FROM, SVM_KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components
+from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.classifiers.svm.shared import train_shared
-from pacbayes.classifiers.svm.solver.path import check_lambdas
-from pacbayes.classifiers.svm.trained import SVM_CHUNKS
-from pacbayes.classifiers.svm.training_task import SvmTrainingTask
+from pacbayes.classifiers.svm.svm_classifier import SvmTrainingTask
 from pacbayes.data.division import Division, DivisionChoices, divide_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, fit_prepare

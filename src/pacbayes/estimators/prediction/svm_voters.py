@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.certificates.posterior_choice import Counts
-from pacbayes.classifiers.svm.machines import Machines, Pair, blocks
-from pacbayes.classifiers.svm.mean_scores import mean_scores
+from pacbayes.classifiers.svm.machines import Machines, Pair, blocks, mean_scores
+from pacbayes.classifiers.svm.path import SVMPath
 from pacbayes.classifiers.svm.path_scores import decisions_of_one, sizes_of, tie_widths
 from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.classifiers.svm.solver.path import SVMPath
 from pacbayes.estimators.prediction.voters import runs_of
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.runtime.progress import progress

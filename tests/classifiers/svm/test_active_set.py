@@ -1,4 +1,4 @@
-"""Paths followed by linear algebra: optimal by an independent check, whatever the kernel; SVC's predictions; safe."""
+"""Paths followed by linear algebra: optimal by an independent check, whatever the kernel; the inverse they need."""
 
 import os
 import subprocess
@@ -10,11 +10,13 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 from tests.classifiers.data import rbf
-from tests.classifiers.svm.solver.test_path import DEGENERATE, violation
+from tests.classifiers.svm.test_path import DEGENERATE, violation
 
 from pacbayes import svm_path
-from pacbayes.classifiers.svm.kernels.kernel import Kernel
-from pacbayes.classifiers.svm.solver import active_set, follow
+from pacbayes.classifiers.svm import active_set
+from pacbayes.classifiers.svm import path as path_module
+from pacbayes.classifiers.svm.active_set import FreeInverse, UnusableError
+from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.runtime import threads
 
 GRID = np.geomspace(0.01, 100.0, 41)
@@ -23,9 +25,9 @@ GRID = np.geomspace(0.01, 100.0, 41)
 @pytest.fixture
 def solves(monkeypatch):
     """Linear algebra at every cost that has a neighbour; a list of whether each attempt succeeded."""
-    monkeypatch.setattr(follow, "ROWS", 2)
-    monkeypatch.setattr(follow, "PATIENCE", 0)
-    monkeypatch.setattr(follow, "_FEW", -1)
+    monkeypatch.setattr(path_module, "_LINEAR_FROM", 2)
+    monkeypatch.setattr(path_module, "_PATIENCE", 0)
+    monkeypatch.setattr(path_module, "_FEW", -1)
     outcomes, solve = [], active_set.ActiveSet.solve
 
     def recorded(self, *arguments):
@@ -130,14 +132,14 @@ def test_failures_leave_no_trace(solves, monkeypatch):
         kept = s.copy(), g.copy()
         assert iterate(self, cost, s, g, before, limit)[0] is not None
         np.testing.assert_array_equal([s, g], kept)
-        raise active_set.UnusableError
+        raise UnusableError
 
     iterate = active_set.ActiveSet._iterate
     monkeypatch.setattr(active_set.ActiveSet, "_iterate", failing)
     tried = svm_path(K, y, GRID)
     assert solves
     assert not any(solves)
-    monkeypatch.setattr(follow, "ROWS", 10**9)
+    monkeypatch.setattr(path_module, "_LINEAR_FROM", 10**9)
     alone = svm_path(K, y, GRID)
     np.testing.assert_array_equal(tried.dual_coef, alone.dual_coef)
     np.testing.assert_array_equal(tried.intercept, alone.intercept)
@@ -233,3 +235,62 @@ def test_the_same_bits_for_any_number_of_threads_of_the_process():
         )
         outputs.add(run.stdout)
     assert len(outputs) == 1
+
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(500, 6))
+K = rbf(X, X, 0.2)
+
+
+def check(inverse, kernel, ridge, rtol):
+    F = inverse.members
+    expected = np.linalg.inv(kernel[np.ix_(F, F)].astype(np.float64) + ridge * np.eye(F.size))
+    np.testing.assert_allclose(inverse.values(), expected, rtol=0, atol=rtol * np.abs(expected).max())
+    vector = RNG.normal(size=F.size)
+    product, ones = inverse.times(vector)
+    scale = rtol * np.abs(expected).sum()
+    np.testing.assert_allclose(product, expected @ vector, rtol=0, atol=scale)
+    np.testing.assert_allclose(ones, expected.sum(axis=1), rtol=0, atol=scale)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("at_once", [1, 7, 256])
+def test_members_come_and_go(dtype, at_once, monkeypatch):
+    monkeypatch.setattr(active_set, "_AT_ONCE", at_once)
+    monkeypatch.setattr(active_set, "_BLOCK", 16)
+    monkeypatch.setattr(active_set, "_WIDTH", 32)
+    rng, kernel, ridge = np.random.default_rng(at_once), K.astype(dtype), 1e-3
+    inverse, expected = FreeInverse(kernel, ridge), set()
+    for _ in range(25):
+        members = inverse.members
+        leave = rng.random(members.size) < rng.choice([0.0, 0.1, 0.4, 0.9])
+        outside = np.setdiff1d(np.arange(500), members)
+        join = rng.permutation(outside)[: rng.integers(0, 40)]
+        expected = (expected - set(members[leave].tolist())) | set(join.tolist())
+        inverse.change(leave, join)
+        assert set(inverse.members.tolist()) == expected
+        assert inverse.members.size == len(expected)
+        if expected:
+            check(inverse, kernel, ridge, 1e-9)
+
+
+def test_all_may_leave():
+    inverse = FreeInverse(K, 1e-6)
+    inverse.change(np.zeros(0, dtype=bool), np.arange(5))
+    inverse.change(np.ones(5, dtype=bool), np.arange(0))
+    assert inverse.members.size == 0
+    inverse.change(np.zeros(0, dtype=bool), np.array([7]))
+    np.testing.assert_allclose(inverse.values(), [[1.0 / (1.0 + 1e-6)]])
+
+
+def test_a_singular_matrix_is_refused():
+    inverse = FreeInverse(np.ones((4, 4)), 0.0)
+    with pytest.raises(UnusableError):
+        inverse.change(np.zeros(0, dtype=bool), np.arange(4))
+
+
+def test_no_memory_is_refused_before_it_is_taken(monkeypatch):
+    monkeypatch.setattr(active_set, "memory_limit", lambda _: (8 * 100 * 100, "test"))
+    inverse = FreeInverse(K, 1e-6)
+    with pytest.raises(UnusableError):
+        inverse.change(np.zeros(0, dtype=bool), np.arange(200))

@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import linprog
 from sklearn.svm import SVC
 
-from pacbayes.classifiers.svm.linear.hinge_path import TOL, hinge_path
-from pacbayes.classifiers.svm.linear.row_products import RowProducts
+from pacbayes.classifiers.svm.hinge_path import TOL, RowProducts, hinge_path
 from pacbayes.runtime import threads
 from pacbayes.runtime.threads import one_core, one_thread
 
@@ -127,3 +126,28 @@ def test_same_bits_for_any_number_of_cores(monkeypatch):
     two = solve(rows, signs, LAMBDAS[::8])
     assert one.weights.tobytes() == two.weights.tobytes()
     assert one.intercept.tobytes() == two.intercept.tobytes()
+
+
+@pytest.fixture(params=[1, 4], ids=["one core", "four cores"])
+def some_cores(request, monkeypatch):
+    monkeypatch.setattr(threads, "_cores_of_process", lambda: request.param)
+
+
+@pytest.mark.usefixtures("some_cores")
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (40_000, 60), (3, 2_000_000)])
+def test_products_are_those_of_the_whole_matrix(shape):
+    rng = np.random.default_rng(0)
+    matrix, down, across = rng.normal(size=shape), rng.normal(size=shape[0]), rng.normal(size=shape[1])
+    products = RowProducts(matrix)
+    np.testing.assert_allclose(products.times(across), matrix @ across, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(products.transposed_times(down), down @ matrix, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.usefixtures("some_cores")
+def test_outer_products_of_some_rows():
+    rng = np.random.default_rng(1)
+    matrix = rng.normal(size=(30_000, 40))
+    products = RowProducts(matrix)
+    for which in (np.arange(0), np.array([7]), np.flatnonzero(rng.random(30_000) < 0.7)):
+        rows = np.column_stack([matrix[which], np.ones(which.size)])
+        np.testing.assert_allclose(products.gram(which), rows.T @ rows, atol=1e-8)

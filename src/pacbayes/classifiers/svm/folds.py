@@ -1,15 +1,16 @@
 """Support vector machines in a fold of cross-validation: one path for all lambdas, its answers, its mean decisions."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
-from pacbayes.classifiers.svm.kernels.kernel import SINGLE_FROM
-from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
-from pacbayes.classifiers.svm.mean_scores import mean_scores
+from pacbayes.classifiers.svm.kernel import SINGLE_FROM
+from pacbayes.classifiers.svm.landmarks import nystroem_map, train_on_features
+from pacbayes.classifiers.svm.machines import KernelBlock, Machines, blocks, mean_scores, train_machines
 from pacbayes.classifiers.svm.shared import SharedMembers
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.runtime.memory import memory_limit
@@ -32,16 +33,11 @@ def svm_answers_in_fold(members: SharedMembers, codes: Rows) -> AnswersInFold:
     All folds take their kernel values from one matrix, computed here.
     """
     to_train, to_predict = _kernels_of(members)
+    n_classes = members.task.classes.size
 
     def answers(candidates: Rows, train: Rows, test: Rows) -> Codes:
         machines = _trained(members, to_train, codes, candidates, train)
-        found = np.empty((candidates.size, test.size), dtype=kept_as(members.task.classes.size))
-        with progress("counting errors", test.size) as advance:
-            predictions = machines.predict(lambda block: to_predict(train, test[block]), test.size, train.size)
-            for block, predicted in predictions:
-                found[:, block] = predicted
-                advance(predicted.shape[1])
-        return found
+        return _answers(machines, lambda block: to_predict(train, test[block]), test.size, train.size, n_classes)
 
     return answers
 
@@ -59,6 +55,16 @@ def svm_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray)
         return found
 
     return scores
+
+
+def _answers(machines: Machines, kernel_block: KernelBlock, n: int, n_train: int, n_classes: int) -> Codes:
+    """Return the class numbers, shape (H, n), that all machines give the rows of a fold."""
+    found = np.empty((machines.number, n), dtype=kept_as(n_classes))
+    with progress("counting errors", n) as advance:
+        for block, predicted in machines.predict(kernel_block, n, n_train):
+            found[:, block] = predicted
+            advance(predicted.shape[1])
+    return found
 
 
 def _trained(members: SharedMembers, to_train: _KernelOf, codes: Rows, chosen: Rows, train: Rows) -> Machines:
@@ -91,6 +97,47 @@ def _kernels_of(members: SharedMembers) -> tuple[_KernelOf, _KernelOf]:
         return pick(everything, down, across)
 
     return picked, picked
+
+
+def landmark_answers_in_fold(members: SharedMembers, codes: Rows) -> AnswersInFold:
+    """Return what machines on landmarks say in a fold.
+
+    Scaling, width and landmarks are those of all training rows; none of the three has seen a label.
+    """
+    rows = members.scaling(members.task.X[members.task.splits(0)[0]])
+    found = nystroem_map(members.rows, members.kernel)
+
+    @cache
+    def features() -> FloatArray:
+        return found.features(rows)
+
+    def answers(candidates: Rows, train: Rows, test: Rows) -> Codes:
+        lambdas = members.task.lambdas[candidates]
+        machines = train_on_features(found, features()[train], codes[train], lambdas)
+
+        def kernel_block(block: slice) -> FloatArray:
+            return members.kernel.between(found.landmarks, rows[test[block]])
+
+        return _answers(machines, kernel_block, test.size, len(found.landmarks), members.task.classes.size)
+
+    return answers
+
+
+def landmark_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray) -> ScoresInFold:
+    """Return the weighted mean decisions of machines on landmarks, trained anew, on the rows of a fold."""
+    rows = members.scaling(members.task.X[members.task.splits(0)[0]])
+    found = nystroem_map(members.rows, members.kernel)
+    chosen, features, n_classes = np.flatnonzero(weights), found.features(rows), members.task.classes.size
+
+    def scores(train: Rows, test: Rows) -> FloatArray:
+        machines = train_on_features(found, features[train], codes[train], members.task.lambdas[chosen])
+        scored = np.empty((test.size, n_classes))
+        for block in blocks(test.size, len(found.landmarks)):
+            K = members.kernel.between(found.landmarks, rows[test[block]])
+            scored[block] = mean_scores(machines, weights[chosen], K, n_classes)
+        return scored
+
+    return scores
 
 
 def folds_at_once(n: int, folds: int) -> int:

@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 
 from pacbayes import svm_path, svm_set
 from pacbayes.classifiers.cross_validation import cross_validate, folds_of
-from pacbayes.classifiers.svm import path_in_fold
-from pacbayes.classifiers.svm.path_in_fold import folds_at_once, pick, svm_answers_in_fold
+from pacbayes.classifiers.svm import folds as module
+from pacbayes.classifiers.svm.folds import folds_at_once, pick, svm_answers_in_fold
 from pacbayes.runtime import threads
 
 LAMBDAS = np.geomspace(0.05, 20.0, 9)
@@ -66,21 +66,21 @@ def test_the_same_counts_side_by_side_and_without_the_shared_matrix(classes, mon
         np.testing.assert_array_equal(count(at_once).errors, expected.errors)
         np.testing.assert_array_equal(count(at_once).sizes, expected.sizes)
     # No memory for one matrix of all rows: each fold computes its own.
-    monkeypatch.setattr(path_in_fold, "memory_limit", lambda _: (8 * len(codes) ** 2, "test"))
-    monkeypatch.setattr(path_in_fold, "pick", None)
+    monkeypatch.setattr(module, "memory_limit", lambda _: (8 * len(codes) ** 2, "test"))
+    monkeypatch.setattr(module, "pick", None)
     np.testing.assert_array_equal(count(1).errors, expected.errors)
 
 
 def test_as_many_at_once_as_keep_all_cores_busy_and_memory_allows(monkeypatch):
     monkeypatch.setattr(threads, "_cores_of_process", lambda: 4)
-    monkeypatch.setattr(path_in_fold, "memory_limit", lambda _: (None, "unknown"))
+    monkeypatch.setattr(module, "memory_limit", lambda _: (None, "unknown"))
     assert folds_at_once(100, 5) == 1
     # (folds, cores) -> side by side: 5 on 4 take turns, 10 on 4 are 5 and 5, 5 on 2 are 3 and 2, 5 on 1 follow.
     for folds, cores, expected in ((5, 4, 5), (10, 4, 5), (4, 4, 4), (3, 4, 3), (5, 2, 3), (4, 2, 2), (5, 1, 1)):
         with threads.at_most_cores(cores):
             assert folds_at_once(2000, folds) == expected
     for matrices, expected in ((0, 1), (1, 1), (3, 2), (100, 5)):
-        monkeypatch.setattr(path_in_fold, "memory_limit", lambda _, k=matrices: (k * 8 * 2000**2, "test"))
+        monkeypatch.setattr(module, "memory_limit", lambda _, k=matrices: (k * 8 * 2000**2, "test"))
         assert folds_at_once(2000, 5) == expected
 
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from tests.classifiers.data import one_hot, rbf, two_class_samples
 
 from pacbayes import svm_path
-from pacbayes.classifiers.svm.solver import follow
+from pacbayes.classifiers.svm import path as module
 
 SAMPLES = {name: (X, y) for name, X, y in two_class_samples()}
 GRID = np.geomspace(0.02, 20.0, 50)
@@ -262,7 +262,7 @@ import sys, time
 import numpy as np
 from pacbayes import svm_path
 svm_path(np.eye(4), [1, 1, -1, -1], [1.0])
-from pacbayes.classifiers.svm.solver import smo
+from pacbayes.classifiers.svm import smo
 stats = smo.run_stages.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
@@ -290,11 +290,11 @@ def test_the_same_bits_in_one_call_and_in_many(dtype, monkeypatch):
     # Far apart, for stepping stones; a small tolerance, for gradients recomputed again and again; a limit that is met.
     lambdas, choices = [10.0, 1e-3, 0.1, 1e-6], {"tol": 1e-10, "max_iter": 20_000}
     calls, paths = [], []
-    smo = follow.load_solver(np.dtype(dtype))
+    smo = module.load_solver(np.dtype(dtype))
     run = smo.run_stages
     monkeypatch.setattr(smo, "run_stages", lambda *arguments: (calls.append(1), run(*arguments))[1])
     for entries in (2**40, 300 * 1000, 1):
-        monkeypatch.setattr(follow, "_ENTRIES_PER_CALL", entries)
+        monkeypatch.setattr(module, "_ENTRIES_PER_CALL", entries)
         calls.append(0)
         with pytest.warns(ConvergenceWarning):
             paths.append(svm_path(K, y, lambdas, **choices))

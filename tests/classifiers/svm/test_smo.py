@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pacbayes.classifiers.svm.solver.row_sums import add_rows
+from pacbayes.classifiers.svm.smo import add_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

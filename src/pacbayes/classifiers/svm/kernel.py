@@ -1,21 +1,24 @@
-"""Scaling fitted on training rows, and the kernels rbf and linear between rows."""
+"""Scaling fitted on training rows, the kernels rbf and linear between rows, and the width of R's kernlab."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
 
-from pacbayes.classifiers.svm.kernels.sigest import sigest
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice, check_number
 from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.progress import progress
+from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import on_cores, one_core
 
 KERNELS = ("rbf", "linear")
-# An approximation of rbf by few rows; see linear/nystroem.py.
+# An approximation of rbf by few rows; see landmarks.py.
 NYSTROEM = "nystroem"
 # What machines may be asked to use.
 SVM_KERNELS = (*KERNELS, NYSTROEM)
@@ -27,6 +30,9 @@ SINGLE_FROM = 16_000
 _BAND = 128
 # Numbers beyond this size count as this size: no square, product or sum of them overflows.
 LARGEST = 1e100
+# Few distances, middle and many: kernlab's `ksvm` takes the mean of the first and the last reciprocal.
+_QUANTILES = (0.9, 0.1)
+_FARTHEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,7 @@ class Kernel:
     """A kernel with its width; `gamma` is None for the linear one.
 
     The value of two rows depends on these and the width alone, to the last bit: not on their order, on other rows, or
-    on which of the methods computes it (see row_pairs.py).
+    on which of the methods computes it (see kernel_values.py).
     """
 
     name: str
@@ -172,14 +178,14 @@ class Kernel:
         """Return the kernel values of some rows and columns of what `shared_matrix` computed for all."""
         if self.gamma is None:
             return shared[np.ix_(rows, columns)]
-        gaussian = _compiled_gaussian()
+        compiled = _compiled()
         values: FloatArray = np.empty((rows.size, columns.size))
         height = max(1, _TERMS_PER_PART // (16 * max(1, columns.size)))
 
         def work(top: int) -> None:
             some = slice(top, top + height)
-            gaussian.gaussian_of_distances(
-                shared, rows[some], columns, self.gamma, values[some], *gaussian.buffer(columns.size)
+            compiled.gaussian_of_distances(
+                shared, rows[some], columns, self.gamma, values[some], *compiled.buffer(columns.size)
             )
 
         on_cores(work, range(0, rows.size, height))
@@ -207,23 +213,23 @@ def fit_kernel(rows: FloatArray, name: str, gamma: float | str, rng: np.random.G
 
 def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
     """Return values of rows of A (down) and B (across), of A with itself where B is None."""
-    row_pairs, gaussian = _compiled_pairs(), _compiled_gaussian()
+    compiled = _compiled()
     down, across = np.ascontiguousarray(A), np.ascontiguousarray((A if B is None else B).T)
     # Compiled code does not look: rows of a file may have any width.
     if down.shape[1] != len(across):
         raise ValueError(f"rows must have equally many columns, got {down.shape[1]} and {len(across)}")
     values: FloatArray = np.empty((len(down), across.shape[1]))
-    arguments = (down, across, row_pairs.KINDS[kind], 0.0 if gamma is None else gamma, values)
-    tile = row_pairs.TILE
+    arguments = (down, across, compiled.KINDS[kind], 0.0 if gamma is None else gamma, values)
+    tile = compiled.TILE
     if B is not None:
         places = _places(values.shape, A.shape[1], tile, triangle=False)
-        on_cores(lambda place: row_pairs.pairs_between(*arguments, *gaussian.buffer(tile), *place), places)
+        on_cores(lambda place: compiled.pairs_between(*arguments, *compiled.buffer(tile), *place), places)
         return values
     places = _places(values.shape, A.shape[1], tile, triangle=True)
     with progress("kernel matrix", len(places)) as advance:
 
         def work(place: tuple[int, int, int]) -> None:
-            row_pairs.pairs_within(*arguments, *gaussian.buffer(tile), *place)
+            compiled.pairs_within(*arguments, *compiled.buffer(tile), *place)
             advance(1)
 
         on_cores(work, places)
@@ -250,20 +256,97 @@ def _places(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) -
 
 
 @cache
-def _compiled_pairs() -> Any:
+def _compiled() -> Any:
     """Return the compiled module; numba is imported here, when first needed."""
-    from pacbayes.classifiers.svm.kernels import row_pairs
+    from pacbayes.classifiers.svm import kernel_values
 
-    with compile_notice(row_pairs.pairs_between, row_pairs.pairs_within):
-        row_pairs.compile_all()
-    return row_pairs
+    with compile_notice(kernel_values.pairs_between, kernel_values.pairs_within, kernel_values.gaussian_of_distances):
+        kernel_values.compile_all()
+    return kernel_values
 
 
-@cache
-def _compiled_gaussian() -> Any:
-    """Return the compiled module, as above."""
-    from pacbayes.classifiers.svm.kernels import gaussian
+def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> float:
+    r"""Estimate the parameter of the Gaussian kernel :math:`\exp(-\sigma |x - x'|^2)` as R's kernlab does.
 
-    with compile_notice(gaussian.gaussian_of_distances):
-        gaussian.compile_all()
-    return gaussian
+    For :math:`\lfloor` `frac` :math:`\cdot m \rfloor` pairs of rows drawn with replacement, the squared distances
+    other than zero have the quantiles :math:`q_{0.9}` and :math:`q_{0.1}`;
+
+    .. math:: \sigma = \tfrac12 (1/q_{0.9} + 1/q_{0.1}),
+
+    the value kernlab's `ksvm` uses.  Its `sigest` standardises the columns first; here they are taken as they are.
+
+    Parameters
+    ----------
+    X : array_like of shape (m, d)
+        Training rows, standardised if the classifier will be trained on standardised rows.
+    frac : float
+        Pairs per row, positive.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Where the pairs come from.  If all pairs drawn are of equal rows, others are drawn.
+
+    Returns
+    -------
+    float
+        Positive and finite.
+
+    See Also
+    --------
+    svm_set : Where it is the default width.
+    svm_path : Machines on a kernel matrix of this width.
+
+    References
+    ----------
+    .. [1] B. Caputo, K. Sim, F. Furesjo and A. Smola, "Appearance-based object recognition using SVMs: which kernel
+       should I use?", NIPS workshop on statistical methods for computational experiments in visual processing and
+       computer vision, 2002.
+    .. [2] A. Karatzoglou, A. Smola, K. Hornik and A. Zeileis, "kernlab: an S4 package for kernel methods in R", Journal
+       of Statistical Software 11, 2004.
+
+    Examples
+    --------
+    >>> from pacbayes import sigest
+    >>> sigest([[0.0], [2.0]], random_state=0)
+    0.25
+    """
+    rows = check_array(X, dtype=np.float64, ensure_min_samples=2)
+    if not 0.0 < frac < np.inf:
+        raise ValueError(f"frac must be positive, got {frac!r}")
+    pairs = int(frac * len(rows))
+    if pairs < 1:
+        raise ValueError(f"frac must give at least one pair of rows, got {frac!r} of {len(rows)}")
+    # Rows may differ and their squared distances still underflow to zero.
+    with np.errstate(over="ignore", under="ignore"):
+        differ = np.square(rows - rows[0]).any()
+    if not differ:
+        raise ValueError("X must hold rows that differ: all are equal, so no kernel width fits; give gamma a number")
+    return _estimate(rows, pairs, generator(random_state))
+
+
+def _estimate(rows: FloatArray, pairs: int, rng: np.random.Generator) -> float:
+    """Draw pairs until some differ, as some do: equal rows were refused before."""
+    sigma = np.nan
+    while np.isnan(sigma):
+        first, second = rng.integers(len(rows), size=(2, pairs))
+        sigma = sigma_of_pairs(rows, first, second)
+    if not 0.0 < sigma < np.inf:
+        raise ValueError(f"X must hold rows at finite distances that are not too small, got a kernel width of {sigma}")
+    return sigma
+
+
+def sigma_of_pairs(rows: FloatArray, first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+    """Return the estimate from given pairs of rows, NaN if no pair differs.
+
+    Examples
+    --------
+    >>> sigma_of_pairs(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([1, 1]))
+    0.25
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        distances = np.square(rows[first] - rows[second]).sum(axis=1)
+    distances = distances[distances != 0.0]
+    if distances.size == 0:
+        return float("nan")
+    # Linear interpolation is R's type 7; between two infinite distances it would find no number.
+    quantiles = np.quantile(np.minimum(distances, _FARTHEST), _QUANTILES)
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.where(quantiles == _FARTHEST, 0.0, 1.0 / quantiles).mean())

@@ -5,11 +5,15 @@ docs/mathematics.md,
 
 .. math:: \min_{w, b} \tfrac12 |w|^2 + C \sum_i h(y_i (w \cdot x_i + b)), \qquad h(t) = \max(1 - t, 0),
 
-with the corner of the hinge rounded off over the margins within `WIDTH` of one.  The derivative of the rounded loss is
+with the corner of the hinge rounded off over the margins within `_WIDTH` of one.  The derivative of the rounded loss is
 minus the share :math:`a_i \in [0, 1]` of a row, and :math:`\alpha_i = C a_i` are duals of the C-SVC itself that violate
 its optimality conditions by at most twice the width: that is what rounding costs, and it is measured.  The second
 derivative concerns only the rows in between, about as many as there are features.  A step costs two passes over the
 rows and a factorisation, and from one :math:`\lambda` to the next of a fine grid it takes about five.
+
+Products with the rows are computed on all cores, with the same bits for any number of them.  A sum's bits depend on how
+its terms are divided: here rows are divided into blocks by the shape of the matrix alone, each block is one call of
+linear algebra in one thread, and what the blocks give is added in their order.
 """
 
 from collections.abc import Callable
@@ -19,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from pacbayes.classifiers.svm.linear.row_products import RowProducts
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.runtime.threads import on_cores
 
 #: Largest KKT violation, in LIBSVM's measure, of a machine that is called converged.
 TOL = 0.01
 # Margins this close to one are between the two straight parts of the loss.
-WIDTH = 0.45 * TOL
+_WIDTH = 0.45 * TOL
 # What is left of the gradient when a search ends, as a part of the width: the rest of the tolerance.
 _REST = 0.1
 # How far the duals of the two classes may be from balance, in rows.
@@ -37,6 +41,76 @@ _STEPS = 25
 MOST_STEPS = 100
 # A search along a line ends where the derivative has fallen to this part.
 _LINE = 1e-3
+# Numbers in a block: a few milliseconds of work.
+_BLOCK = 2**20
+#: Square matrices that exist at once.
+GRAM_BLOCKS = 32
+
+
+class RowProducts:
+    """A matrix with a row for each example, to be multiplied many times; linear algebra must be limited to one thread.
+
+    Examples
+    --------
+    >>> products = RowProducts(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> products.times(np.array([1.0, 1.0])), products.transposed_times(np.array([1.0, 1.0]))
+    (array([3., 7.]), array([4., 6.]))
+    """
+
+    def __init__(self, matrix: FloatArray) -> None:
+        self.matrix = matrix
+        self._height = max(1, _BLOCK // max(1, matrix.shape[1]))
+        self._blocks = _slices(len(matrix), self._height)
+
+    def times(self, vector: FloatArray) -> FloatArray:
+        """Return the products of all rows and a vector."""
+        products = np.empty(len(self.matrix))
+
+        def work(block: slice) -> None:
+            np.matmul(self.matrix[block], vector, out=products[block])
+
+        on_cores(work, self._blocks)
+        return products
+
+    def transposed_times(self, vector: FloatArray) -> FloatArray:
+        """Return the sum of all rows, each times its entry of a vector."""
+        parts = np.empty((len(self._blocks), self.matrix.shape[1]))
+
+        def work(place: int) -> None:
+            block = self._blocks[place]
+            np.matmul(vector[block], self.matrix[block], out=parts[place])
+
+        on_cores(work, range(len(self._blocks)))
+        return _sum_in_order(parts)
+
+    def gram(self, which: Rows) -> FloatArray:
+        """Return the sum over some rows of their outer products, each with a one behind its last number."""
+        width = self.matrix.shape[1]
+        # Small blocks: near the end of a search there are few rows.  Not too many: each has a matrix of its own.
+        blocks = _slices(which.size, max(width, self._height // 4, -(-which.size // GRAM_BLOCKS)))
+        parts = np.empty((len(blocks), width + 1, width + 1))
+
+        def work(place: int) -> None:
+            block = blocks[place]
+            rows = np.empty((block.stop - block.start, width + 1))
+            rows[:, :width] = self.matrix[which[block]]
+            rows[:, width] = 1.0
+            np.matmul(rows.T, rows, out=parts[place])
+
+        on_cores(work, range(len(blocks)))
+        return _sum_in_order(parts)
+
+
+def _slices(n: int, height: int) -> list[slice]:
+    return [slice(start, min(start + height, n)) for start in range(0, n, height)]
+
+
+def _sum_in_order(parts: FloatArray) -> FloatArray:
+    """Add arrays one after the other; zero where there are none."""
+    total = np.zeros(parts.shape[1:])
+    for part in parts:
+        total += part
+    return total
 
 
 @dataclass(frozen=True)
@@ -73,10 +147,10 @@ def hinge_path(
     search = _Search(products, signs)
     for place, i in enumerate(np.argsort(-lambdas, kind="stable").tolist()):
         search.cost = 1.0 / float(lambdas[i])
-        if place == 0 or not search.run(WIDTH, _STEPS):
+        if place == 0 or not search.run(_WIDTH, _STEPS):
             for corner in _LADDER:
                 search.run(corner, _STEPS)
-            search.run(WIDTH, MOST_STEPS)
+            search.run(_WIDTH, MOST_STEPS)
         weights[i], intercept[i], violation[i] = search.weights, search.intercept, search.kkt_violation()
         n_iter[i], search.steps = search.steps, 0
         advance(1)
@@ -112,7 +186,7 @@ class _Search:
 
     def kkt_violation(self) -> float:
         """Return the violation of the optimality conditions by the shares as duals, in LIBSVM's measure."""
-        shares = _shares(self._signs * self._decisions, WIDTH)
+        shares = _shares(self._signs * self._decisions, _WIDTH)
         residual, _ = self._gradient(shares)
         gradient = self._signs - self._decisions
         positive = self._signs > 0.0

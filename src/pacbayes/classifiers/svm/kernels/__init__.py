@@ -1,1 +1,0 @@
-"""Kernel values of pairs of rows, and the width of R's kernlab."""

@@ -1,1 +1,0 @@
-"""Support vector machines on few features of many rows."""
