@@ -291,10 +291,10 @@ def check_machines(machines: Any, n_train: int, task: SvmTrainingTask) -> None:
         # The kernel of a single pair is that of all training rows.
         need(len(found) > 1 or pair.rows.size == n_train, "Pair.rows", "must be all training rows")
         need_number(pair.kernel_size, "Pair.kernel_size")
-        check_path(pair.path, task.lambdas, pair.rows.size)
+        _check_path(pair.path, task.lambdas, pair.rows.size)
 
 
-def check_path(path: Any, lambdas: NDArray[Any], n: int) -> None:
+def _check_path(path: Any, lambdas: NDArray[Any], n: int) -> None:
     """Raise unless a path has a machine for each lambda, and each of them a coefficient for each of n rows."""
     need(isinstance(path, SVMPath), "Pair.path", "must be an SVMPath")
     number = lambdas.size
