@@ -218,16 +218,8 @@ def check_training_classes(splits: Splits, codes: Rows, classes: NDArray[np.gene
             )
 
 
-def copies_across(same: Rows, splits: Splits, number: int) -> int:
-    """Return how many validation rows equal a training row in features and class: of all classifiers the most.
-
-    Examples
-    --------
-    >>> choices = {"validation_size": 0.5, "seed": 0}
-    >>> splits = plan_splits(8, kind="shared", **choices)
-    >>> copies_across(np.zeros(8, dtype=int), splits, 3), copies_across(np.arange(8), splits, 3)
-    (4, 0)
-    """
+def _copies_across(same: Rows, splits: Splits, number: int) -> int:
+    """Return how many validation rows equal a training row in features and class: of all classifiers the most."""
     most = 0
     for i in range(1 if splits.shared is not None else number):
         train, validation = splits(i)
@@ -271,7 +263,7 @@ class Belonging:
         """Return how many validation rows equal a training row; warn where they look like copies."""
         if self.same is None:
             return None
-        found = copies_across(self.same, splits, number)
+        found = _copies_across(self.same, splits, number)
         warn_of_copies(X, codes, self.same, found, self.units if self.unit == GROUP else None)
         return found
 

@@ -99,8 +99,6 @@ class TableReading:
                 return None
             if values.ndim != 2:
                 return None
-            if values.dtype.kind in "biuf":
-                return cls()
             X = pd.DataFrame(values.astype(object))
         text, unclear, spaces = [], [], False
         for place in range(X.shape[1]):
