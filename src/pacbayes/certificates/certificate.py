@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pacbayes.certificates.questions.answered import Answered
-from pacbayes.certificates.questions.by_class import PartLimit
-from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION, Claim
+from pacbayes.certificates.answered import Answered
+from pacbayes.certificates.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION, Claim
+from pacbayes.certificates.classes import PartLimit
 from pacbayes.certificates.units import OF_NEW, PLURAL
 from pacbayes.numeric.words import confidence, format_share, format_up, percent_down, percent_up
 from pacbayes.runtime.html_card import card

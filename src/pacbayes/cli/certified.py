@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pacbayes
-from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.rules.rule import PROPOSAL
+from pacbayes.certificates.rules import POSTERIOR, PROPOSAL
 from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import format_params
 from pacbayes.cli.data import TARGET_HINT, Choices, Data

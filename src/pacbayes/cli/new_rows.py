@@ -59,7 +59,7 @@ class NewRows:
     """
 
     def __init__(self, path: Path, model: Any, cells: Cells) -> None:
-        reading: TableReading | None = vars(model).get("_reading")
+        reading: TableReading | None = model._fitted.plan.reading
         if reading is None:
             raise ValueError(
                 "the model was fitted with rows that are no table: a file cannot hold such; use it in Python"
@@ -162,11 +162,11 @@ class _Unseen:
 
 def _encoders(model: Any) -> Iterator[Any]:
     """Yield the fitted encoders, where the model has such as `preparation` makes: one, or one for each classifier."""
-    from pacbayes.classifiers.svm.shared import SharedMembers
+    from pacbayes.classifiers.svm.shared import SharedMachines
 
     classifiers = model.classifiers_
-    if isinstance(classifiers.members, SharedMembers):
-        steps = [classifiers.members.task.prepare]
+    if isinstance(classifiers.members, SharedMachines):
+        steps = [classifiers.members.prepare]
     else:
         shared = classifiers.splits is not None and classifiers.splits.kind == "shared"
         number = 1 if shared else len(classifiers)

@@ -6,15 +6,12 @@ from typing import Any, TypeVar, cast
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 # What a fit keeps beside its public attributes; scikit-learn has private ones of its own on every estimator.
-_STATE = (
-    *("_asked", "_bound_constant", "_constant", "_cross_validated", "_distance", "_distances", "_fitted_rows", "_key"),
-    *("_level", "_prior_kind", "_reading", "_rules", "_tandem", "_uniform", "_vote_errors"),
-)
+STATE = "_fitted"
 
 
 def forget_fit(estimator: Any) -> None:
     """Drop all that a fit left on an estimator: names that end as fitted ones do, and what certificates rest on."""
-    for name in [name for name in vars(estimator) if name.endswith("_") or name in _STATE]:
+    for name in [name for name in vars(estimator) if name.endswith("_") or name == STATE]:
         del estimator.__dict__[name]
 
 

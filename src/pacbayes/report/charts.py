@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.questions.answered import format_target
+from pacbayes.certificates.answered import format_target
+from pacbayes.certificates.rules import POSTERIOR
 from pacbayes.certificates.units import PLURAL
 from pacbayes.numeric.words import format_share, percent_up
 from pacbayes.posteriors.problem import Problem

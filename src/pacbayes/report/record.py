@@ -67,7 +67,7 @@ def data_table(view: ReportView) -> TextTable:
 
 def _result_fingerprint(view: ReportView) -> str:
     """Return the fingerprint of what a second run has to find again."""
-    return fingerprint([view.classifiers.counted, view.weights])
+    return fingerprint([view.classifiers.counted.errors, view.weights])
 
 
 def _classes(view: ReportView) -> str:

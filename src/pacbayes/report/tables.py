@@ -8,11 +8,11 @@ from decimal import ROUND_FLOOR, Decimal
 import numpy as np
 
 from pacbayes.bounds.registry import DISTANCES
+from pacbayes.certificates.answered import format_target
+from pacbayes.certificates.baselines import format_label
 from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
-from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.constant import format_label
-from pacbayes.certificates.questions.answered import format_target
-from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION
+from pacbayes.certificates.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION
+from pacbayes.certificates.rules import POSTERIOR
 from pacbayes.certificates.units import PLURAL
 from pacbayes.classifiers.params import format_params
 from pacbayes.data.division import GROUP

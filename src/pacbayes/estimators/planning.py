@@ -1,0 +1,108 @@
+"""From training rows to a plan: prior, proposals and thresholds, before any validation row is looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
+from pacbayes.certificates.plan import Plan, without_reserve
+from pacbayes.certificates.proposals import propose
+from pacbayes.certificates.rules import PROPOSAL, Rule, draw_key
+from pacbayes.certificates.thresholds import Thresholds, confidence
+from pacbayes.certificates.vote_trials import VoteTrials
+from pacbayes.certificates.weights import weights_of
+from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
+from pacbayes.classifiers.trained import Trained
+from pacbayes.data.labelled import Labelled
+from pacbayes.data.rows import pick_rows
+from pacbayes.data.tables import TableReading
+from pacbayes.numeric.arrays import Rows
+from pacbayes.runtime.seeds import Purpose, generator
+
+if TYPE_CHECKING:
+    from pacbayes.estimators.base import CertifiedModel
+
+
+def make_plan(model: CertifiedModel, trained: Trained, data: Labelled, hedge: float) -> Plan:
+    """Return what a model plans with classifiers that were trained; of the rows it looks at training rows only.
+
+    What is kept of all rows, their hashes and how their columns were read, is for knowing them again.
+    """
+    division, number = trained.division, len(trained.members)
+    # With independent splits no part trains all classifiers; that of the first is as good as another.
+    train = division(0)[0]
+    found = _cross_validate(model, trained, number, hedge)
+    rules: tuple[Rule, ...] = ()
+    if hedge < 1.0:
+        assert found is not None
+        proposed = propose(found.candidates, found.totals, number, found.errors_of_votes)
+        rules = proposed if hedge > 0.0 else without_reserve(proposed)
+    codes, counts = np.unique(data.codes[train], return_counts=True)
+    return planned(
+        model,
+        data,
+        division=division,
+        hedge=hedge,
+        prior=_prior(model, trained, data, train, found),
+        planned=rules,
+        cross_validation=found,
+        no_skill=data.classes[codes[np.argmax(counts)]],
+        thresholds=None if model.max_error is None else _thresholds(model, trained, rules),
+    )
+
+
+def planned(model: CertifiedModel, data: Labelled, **fixed: Any) -> Plan:
+    """Return a plan with what was fixed, and what a model's parameters, and all rows, say of themselves."""
+    given = model.distance
+    division = fixed["division"]
+    return Plan(
+        delta=float(model.delta),
+        class_share=float(model.class_share),
+        prior_kind=prior_kind(model.prior, division.kind == "shared"),
+        distance=tuple(given) if isinstance(given, list | tuple) else (given,),
+        constant=model.constant,
+        max_error=None if model.max_error is None else float(model.max_error),
+        slices=() if data.slices is None else data.slices.names,
+        slice_column="" if data.slices is None else data.slices.column,
+        known_rows=data.known_again(draw_key(division.seed)),
+        reading=TableReading.of(data.rows),
+        **fixed,
+    )
+
+
+def _cross_validate(model: CertifiedModel, trained: Trained, number: int, hedge: float) -> CrossValidation | None:
+    """Return what cross-validation within the training rows counted; None where nobody asked, or none are shared."""
+    members, division = trained.folds, trained.division
+    if members is None or model.cv is None:
+        return None
+    # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
+    every = hedge < 1.0 or (isinstance(model.prior, str) and model.prior == CROSS_VALIDATION)
+    candidates = np.arange(number) if every and members.all_cost_little else candidates_of(number)
+    trials = None if hedge == 1.0 else VoteTrials(members.codes, candidates.size)
+    rng, units = generator(division.seed, Purpose.FOLDS), division.units_of(division(0)[0])
+    return cross_validate(members, candidates, model.cv, rng, units, trials)
+
+
+def _prior(model: CertifiedModel, trained: Trained, data: Labelled, train: Rows, found: CrossValidation | None) -> Any:
+    """Return the prior's weights, None for the uniform one."""
+    shared = trained.division.shared is not None
+    rows = (lambda: (pick_rows(data.rows, train), data.labels[train])) if shared else None
+    return resolve_prior(model.prior, model._prior_params(trained), rows, found, trained.division)
+
+
+def _thresholds(model: CertifiedModel, trained: Trained, rules: tuple[Rule, ...]) -> Thresholds:
+    """Return thresholds of the confidence from cross-validated scores of the training rows.
+
+    The scores are those of the proposed vote, whatever the way of predicting.
+    """
+    members, division = trained.folds, trained.division
+    assert members is not None
+    assert model.cv is not None
+    weights = next(rule.weights for rule in rules if (rule.voting, rule.name) == ("majority", PROPOSAL))
+    assert weights is not None
+    rng, units = generator(division.seed, Purpose.FOLDS), division.units_of(division(0)[0])
+    scores = cross_score(members, weights_of(weights), model.cv, rng, units)
+    said = scores.argmax(axis=1)
+    return Thresholds.from_scores(confidence(scores, said), said != members.codes)
