@@ -157,11 +157,12 @@ class Estimators:
 
         def say(i: int) -> Labels:
             with working_for(stage), one_core():
-                return self._validated(i, rows(i)) if validating else self._predict(i, rows(i))
+                predict = self._validated if validating else self._predict
+                return predict(i, rows(i), coding.classes)
 
         with one_thread(), progress("predictions", len(which)) as advance:
-            for i, said in zip(which, _in_turn(say, which, n_jobs), strict=True):
-                yield self._codes(i, said, coding).astype(kept_as(coding.labels.size))
+            for said in _in_turn(say, which, n_jobs):
+                yield coding.codes(said).astype(kept_as(coding.labels.size))
                 advance(1)
 
     def answers_each(self, X: Any, which: Codes, coding: Coding) -> Codes:
@@ -172,7 +173,7 @@ class Estimators:
             for run in runs_of(which[order]):
                 rows = order[run]
                 i = int(which[rows[0]])
-                codes[rows] = self._codes(i, self._predict(i, pick_rows(X, rows)), coding)
+                codes[rows] = coding.codes(self._predict(i, pick_rows(X, rows), coding.classes))
                 advance(rows.size)
         return codes
 
@@ -192,22 +193,21 @@ class Estimators:
         margins[:, ~learnt] = np.nan
         return margins
 
-    def _codes(self, i: int, said: Labels, coding: Coding) -> Codes:
-        check_same_kind(f"{self._name(i)}.predict", said, coding.classes, "y_val" if self.elsewhere else "y")
-        return coding.codes(said)
-
-    def _predict(self, i: int, X: Any) -> Labels:
+    def _predict(self, i: int, X: Any, classes: Labels) -> Labels:
         """Return what the i-th classifier says; it may write into its rows (StandardScaler(copy=False))."""
+        name = self._name(i)
         try:
             said = self.estimators[i].predict(copy_rows(X))
         except NotFittedError as error:
-            raise ValueError(f"{self._name(i)} must be fitted, on rows other than these: {error}") from error
-        return one_label_each(f"{self._name(i)}.predict", said, number_of_rows(X))
+            raise ValueError(f"{name} must be fitted, on rows other than these: {error}") from error
+        labels = one_label_each(f"{name}.predict", said, number_of_rows(X))
+        check_same_kind(f"{name}.predict", labels, classes, "y_val" if self.elsewhere else "y")
+        return labels
 
-    def _validated(self, i: int, X: Any) -> Labels:
+    def _validated(self, i: int, X: Any, classes: Labels) -> Labels:
         """Return what the i-th classifier says of validation rows; an error of one trained here names its settings."""
         try:
-            return self._predict(i, X)
+            return self._predict(i, X, classes)
         except MemoryError:  # says something about this machine, not about this classifier
             raise
         except Exception as error:  # other people's classifiers raise what they like

@@ -112,8 +112,11 @@ def read_new(path: Path, model: Any, cells: Cells) -> "tuple[pd.DataFrame, list[
 
 def _lacks_nothing(model: Any) -> bool:
     """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
+    from pacbayes.classifiers.svm.shared import SharedMachines
+
+    members = model.classifiers_.members
     if not hasattr(model, "estimator"):
-        return not model._prepares()
+        return not (isinstance(members, SharedMachines) and members.prepare is not None)
     steps = getattr(model.best_estimator_, "named_steps", {})
     # A pipeline that was not made here may do with missing values what it likes.
     return bool(steps) and set(steps) <= {"scale", "model"}

@@ -73,20 +73,23 @@ def _parts_of(value: Any) -> Iterator[Any]:
             yield from _parts_of(list(value.get_params(deep=False).values()))
 
 
-def fit_prepare(prepare: Any, training: Labelled) -> Any:
-    """Return a copy of the transformer fitted on the training rows alone; warn if what it makes depends on the batch.
+def fit_prepare(prepare: Any, training: Labelled) -> tuple[Any, FloatArray]:
+    """Return a copy of the transformer fitted on the training rows alone, and these rows as it prepares them.
+
+    Warn if what it makes of a row depends on the rows around it.
 
     Examples
     --------
     >>> from sklearn.preprocessing import MinMaxScaler
-    >>> fitted = fit_prepare(MinMaxScaler(), Labelled.checked(np.array([[0.0], [2.0]]), np.array([0, 1])))
-    >>> apply_prepare(fitted, np.array([[0.0], [6.0]])).ravel()
-    array([0., 3.])
+    >>> fitted, rows = fit_prepare(MinMaxScaler(), Labelled.checked(np.array([[0.0], [2.0]]), np.array([0, 1])))
+    >>> rows.ravel(), apply_prepare(fitted, np.array([[6.0]])).ravel()
+    (array([0., 1.]), array([3.]))
     """
     fitted = clone(prepare).fit(copy_rows(training.rows), training.labels)
+    rows = apply_prepare(fitted, training.rows)
     few = few_rows(training.labels)
     warn_of_batches([fitted], lambda i: pick_rows(training.rows, few), "transform")
-    return fitted
+    return fitted, rows
 
 
 def apply_prepare(fitted: Any, X: Any) -> FloatArray:

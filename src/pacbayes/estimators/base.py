@@ -116,9 +116,12 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         forget_fit(self)
         data = self._labelled(X, y, groups, slices)
         with naming_remedy(data.rows, self._remedy()), self._working(data):
-            trained = self._train(data, groups, self._seed())  # training rows only
-            plan = make_plan(self, trained, data, self._hedge())  # the last line that sees no validation row
-            evidence = gather(trained.members, plan, data, self.n_jobs)  # the only line that asks about them, once
+            # Training rows only.
+            trained = self._train(data, groups, self._seed())
+            # The last line that sees no validation row.
+            plan = make_plan(self, trained, data, self._hedge(), self._prior_params(trained))
+            # The only line that asks about them, once.
+            evidence = gather(trained.members, plan, data, self.n_jobs)
         return self._take(Fitted(trained.members, plan, evidence, find(plan, evidence)))
 
     def _take(self, fitted: Fitted) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,22 +18,32 @@ from pacbayes.classifiers.trained import Trained
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.tables import TableReading
-from pacbayes.numeric.arrays import Rows
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.runtime.seeds import Purpose, generator
 
-if TYPE_CHECKING:
-    from pacbayes.estimators.base import CertifiedModel
+
+class Choices(Protocol):
+    """The parameters of an estimator that a plan is made of."""
+
+    delta: float
+    class_share: float
+    max_error: float | None
+    prior: Any
+    distance: Any
+    constant: str
+    cv: int | None
 
 
-def make_plan(model: CertifiedModel, trained: Trained, data: Labelled, hedge: float) -> Plan:
-    """Return what a model plans with classifiers that were trained; of the rows it looks at training rows only.
+def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, params: list[dict[str, Any]]) -> Plan:
+    """Return what is planned with classifiers that were trained; of the rows it looks at training rows only.
 
-    What is kept of all rows, their hashes and how their columns were read, is for knowing them again.
+    `params` are what a callable prior may see.  What is kept of all rows, their hashes and how their columns were read,
+    is for knowing them again.
     """
     division, number = trained.division, len(trained.members)
     # With independent splits no part trains all classifiers; that of the first is as good as another.
     train = division(0)[0]
-    found = _cross_validate(model, trained, number, hedge)
+    found = _cross_validate(choices, trained, number, hedge)
     rules: tuple[Rule, ...] = ()
     if hedge < 1.0:
         assert found is not None
@@ -41,29 +51,29 @@ def make_plan(model: CertifiedModel, trained: Trained, data: Labelled, hedge: fl
         rules = proposed if hedge > 0.0 else without_reserve(proposed)
     codes, counts = np.unique(data.codes[train], return_counts=True)
     return planned(
-        model,
+        choices,
         data,
         division=division,
         hedge=hedge,
-        prior=_prior(model, trained, data, train, found),
+        prior=_prior(choices, trained, params, data, found),
         planned=rules,
         cross_validation=found,
         no_skill=data.classes[codes[np.argmax(counts)]],
-        thresholds=None if model.max_error is None else _thresholds(model, trained, rules),
+        thresholds=None if choices.max_error is None else _thresholds(choices, trained, rules),
     )
 
 
-def planned(model: CertifiedModel, data: Labelled, **fixed: Any) -> Plan:
-    """Return a plan with what was fixed, and what a model's parameters, and all rows, say of themselves."""
-    given = model.distance
+def planned(choices: Choices, data: Labelled, **fixed: Any) -> Plan:
+    """Return a plan with what was fixed, and what parameters and all rows say of themselves."""
+    given = choices.distance
     division = fixed["division"]
     return Plan(
-        delta=float(model.delta),
-        class_share=float(model.class_share),
-        prior_kind=prior_kind(model.prior, division.kind == "shared"),
+        delta=float(choices.delta),
+        class_share=float(choices.class_share),
+        prior_kind=prior_kind(choices.prior, division.kind == "shared"),
         distance=tuple(given) if isinstance(given, list | tuple) else (given,),
-        constant=model.constant,
-        max_error=None if model.max_error is None else float(model.max_error),
+        constant=choices.constant,
+        max_error=None if choices.max_error is None else float(choices.max_error),
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,
         known_rows=data.known_again(draw_key(division.seed)),
@@ -72,37 +82,43 @@ def planned(model: CertifiedModel, data: Labelled, **fixed: Any) -> Plan:
     )
 
 
-def _cross_validate(model: CertifiedModel, trained: Trained, number: int, hedge: float) -> CrossValidation | None:
+def _cross_validate(choices: Choices, trained: Trained, number: int, hedge: float) -> CrossValidation | None:
     """Return what cross-validation within the training rows counted; None where nobody asked, or none are shared."""
     members, division = trained.folds, trained.division
-    if members is None or model.cv is None:
+    if members is None or choices.cv is None:
         return None
     # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
-    every = hedge < 1.0 or (isinstance(model.prior, str) and model.prior == CROSS_VALIDATION)
+    every = hedge < 1.0 or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION)
     candidates = np.arange(number) if every and members.all_cost_little else candidates_of(number)
     trials = None if hedge == 1.0 else VoteTrials(members.codes, candidates.size)
     rng, units = generator(division.seed, Purpose.FOLDS), division.units_of(division(0)[0])
-    return cross_validate(members, candidates, model.cv, rng, units, trials)
+    return cross_validate(members, candidates, choices.cv, rng, units, trials)
 
 
-def _prior(model: CertifiedModel, trained: Trained, data: Labelled, train: Rows, found: CrossValidation | None) -> Any:
+def _prior(
+    choices: Choices,
+    trained: Trained,
+    params: list[dict[str, Any]],
+    data: Labelled,
+    found: CrossValidation | None,
+) -> FloatArray | None:
     """Return the prior's weights, None for the uniform one."""
-    shared = trained.division.shared is not None
-    rows = (lambda: (pick_rows(data.rows, train), data.labels[train])) if shared else None
-    return resolve_prior(model.prior, model._prior_params(trained), rows, found, trained.division)
+    shared = trained.division.shared
+    rows = None if shared is None else lambda: (pick_rows(data.rows, shared[0]), data.labels[shared[0]])
+    return resolve_prior(choices.prior, params, rows, found, trained.division)
 
 
-def _thresholds(model: CertifiedModel, trained: Trained, rules: tuple[Rule, ...]) -> Thresholds:
+def _thresholds(choices: Choices, trained: Trained, rules: tuple[Rule, ...]) -> Thresholds:
     """Return thresholds of the confidence from cross-validated scores of the training rows.
 
     The scores are those of the proposed vote, whatever the way of predicting.
     """
     members, division = trained.folds, trained.division
     assert members is not None
-    assert model.cv is not None
+    assert choices.cv is not None
     weights = next(rule.weights for rule in rules if (rule.voting, rule.name) == ("majority", PROPOSAL))
     assert weights is not None
     rng, units = generator(division.seed, Purpose.FOLDS), division.units_of(division(0)[0])
-    scores = cross_score(members, weights_of(weights), model.cv, rng, units)
+    scores = cross_score(members, weights_of(weights), choices.cv, rng, units)
     said = scores.argmax(axis=1)
     return Thresholds.from_scores(confidence(scores, said), said != members.codes)

@@ -83,8 +83,10 @@ class SharedMachines:
     def prepared(self, X: Any) -> FloatArray:
         """Return new rows as the machines take them: numbers."""
         new: FloatArray = check_array(X, dtype=np.float64) if self.prepare is None else apply_prepare(self.prepare, X)
-        if new.shape[1] != self.rows.shape[1]:
-            raise ValueError(f"X must have {self.rows.shape[1]} features, got {new.shape[1]}")
+        width = self.rows.shape[1]
+        if new.shape[1] != width:
+            what = "X must have" if self.prepare is None else "prepare must give every sample"
+            raise ValueError(f"{what} {width} columns, got {new.shape[1]}")
         return new
 
     def answers(self, X: FloatArray, which: Rows, coding: Coding) -> Answers:

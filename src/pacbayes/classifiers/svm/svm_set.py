@@ -25,8 +25,7 @@ from pacbayes.classifiers.trained import Trained
 from pacbayes.data.division import Division, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
-from pacbayes.data.preparing import apply_prepare, check_prepare, fit_prepare
-from pacbayes.data.rows import pick_rows
+from pacbayes.data.preparing import check_prepare, fit_prepare
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
 from pacbayes.runtime.checkpoint import describe_run, open_checkpoint
@@ -210,8 +209,8 @@ class SvmFamily:
         """Return the training rows as numbers, and what makes such of other rows."""
         if self.prepare is None:
             return data.rows[train], None
-        fitted = fit_prepare(self.prepare, data.pick(train))
-        return apply_prepare(fitted, pick_rows(data.rows, train)), fitted
+        fitted, rows = fit_prepare(self.prepare, data.pick(train))
+        return rows, fitted
 
     def _run(self, data: Labelled, choices: DivisionChoices, seed: int) -> dict[str, Any]:
         options = {"kernel": self.kernel, "gamma": self.gamma, "scale": self.scale, "n_components": self.n_components}
