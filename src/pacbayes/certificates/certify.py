@@ -30,11 +30,12 @@ from pacbayes.certificates.levels import divide_delta, occam_levels, prior_share
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.rules import EXACT, KL, PAIRS, PROPOSAL, SINGLES, TWICE_KL, VOTINGS, Rule
 from pacbayes.certificates.thresholds import counted_at, loosest_passed
-from pacbayes.certificates.weights import weights_of
+from pacbayes.certificates.weights import integer_weights, weights_of
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.cached import cached_property
+from pacbayes.numeric.checks import need
 from pacbayes.numeric.rounding import round_down, round_up, usual_float_errors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
@@ -195,11 +196,9 @@ class _Case:
 
     def _drawn(self, rule: Rule) -> Claim:
         """Return the PAC-Bayesian bound of the posterior, which holds for all posteriors at once."""
-        posterior, number = self.found.posterior, len(self.plan.distances)
-        assert posterior is not None
-        level = divide_delta(rule.level, number)
-        if posterior.delta > level:
-            posterior = self._at_level(posterior, level)
+        found, number = self.found.posterior, len(self.plan.distances)
+        assert found is not None
+        posterior = self._at_level(found, divide_delta(rule.level, number))
         theorem = f"PAC-Bayes bound with the distance {posterior.distance} and the {posterior.constant} constant."
         if number > 1:
             theorem += f" It is the smallest of {number}; each was computed at delta / {number}."
@@ -216,13 +215,19 @@ class _Case:
         )
 
     def _at_level(self, posterior: Posterior, level: float) -> Posterior:
-        """Return the same weights with their bound at another level."""
+        """Return the weights that predict with their bound at a level, from what was planned and observed alone.
+
+        Whatever else is said of them: they may come from a file, or from another set.
+        """
+        plan, among = self.plan, {one.name: one for one in self.plan.distances}
+        need(posterior.distance in among, "Found.posterior", "must be one for a distance that was planned")
+        m, distance, constant = plan.division.m, among[posterior.distance], plan.constant
         with usual_float_errors(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
-            distance, constant = posterior.used_distance or posterior.distance, posterior.constant
-            problem = Problem.checked(self.counted.risks, posterior.m, distance, level, self.plan.prior, constant)
-            bound, risk, kl = problem.evaluate(posterior.weights)
-        return replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
+            problem = Problem.checked(self.counted.risks, m, distance, level, plan.prior, constant)
+            bound, risk, kl = problem.evaluate(weights_of(integer_weights(posterior.weights)))
+        found = replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
+        return replace(found, m=m, used_distance=distance, constant=constant)
 
     def _doubled(self, rule: Rule) -> Claim:
         """Return what the stochastic classifier's claim says of the vote with the same weights."""

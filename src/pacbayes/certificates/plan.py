@@ -33,7 +33,7 @@ from pacbayes.data.division import GROUP, OUT_OF_BAG, Division
 from pacbayes.data.tables import TableReading
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.checks import check_choice, check_distribution, check_level, need, need_array
+from pacbayes.numeric.checks import check_choice, check_distribution, check_level, need, need_array, need_choice
 
 # By how much weights may differ from those that are computed here: another machine may round otherwise.
 _TOLERANCE = 1e-9
@@ -89,24 +89,46 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Raise for what is not proved, or does not follow from what else is planned."""
-        check_level(self.delta)
+        need(isinstance(self.division, Division), "Plan.division", "must be a Division")
+        need(isinstance(self.delta, float) and check_level(self.delta) > 0.0, "Plan.delta", "must be a number")
         need(type(self.hedge) is float and 0.0 <= self.hedge <= 1.0, "Plan.hedge", "must be from 0 to 1")
         check_questions(self.class_share, self.max_error, self.hedge)
         check_choice("constant", self.constant, CONSTANTS)
+        self._check_cross_validation()
         self._check_prior()
         self._check_planned()
+        need(len(self.distances) > 0, "Plan.distance", "must be known")
+        label = self.no_skill
+        need(label is None or isinstance(label, (*_PLAIN, np.generic)), "Plan.no_skill", "must be a number or text")
         asks = self.class_share > 0.0 or self.max_error is not None
         need(not (asks and self.division.unit == GROUP), "Plan", "must ask nothing more where rows come in groups")
         both = (self.max_error is None) == (self.thresholds is None)
         need(both, "Plan.thresholds", "must be there for a target, and only then")
+        if self.thresholds is not None:
+            need(isinstance(self.thresholds, Thresholds), "Plan.thresholds", "must be Thresholds")
+            counted = int(self.thresholds.answered[-1]) == self.division(0)[0].size
+            need(counted, "Thresholds.answered", "must be all training rows in the end")
         named = type(self.slices) is tuple and all(type(name) in _PLAIN for name in self.slices)
         need(named and type(self.slice_column) is str, "Plan.slices", "must be numbers or text")
         need(not self.slices or self.class_share > 0.0, "Plan.slices", "must be empty without a share for limits")
         if self.known_rows is not None:
             need_array(self.known_rows, "Plan.known_rows", "i", (self.division.n_rows,))
+            need(bool((self.known_rows[1:] >= self.known_rows[:-1]).all()), "Plan.known_rows", "must be sorted")
+
+    def _check_cross_validation(self) -> None:
+        found = self.cross_validation
+        if found is None:
+            return
+        need(isinstance(found, CrossValidation), "Plan.cross_validation", "must be a CrossValidation")
+        shared = self.division.kind == "shared" and not self.division.trained_elsewhere
+        need(shared, "Plan.cross_validation", "must be None without shared training rows")
+        within = int(found.sizes.sum()) <= self.division(0)[0].size
+        need(within, "CrossValidation.sizes", "must be training rows")
+        votes = found.errors_of_votes
+        need(votes is None or len(votes) == len(STRENGTHS), "CrossValidation.errors_of_votes", "must be of each vote")
 
     def _check_prior(self) -> None:
-        need(self.prior_kind in PRIORS, "Plan.prior_kind", "is not known")
+        need_choice(self.prior_kind, "Plan.prior_kind", PRIORS)
         need((self.prior_kind == "uniform") == (self.prior is None), "Plan.prior", "must be of the kind that is said")
         if self.prior is None:
             return
@@ -127,12 +149,6 @@ class Plan:
         need(
             (self.hedge == 1.0) == (not rules), "Plan.planned", "must be empty where nothing is proposed, and only then"
         )
-        if found is not None:
-            need(self.division.kind == "shared", "Plan.cross_validation", "must be None without a shared division")
-            votes = found.errors_of_votes
-            need(
-                votes is None or len(votes) == len(STRENGTHS), "CrossValidation.errors_of_votes", "must be of each vote"
-            )
         if not rules:
             return
         known = found is not None or self.division.trained_elsewhere

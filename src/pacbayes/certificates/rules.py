@@ -18,7 +18,7 @@ from pacbayes.classifiers.evidence import winners_of
 from pacbayes.classifiers.members import Answers, Coding, Members, number_of_rows
 from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes.numeric.checks import need
+from pacbayes.numeric.checks import need, need_choice
 from pacbayes.runtime.seeds import Purpose, generator
 
 #: Ways to predict: draws by a key, a weighted vote, one classifier.
@@ -59,7 +59,10 @@ class Rule:
     level: float = 0.0
 
     def __post_init__(self) -> None:
-        need(self.voting in VOTINGS and type(self.name) is str, "Rule", "must have a way of predicting, and a name")
+        need_choice(self.voting, "Rule.voting", VOTINGS)
+        need(type(self.name) is str, "Rule.name", "must be text")
+        need_choice(self.bound, "Rule.bound", (EXACT, KL, TWICE_KL, PAIRS, SINGLES))
+        need(isinstance(self.level, float) and 0.0 <= self.level < 1.0, "Rule.level", "must be a share of delta")
         need((self.bound == EXACT) == (self.weights is not None), "Rule.weights", "must be fixed for its own errors")
         if self.weights is not None:
             check_parts(self.weights, "Rule.weights")
@@ -131,10 +134,10 @@ def _winners(answers: Answers, parts: Counts, labels: Labels) -> Codes:
     step = max(1, _ANSWERS // used.size)
     for start in range(0, n, step):
         block = answers[used, start : start + step]
-        sums = np.zeros((len(parts), block.shape[1], labels.size))
-        for code in np.unique(block).tolist():
-            sums[:, :, code] = weights[:, used] @ (block == code)
-        winners[:, start : start + step] = winners_of(sums, labels)
+        # Room for the labels that were said, not for all there are.
+        codes = np.unique(block)
+        sums = np.stack([weights[:, used] @ (block == code) for code in codes], axis=-1)
+        winners[:, start : start + step] = codes[winners_of(sums, labels[codes])]
     return winners
 
 

@@ -103,6 +103,7 @@ class Thresholds:
     def __post_init__(self) -> None:
         """Raise unless values fall to minus infinity, and counts grow with them."""
         need_array(self.values, "Thresholds.values", "f", (None,), finite=False)
+        need(self.values.size <= _STEPS, "Thresholds.values", f"must be at most {_STEPS}")
         falls = self.values.size > 0 and bool((self.values[1:] < self.values[:-1]).all())
         need(falls and self.values[-1] == -np.inf, "Thresholds.values", "must fall to -inf")
         for counts in (self.answered, self.wrong):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pacbayes.classifiers.counted import Counted, risks_of_losses
 from pacbayes.classifiers.elsewhere import check_elsewhere, warn_elsewhere
 from pacbayes.classifiers.evidence import BoolArray, Evidence, check_evidence_fits, observe
-from pacbayes.classifiers.members import Coding, Members, kept_as
+from pacbayes.classifiers.members import Coding, Members, kept_as, number_of_rows
 from pacbayes.data.division import EXAMPLE, GROUP, OUT_OF_BAG, Division, check_duplicates, validating_division
 from pacbayes.data.labelled import Labelled, all_validate
 from pacbayes.data.labels import check_complete, check_same_kind
@@ -120,7 +120,10 @@ class ClassifierSet:
         array([1, 2])
         """
         check_duplicates(duplicates, groups)
-        data = Labelled.checked(csr_rows(X_val), _check_labels(y_val), groups)
+        rows, labels = csr_rows(X_val), _check_labels(y_val)
+        if number_of_rows(rows) != labels.size:
+            raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {labels.size}")
+        data = Labelled.checked(rows, labels, groups)
         members, division = check_elsewhere(estimators, data), all_validate(data, duplicates)
         check_evidence_fits(len(members), data.number)
         evidence = observe(members, data, division)

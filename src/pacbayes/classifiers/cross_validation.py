@@ -89,7 +89,10 @@ class CrossValidation:
         need(self.errors.size > 0, "CrossValidation.errors", "must not be empty")
         counted = (self.errors >= 0).all() and (self.errors <= self.sizes).all()
         need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
-        for errors in self.errors_of_votes or ():
+        need(sum(self.sizes.tolist()) <= MOST, "CrossValidation.sizes", f"must be at most {MOST} rows")
+        votes = self.errors_of_votes
+        need(votes is None or type(votes) is tuple, "CrossValidation.errors_of_votes", "must be a tuple, or None")
+        for errors in votes or ():
             need_whole(errors, "CrossValidation.errors_of_votes", 0, int(self.sizes.sum()))
 
     @property

@@ -74,8 +74,8 @@ class Evidence:
 
     def __post_init__(self) -> None:
         """Raise unless all numbers stand for labels, and all parts are about the same rows."""
-        number = self.labels.size
         _check_labels(self.labels, self.n_classes)
+        number = self.labels.size
         for name, values in (("answers", self.answers), ("truth", self.truth), ("said", self.said)):
             if values is None:
                 continue
@@ -176,6 +176,7 @@ def _blocks(number: int, n: int) -> Iterator[slice]:
 
 def _count(wrong: BoolArray, division: Division) -> Rows:
     """Return the errors of each classifier, shape (R, 1), or in each group, shape (R, G)."""
+    need(wrong.shape[1] == division.n_validating, "Evidence", "must be about the rows that validate")
     if division.unit != GROUP:
         return np.count_nonzero(wrong, axis=1, keepdims=True).astype(np.int64)
     assert division.units is not None

@@ -16,7 +16,7 @@ from pacbayes.classifiers.probabilities import mean_margins, probabilities
 from pacbayes.data.labels import check_same_kind, one_label_each
 from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes.numeric.checks import need
+from pacbayes.numeric.checks import need, need_array
 from pacbayes.runtime.progress import current_stage, progress, working_for
 from pacbayes.runtime.threads import one_core, one_thread
 
@@ -125,8 +125,17 @@ class Estimators:
 
     def __post_init__(self) -> None:
         need(type(self.estimators) is list and len(self.estimators) > 0, "Estimators", "must be a list of classifiers")
-        whole = type(self.params) is list and len(self.params) == len(self.estimators)
-        need(whole and all(type(one) is dict for one in self.params), "Estimators.params", "must be a dict for each")
+        number = len(self.estimators)
+        predict = all(callable(getattr(one, "predict", None)) for one in self.estimators)
+        need(predict, "Estimators", "must have a method predict")
+        for name, facts in (("params", self.params), ("dropped", self.dropped)):
+            dicts = type(facts) is list and all(type(one) is dict for one in facts)
+            need(dicts and (name == "dropped" or len(facts) == number), f"Estimators.{name}", "must be a dict for each")
+        if self.kkt_violation is not None:
+            need_array(self.kkt_violation, "Estimators.kkt_violation", "f", (number,), finite=False)
+        if self.converged is not None:
+            need_array(self.converged, "Estimators.converged", "b", (number,))
+        need(type(self.elsewhere) is bool, "Estimators.elsewhere", "must be True or False")
 
     def __len__(self) -> int:
         return len(self.estimators)

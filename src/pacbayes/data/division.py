@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.numeric.arrays import Labels, Rows
-from pacbayes.numeric.checks import check_choice, need, need_array, need_rows, need_whole
+from pacbayes.numeric.checks import check_choice, need, need_array, need_choice, need_rows, need_whole
 from pacbayes.runtime.seeds import Purpose, generator
 
 SPLITS = ("shared", "independent")
@@ -59,7 +59,8 @@ class Division:
 
     def __post_init__(self) -> None:
         """Raise unless the parts are sorted rows, none of them in two parts, of the sizes that are said."""
-        need(self.kind in (*SPLITS, OUT_OF_BAG), "Division.kind", "is not known")
+        need_choice(self.kind, "Division.kind", (*SPLITS, OUT_OF_BAG))
+        need_choice(self.unit, "Division.unit", (EXAMPLE, DISTINCT, GROUP))
         need_whole(self.n_train, "Division.n_train", 0)
         need_whole(self.m, "Division.m", 1)
         need_whole(self.n_rows, "Division.n_rows", 1)
@@ -69,11 +70,11 @@ class Division:
         number = self._check_units()
         need((self.bags is None) == (self.kind != OUT_OF_BAG), "Division.bags", "must be there out of bag")
         need((self.kind == "shared") == (self.shared is not None), "Division.shared", "must be there if it is shared")
+        trains = self.n_train > 0 or self.kind == "shared"
+        need(trains, "Division.n_train", "must be positive but where all rows validate")
         if self.bags is not None:
             self._check_bags(self.bags)
             return
-        trains = self.n_train > 0 or self.kind == "shared"
-        need(trains, "Division.n_train", "must be positive but where all rows validate")
         need(number == self.n_train + self.m, "Division.n_rows", "must train or validate")
         if self.shared is not None:
             self._check_shared(self.shared, number)
@@ -83,7 +84,6 @@ class Division:
         need((self.units is None) == (self.unit == EXAMPLE), "Division.units", "must be None if every row is one")
         if self.units is None:
             return self.n_rows
-        need(self.unit in (DISTINCT, GROUP), "Division.unit", "is not known")
         need_array(self.units, "Division.units", "i", (self.n_rows,))
         # Every number from 0 on, so that there are not more of them than rows.
         need(int(self.units.min()) == 0 and int(self.units.max()) < self.n_rows, "Division.units", "must be from 0")
@@ -97,8 +97,10 @@ class Division:
         need(len(bags) > 0, "Division.bags", "must not be empty")
         beyond = bags & ~np.packbits(np.ones(self.n_rows, dtype=bool))
         need(not beyond.any(), "Division.bags", "must be zero beyond the last row")
-        least = _rows_left_out(bags, self.n_rows).min()
-        need(self.m == least, "Division.m", "must be the least number of rows out of bag")
+        left_out = _rows_left_out(bags, self.n_rows)
+        need(self.m == left_out.min(), "Division.m", "must be the least number of rows out of bag")
+        held = int(left_out.max()) < self.n_rows and self.n_rows - self.m <= self.n_train
+        need(held, "Division.bags", "must hold a row, and not more of them than were drawn")
 
     def _check_shared(self, shared: tuple[Rows, Rows], number: int) -> None:
         need(type(shared) is tuple and len(shared) == 2, "Division.shared", "must be a pair")
@@ -109,8 +111,11 @@ class Division:
         need(sizes == (self.n_train, self.m), "Division.shared", "must have the sizes it says")
         # As many as there are, and all of them different.
         need(np.unique(np.concatenate(units)).size == number, "Division.shared", "must divide all rows")
-        rows = _counted_rows(self.units, units[1], self.unit) if self.units is not None else shared[1]
-        need(np.array_equal(rows, shared[1]), "Division.shared", "must count copies once, and all rows of a group")
+        if self.units is not None:
+            whole = np.array_equal(_all_rows(self.units, units[0]), shared[0])
+            need(whole, "Division.shared", "must train with all rows of a unit")
+            counted = np.array_equal(_counted_rows(self.units, units[1], self.unit), shared[1])
+            need(counted, "Division.shared", "must count copies once, and all rows of a group")
 
     def __call__(self, i: int) -> tuple[Rows, Rows]:
         """Return the i-th classifier's training rows and validation rows, sorted."""
@@ -134,6 +139,11 @@ class Division:
     def validating(self) -> Rows:
         """The rows that validate some classifier, ascending: the columns of `Evidence`."""
         return np.arange(self.n_rows) if self.shared is None else self.shared[1]
+
+    @property
+    def n_validating(self) -> int:
+        """How many rows validate some classifier."""
+        return self.n_rows if self.shared is None else int(self.shared[1].size)
 
     @property
     def most_rows(self) -> tuple[int, int]:

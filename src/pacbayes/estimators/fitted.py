@@ -17,7 +17,7 @@ from pacbayes.certificates.weights import Counts, integer_weights, parts_of_one,
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.members import Coding, Members
+from pacbayes.classifiers.members import Answers, Coding, Members
 from pacbayes.data.rows import Overlap, hashed_rows, overlap, row_hashes
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.cached import cached_property
@@ -38,13 +38,10 @@ class Fitted:
         plan, evidence, found, number = self.plan, self.evidence, self.found, len(self.members)
         need(len(evidence) == number, "Evidence.answers", f"must be those of {number} classifiers")
         classes = self.members.classes
-        same = classes.dtype == evidence.labels.dtype and np.array_equal(classes, evidence.classes)
+        # Of a wider type where an answer that is no class is longer, or no whole number.
+        same = np.array_equal(classes, evidence.classes)
         need(same, "Evidence.labels", "must begin with the classes of the classifiers")
-        columns = evidence.answers.shape[1] == plan.division.validating.size
-        need(columns, "Evidence.answers", "must be about the rows that validate")
-        of_each = (evidence.answers != evidence.absent).sum(axis=1)
-        rows = [plan.division(i)[1].size for i in range(1 if plan.division.shared is not None else number)]
-        need(bool((of_each == np.array(rows)).all()), "Evidence.answers", "must be of the rows that validate each")
+        self._check_answered()
         sizes = [rule.weights.size for rule in plan.planned if rule.weights is not None]
         sizes += [plan.prior.size] if plan.prior is not None else []
         sizes += [found.posterior.weights.size] if found.posterior is not None else []
@@ -59,8 +56,35 @@ class Fitted:
         need((found.tandem is None) == (not plan.has_tandem), "Found.tandem", "must be there if it is a rule")
         candidates = plan.cross_validation is None or int(plan.cross_validation.candidates[-1]) < number
         need(candidates, "CrossValidation.candidates", "must be classifiers")
-        constant = plan.no_skill is None or bool((classes == plan.no_skill).any())
+        constant = plan.division.trained_elsewhere if plan.no_skill is None else plan.no_skill in classes.tolist()
         need(constant, "Plan.no_skill", "must be a class")
+        if evidence.said is not None:
+            self._check_said(evidence.said)
+
+    def _check_answered(self) -> None:
+        """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
+        division, answers, absent = self.plan.division, self.evidence.answers, self.evidence.absent
+        need(answers.shape[1] == division.n_validating, "Evidence.answers", "must be about the rows that validate")
+        need(division.bags is None or len(division.bags) == len(answers), "Division.bags", "must be one for each")
+        if division.shared is not None:
+            own = all(absent not in line for line in answers)
+        else:
+            own = all(np.array_equal(np.flatnonzero(line != absent), division(i)[1]) for i, line in enumerate(answers))
+        need(own, "Evidence.answers", "must be of the rows that validate each")
+
+    def _check_said(self, said: Answers) -> None:
+        """Raise unless planned rules said what the answers of their classifiers make of it.
+
+        Of draws it is known that one of their classifiers said it, but not which: that takes the rows.
+        """
+        answers, labels, rules = self.evidence.answers, self.evidence.labels, self.plan.planned
+        fixed = [place for place, rule in enumerate(rules) if rule.voting != "stochastic"]
+        expected = said_of([rules[place] for place in fixed], answers, labels, None)
+        follows = all(np.array_equal(said[place], codes) for place, codes in zip(fixed, expected, strict=True))
+        for rule, codes in zip(rules, said, strict=True):
+            if rule.voting == "stochastic" and rule.weights is not None:
+                follows = follows and bool((answers[rule.weights > 0] == codes).any(axis=0).all())
+        need(follows, "Evidence.said", "must follow from the answers and the weights of each rule")
 
     @cached_property
     def certificates(self) -> dict[str, Certificate]:

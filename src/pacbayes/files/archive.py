@@ -71,9 +71,8 @@ def read_parts(archive: zipfile.ZipFile, max_bytes: int | None) -> dict[str, byt
     names = [info.filename for info in infos]
     if len(set(names)) < len(names):
         raise ValueError("it has two parts of the same name")
-    arrays = [ARRAY.format(number) for number in range(len(names))]
-    unknown = set(names) - {VALUES, OBJECTS, *arrays}
-    if unknown or VALUES not in names:
+    arrays = [ARRAY.format(number) for number in range(len(set(names) - {VALUES, OBJECTS}))]
+    if set(names) - {OBJECTS} != {VALUES, *arrays}:
         raise ValueError(f"it has the parts {sorted(names)[:5]}")
     total = sum(info.file_size for info in infos)
     objects = _OBJECT_BYTES * archive.getinfo(VALUES).file_size

@@ -22,8 +22,11 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.weights import integer_weights, weights_of
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.members import Estimators
+from pacbayes.classifiers.svm.kernel import Kernel, Scaling
+from pacbayes.classifiers.svm.machines import OneMachine
 from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
+from pacbayes.data.tables import check_reading
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.classifier import StochasticClassifier
 from pacbayes.estimators.fitted import Fitted
@@ -219,9 +222,11 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     right = isinstance(plan, Plan) and isinstance(evidence, Evidence)
     need(right and isinstance(state["members"], SharedMachines | Estimators), "model", "must have the values of a fit")
     model = ESTIMATORS[state["class"]](**state["params"] | {"n_jobs": None})
+    need(type(model.voting) is str, "voting", "must be text")
     members = state["members"]
     for name, value in _check_noted(state["noted"], members).items():
         setattr(model, name, value)
+    check_reading(plan.reading, getattr(model, "n_features_in_", None))
     found = Found(_posterior(state["posterior"], plan, evidence), state["tandem"])
     return model._take(Fitted(members, plan, evidence, found))
 
@@ -252,13 +257,13 @@ def _check_noted(noted: dict[str, Any], members: Any) -> dict[str, Any]:
     """Return what scikit-learn noted of the rows, or raise unless it fits the machines."""
     need(isinstance(noted, dict) and set(noted) <= set(NOTED), "noted", f"must be of {', '.join(NOTED)}")
     number = noted.get("n_features_in_")
-    if number is not None:
+    if "n_features_in_" in noted:
         need_whole(number, "n_features_in_", 1)
         if isinstance(members, SharedMachines) and members.prepare is None:
             width = members.rows.shape[1]
             need(number == width, "n_features_in_", f"must be {width}")
-    names = noted.get("feature_names_in_")
-    if names is not None:
+    if "feature_names_in_" in noted:
+        names = noted["feature_names_in_"]
         need_array(names, "feature_names_in_", "O", (number,))
         need(all(type(name) is str for name in names.tolist()), "feature_names_in_", "must be text")
     return noted
@@ -285,6 +290,8 @@ def settle_objects(root: Any) -> None:
                 own["n_jobs"] = None
             if isinstance(value, SVMClassifier):
                 value.check_state()
+            elif isinstance(value, OneMachine | Scaling | Kernel):
+                value.__post_init__()  # no constructor has looked at it
             # A method holds its object.
             left += [*own.values(), getattr(value, "__self__", None)]
 

@@ -121,6 +121,7 @@ class Decoder:
 
     def __init__(self, arrays: Sequence[bytes], objects: Sequence[Any]) -> None:
         self._arrays, self._objects = arrays, objects
+        self._named: set[int] = set()
 
     def decode(self, value: Any) -> Any:
         """Return what was encoded, or raise `ValueError` for what this version does not know, or what cannot be."""
@@ -152,7 +153,11 @@ class Decoder:
         return KNOWN[kind](**{name: self.decode(one) for name, one in inner.items()})
 
     def _array(self, number: Any) -> Any:
-        return npy.read_array(io.BytesIO(self._arrays[_index(number)]), allow_pickle=False)
+        # An array that is named again and again would be made as often.
+        if _index(number) in self._named:
+            raise ValueError(f"the file names array {number} twice")
+        self._named.add(number)
+        return npy.read_array(io.BytesIO(self._arrays[number]), allow_pickle=False)
 
     def _object(self, number: Any) -> Any:
         return self._objects[_index(number)]

@@ -267,6 +267,11 @@ def need_number(value: Any, name: str) -> None:
     need(type(value) is float and 0.0 <= value < math.inf, name, f"must be a number of at least 0, got {value!r}")
 
 
+def need_choice(value: Any, name: str, choices: Collection[str]) -> None:
+    """Raise unless a value is one of some words; an array that equals one is none."""
+    need(type(value) is str and value in choices, name, f"must be one of {', '.join(choices)}")
+
+
 def need_whole(value: Any, name: str, least: int, most: int = MOST) -> None:
     """Raise unless a value is a whole number within limits."""
     need(type(value) is int and least <= value <= most, name, f"must be from {least} to {most}, got {value!r}")

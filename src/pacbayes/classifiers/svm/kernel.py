@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_choice, check_number, need, need_array
+from pacbayes.numeric.checks import check_choice, check_number, need, need_array, need_choice
 from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
@@ -132,7 +132,7 @@ class Kernel:
     gamma: float | None
 
     def __post_init__(self) -> None:
-        need(self.name in KERNELS, "Kernel.name", f"must be one of {', '.join(KERNELS)}")
+        need_choice(self.name, "Kernel.name", KERNELS)
         if self.name == "linear":
             need(self.gamma is None, "Kernel.gamma", "must be None for linear")
         else:

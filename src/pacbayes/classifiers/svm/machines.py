@@ -59,6 +59,7 @@ class Machines:
     def check_rows(self, number: int) -> None:
         """Raise unless the machines are on so many rows: that of a single pair on all of them."""
         for pair in self.pairs:
+            need(pair.rows.size > 0, "Pair.rows", "must not be empty")
             need_rows(pair.rows, "Pair.rows", number)
             need(len(self.pairs) > 1 or pair.rows.size == number, "Pair.rows", "must be all training rows")
 

@@ -36,8 +36,12 @@ class SharedMachines:
 
     def __post_init__(self) -> None:
         """Raise unless machines, kernel and scaling are for the rows that they sum over."""
+        kinds = {"settings": MachineSettings, "scaling": Scaling, "kernel": Kernel, "machines": Machines}
+        for name, kind in kinds.items():
+            need(type(getattr(self, name)) is kind, f"SharedMachines.{name}", f"must be {kind.__name__}")
         need_array(self.rows, "SharedMachines.rows", "f", (None, None))
         number, width = self.rows.shape
+        need(width > 0, "SharedMachines.rows", "must have columns")
         need(self.scaling.shift.size == width, "SharedMachines.scaling", f"must be for {width} columns")
         asked = self.settings.kernel
         need((asked == "linear") == (self.kernel.name == "linear"), "Kernel.name", f"must be for {asked!r}")

@@ -23,7 +23,7 @@ from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components, t
 from pacbayes.classifiers.svm.machines import OneMachine, blocks, train_machines
 from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_choice, narrow_labels, need, need_array, need_whole
+from pacbayes.numeric.checks import check_choice, narrow_labels, need, need_array, need_choice, need_whole
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
 
@@ -165,8 +165,9 @@ class MachineSettings:
     def __post_init__(self) -> None:
         need_array(self.lambdas, "MachineSettings.lambdas", "f", (None,))
         check_lambdas(self.lambdas)
-        need(self.kernel in SVM_KERNELS, "MachineSettings.kernel", f"must be one of {', '.join(SVM_KERNELS)}")
+        need_choice(self.kernel, "MachineSettings.kernel", SVM_KERNELS)
         check_gamma(self.gamma)
+        need(type(self.scale) in (bool, str), "MachineSettings.scale", "must be True, False or a word")
         check_scale(self.scale)
         need_whole(self.n_components, "MachineSettings.n_components", 1)
         need(type(self.seed) is int and 0 <= self.seed < 2**4096, "MachineSettings.seed", "must be a seed")
