@@ -18,6 +18,7 @@ KIND = "@"
 class Forged:
     """The parts of a model's file, to be changed and written back.
 
+    Values are written as they stand in ``values``, or where that is None as they stand among the parts.
     ``forged["evidence.answers"]`` is an array, ``forged["plan.division.m"]`` a plain value, anything else what JSON
     holds of it; assigned may be any of these.  Names are those of fields, numbers those of entries.
     """
@@ -81,7 +82,7 @@ class Forged:
 
     def write(self, path):
         """Write it with the right digest, and return the path."""
-        parts = self.parts | {VALUES: json.dumps(self.values).encode()}
+        parts = self.parts if self.values is None else self.parts | {VALUES: json.dumps(self.values).encode()}
         write(path, parts, self.manifest)
         return path
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,7 @@ class Plan:
             need(counted, "Thresholds.answered", "must be all training rows in the end")
         named = type(self.slices) is tuple and all(type(name) in _PLAIN for name in self.slices)
         need(named and type(self.slice_column) is str, "Plan.slices", "must be numbers or text")
+        need(all(one < other for one, other in pairwise(self.slices)), "Plan.slices", "must be sorted and different")
         need(not self.slices or self.class_share > 0.0, "Plan.slices", "must be empty without a share for limits")
         if self.known_rows is not None:
             need_array(self.known_rows, "Plan.known_rows", "i", (self.division.n_rows,))

@@ -39,7 +39,7 @@ class Fitted:
         need(len(evidence) == number, "Evidence.answers", f"must be those of {number} classifiers")
         classes = self.members.classes
         # Of a wider type where an answer that is no class is longer, or no whole number.
-        same = np.array_equal(classes, evidence.classes)
+        same = np.can_cast(classes.dtype, evidence.labels.dtype) and np.array_equal(classes, evidence.classes)
         need(same, "Evidence.labels", "must begin with the classes of the classifiers")
         self._check_answered()
         sizes = [rule.weights.size for rule in plan.planned if rule.weights is not None]

@@ -64,6 +64,8 @@ HARMLESS = (
 )
 # What scikit-learn notes of the rows of a fit.
 NOTED = ("n_features_in_", "feature_names_in_")
+# What is stored of a model.
+STATE = ("class", "params", "noted", "members", "plan", "evidence", "posterior", "tandem")
 ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)}
 # What objects made of wrong parts raise when they are put together and looked at.
 _WRONG = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
@@ -218,6 +220,7 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
 
 def _model(state: dict[str, Any]) -> CertifiedModel:
     """Make the estimator from values that their constructors have checked; all that follows is computed anew."""
+    need(isinstance(state, dict) and set(state) == set(STATE), "model", f"must be of {', '.join(STATE)}")
     plan, evidence = state["plan"], state["evidence"]
     right = isinstance(plan, Plan) and isinstance(evidence, Evidence)
     need(right and isinstance(state["members"], SharedMachines | Estimators), "model", "must have the values of a fit")
