@@ -20,8 +20,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, load_dataset
-from pacbayes.certificates.weights import weights_of
-from pacbayes.classifiers.probabilities import mean_margins
+from pacbayes.certificates.rules import weights_of
+from pacbayes.classifiers.members import mean_margins
 
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "bupa", "waveform", "spambase", "mushroom")
 # Data set, target, model.

@@ -29,7 +29,7 @@ from pacbayes.bounds import get_distance
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import propose
 from pacbayes.certificates.levels import USUAL, hedged_level, proposal_level
-from pacbayes.certificates.weights import weights_of
+from pacbayes.certificates.rules import weights_of
 from pacbayes.posteriors.vote import optimal_vote
 from pacbayes.posteriors.vote_bounds import vote_bound
 from pacbayes.runtime.threads import one_thread

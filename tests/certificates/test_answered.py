@@ -1,6 +1,6 @@
 """What became of a target, in words that do not promise more."""
 
-from pacbayes.certificates.answered import Answered, format_target
+from pacbayes.certificates.target import Answered, format_target
 
 
 def test_words():

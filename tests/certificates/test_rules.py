@@ -7,8 +7,7 @@ from tests.classifiers.told import told
 
 from pacbayes.certificates import Rule
 from pacbayes.certificates import rules as module
-from pacbayes.certificates.rules import draw_classifiers, draw_key, said_of, say
-from pacbayes.certificates.weights import integer_weights, parts_of_one
+from pacbayes.certificates.rules import draw_classifiers, draw_key, integer_weights, parts_of_one, said_of, say
 from pacbayes.classifiers.members import Coding
 from pacbayes.data.rows import row_hashes
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.thresholds import (
+from pacbayes.certificates.target import (
     Thresholds,
     check_max_error,
     counted_at,

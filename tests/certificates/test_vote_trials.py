@@ -10,8 +10,7 @@ from tests.classifiers.told import ToldFolds
 
 from pacbayes import StochasticClassifier, StochasticSVC
 from pacbayes.certificates import vote_trials
-from pacbayes.certificates.proposals import STRENGTHS, averaged_parts, propose, vote_parts
-from pacbayes.certificates.vote_trials import VoteTrials
+from pacbayes.certificates.proposals import STRENGTHS, VoteTrials, averaged_parts, propose, vote_parts
 from pacbayes.classifiers.cross_validation import cross_validate, folds_of
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pacbayes.certificates.weights import BITS, check_parts, integer_weights, weights_of
+from pacbayes.certificates.rules import BITS, check_parts, integer_weights, weights_of
 
 
 def test_weights_are_whole_parts():

@@ -267,7 +267,7 @@ def test_with_splits_of_ones_own_too(make):
 
 def test_and_out_of_bag(monkeypatch):
     # The probes of a forest are about any rows.
-    monkeypatch.setattr("pacbayes.classifiers.bags.warn_of_batches", lambda *arguments: None)
+    monkeypatch.setattr("pacbayes.classifiers.forest_set.warn_of_batches", lambda *arguments: None)
     trees = forest_set(BaggingClassifier(Noting(), 6), *noted_rows(), random_state=0)
     for i, one in enumerate(trees):
         assert sorted(one.asked_) == trees.splits(i)[1].tolist()

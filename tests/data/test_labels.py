@@ -54,9 +54,7 @@ def test_answers_that_are_no_labels_are_refused_at_fit(form, found, split):
     X, y = rng.normal(size=(60, 2)), np.array(["no", "yes"])[rng.integers(0, 2, 60)]
     for labels in (y, y.astype(object)):
         clf = StochasticClassifier(Says(), {"form": [form]}, split=split, cv=None, random_state=0)
-        with pytest.raises(
-            ValueError, match=rf"must be labels like those of y \((<U3|object)\), got ({found}|bytes)"
-        ):
+        with pytest.raises(ValueError, match=rf"must be labels like those of y \((<U3|object)\), got ({found}|bytes)"):
             clf.fit(X, labels)
 
 

@@ -6,8 +6,7 @@ from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticSVC
 from pacbayes.certificates import rules as rules_module
-from pacbayes.certificates.rules import Rule, draw_key, said_of, say
-from pacbayes.certificates.weights import integer_weights, parts_of_one
+from pacbayes.certificates.rules import Rule, draw_key, integer_weights, parts_of_one, said_of, say
 from pacbayes.classifiers.members import Coding
 from pacbayes.data.rows import row_hashes
 

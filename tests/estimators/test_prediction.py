@@ -10,8 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.estimators.models import LAMBDAS, fitted, three_classes, two_classes
 
 from pacbayes import StochasticSVC, load, save
-from pacbayes.certificates.rules import draw_classifiers, draw_key, majority
-from pacbayes.certificates.weights import BITS, integer_weights
+from pacbayes.certificates.rules import BITS, draw_classifiers, draw_key, integer_weights, majority
 from pacbayes.classifiers.members import Coding
 from pacbayes.data.rows import row_hashes
 

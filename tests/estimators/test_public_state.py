@@ -12,7 +12,7 @@ from tests.estimators.models import two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
 from pacbayes.estimators import base, fitted
-from pacbayes.estimators.whole_fits import forget_fit
+from pacbayes.estimators.methods import forget_fit
 
 
 def test_what_was_fitted_counts_not_what_is_set_later():

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.runtime.long_run import RUNS, X, Y, bits
 
 from pacbayes import StochasticClassifier, StochasticSVC, grid_set, svm_set
-from pacbayes.classifiers.grid_fit import GRID_CHUNKS
+from pacbayes.classifiers.grid_set import GRID_CHUNKS
 from pacbayes.runtime.checkpoint import open_checkpoint
 
 SMALL = 120

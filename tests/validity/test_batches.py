@@ -92,7 +92,7 @@ def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
         return observe(replace(members, prepare=None), together, *arguments)
 
     monkeypatch.setattr(SvmFamily, "_numbers", trained_in_one_batch)
-    monkeypatch.setattr("pacbayes.classifiers.trained.observe", asked_in_one_batch)
+    monkeypatch.setattr("pacbayes.classifiers.classifier_set.observe", asked_in_one_batch)
     p_stochastic, _, p_best = p_values(failures_of_frequencies, fits)
     assert max(p_stochastic, p_best) < 1e-6
 

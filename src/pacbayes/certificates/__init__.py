@@ -1,7 +1,6 @@
 """What is guaranteed, and for whom: the stochastic classifier, the majority vote, the best single classifier."""
 
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
-from pacbayes.certificates.answered import Answered
 from pacbayes.certificates.baselines import constant_baseline, most_frequent
 from pacbayes.certificates.below import CertifiedMember
 from pacbayes.certificates.certificate import Baseline, Certificate
@@ -13,6 +12,7 @@ from pacbayes.certificates.find import Found, choose_posterior, find
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.proposals import propose
 from pacbayes.certificates.rules import VOTINGS, Rule
+from pacbayes.certificates.target import Answered
 
 __all__ = [
     "VOTINGS",

@@ -1,6 +1,6 @@
 """Which rows did what, and what must hold outside: the assumptions of a certificate in words."""
 
-from pacbayes.certificates.units import PLURAL
+from pacbayes.certificates.claim import PLURAL
 from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, Division
 from pacbayes.numeric.words import format_share
 

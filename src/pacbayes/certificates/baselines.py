@@ -11,7 +11,7 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.cross_validation import candidates_of
 from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.params import format_params
+from pacbayes.numeric.words import format_params
 
 # Why there is no hold-out.
 NOT_SHARED = "every row validates some classifier"

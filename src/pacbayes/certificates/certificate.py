@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pacbayes.certificates.answered import Answered
-from pacbayes.certificates.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION, Claim
+from pacbayes.certificates.claim import BEFOREHAND, FOUND, OF_NEW, PLURAL, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.classes import PartLimit
-from pacbayes.certificates.units import OF_NEW, PLURAL
+from pacbayes.certificates.target import Answered
 from pacbayes.numeric.words import confidence, format_share, format_up, percent_down, percent_up
 from pacbayes.runtime.html_card import card
 

@@ -28,9 +28,19 @@ from pacbayes.certificates.classes import PartLimit, part_limits
 from pacbayes.certificates.find import Found, have_pairs
 from pacbayes.certificates.levels import divide_delta, occam_levels, prior_shares
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.rules import EXACT, KL, PAIRS, PROPOSAL, SINGLES, TWICE_KL, VOTINGS, Rule
-from pacbayes.certificates.thresholds import counted_at, loosest_passed
-from pacbayes.certificates.weights import integer_weights, weights_of
+from pacbayes.certificates.rules import (
+    EXACT,
+    KL,
+    PAIRS,
+    PROPOSAL,
+    SINGLES,
+    TWICE_KL,
+    VOTINGS,
+    Rule,
+    integer_weights,
+    weights_of,
+)
+from pacbayes.certificates.target import counted_at, loosest_passed
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.numeric.arrays import FloatArray

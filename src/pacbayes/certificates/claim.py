@@ -1,15 +1,37 @@
-"""What one rule guarantees: of several for one way of predicting, the one with the smallest bound predicts."""
+"""What one rule guarantees, and of what its shares are: examples, examples without their copies, or groups."""
 
 from dataclasses import dataclass
 
+from pacbayes.certificates.rules import OCCAM, POSTERIOR, TANDEM
 from pacbayes.numeric.words import format_level, percent_up
+
+#: What a certificate says the share of errors is of, by unit.
+OF_NEW = {
+    "example": "new examples",
+    "distinct example": "new examples, each counted once however often it is copied",
+    "group": "the rows of a new group, on average over groups",
+}
+#: The unit in few words, for tables.
+PLURAL = {"example": "rows", "distinct example": "distinct rows", "group": "groups"}
+
+
+def counted_once(unit: str) -> str:
+    """Return what is to be added where examples were named, and copies of them do not count.
+
+    Examples
+    --------
+    >>> counted_once("example"), counted_once("distinct example")
+    ('', ', each counted once however often it is copied')
+    """
+    return OF_NEW["distinct example"].removeprefix(OF_NEW["example"]) if unit == "distinct example" else ""
+
 
 #: Which rows recommended the rule: those that train, before any other was looked at, or those that validate.
 TRAINING, VALIDATION = "training rows", "validation rows"
 #: Of classifiers trained elsewhere: nobody knows which rows, but none that validates.
 BEFOREHAND = "fixed beforehand"
 #: Rules whose weights the validation rows find; they only pick among the others.
-FOUND = ("posterior", "Occam", "tandem vote")
+FOUND = (POSTERIOR, OCCAM, TANDEM)
 
 
 @dataclass(frozen=True)

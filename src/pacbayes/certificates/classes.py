@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.certificates.claim import PLURAL, counted_once
 from pacbayes.certificates.levels import part_level
-from pacbayes.certificates.units import PLURAL, counted_once
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.numeric.checks import check_number
 from pacbayes.numeric.words import percent_up

@@ -15,7 +15,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.choices import check_distances
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.weights import Counts, check_parts, integer_weights, weights_of
+from pacbayes.certificates.rules import Counts, check_parts, integer_weights, weights_of
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_level
@@ -31,7 +31,17 @@ _VOTE_TOL = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What the validation rows chose."""
+    """What the validation rows chose.
+
+    See Also
+    --------
+    find : What makes one.
+
+    Examples
+    --------
+    >>> Found().posterior is None
+    True
+    """
 
     #: The posterior with the smallest bound at the whole of the reserve; None where nothing was kept for it.
     posterior: Posterior | None = None
@@ -46,7 +56,20 @@ class Found:
 
 
 def find(plan: Plan, evidence: Evidence) -> Found:
-    """Return what the validation rows choose, where the plan keeps a part of delta for it."""
+    """Return what the validation rows choose, where the plan keeps a part of delta for it.
+
+    See Also
+    --------
+    Plan : What is fixed beforehand.
+    certify : What follows.
+
+    Examples
+    --------
+    >>> from pacbayes import ClassifierSet
+    >>> classifiers = ClassifierSet.from_predictions([[0, 1, 1, 0], [0, 1, 0, 0]], [0, 1, 0, 0])
+    >>> find(Plan(classifiers.splits), classifiers.evidence).posterior.weights.round(2)
+    array([0., 1.])
+    """
     if plan.hedge == 0.0:
         return Found()
     posterior = choose_posterior(

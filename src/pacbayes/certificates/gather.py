@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.rules import said_of
-from pacbayes.certificates.thresholds import confidence
-from pacbayes.certificates.weights import weights_of
+from pacbayes.certificates.rules import said_of, weights_of
+from pacbayes.certificates.target import confidence
 from pacbayes.classifiers.evidence import Evidence, observe
 from pacbayes.classifiers.members import Members
 from pacbayes.data.labelled import Labelled

@@ -15,6 +15,7 @@ from pacbayes.certificates.classes import check_class_share
 from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
 from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose
 from pacbayes.certificates.rules import (
+    BITS,
     KL,
     OCCAM,
     PAIRS,
@@ -26,9 +27,9 @@ from pacbayes.certificates.rules import (
     VOTINGS,
     Rule,
     draw_key,
+    weights_of,
 )
-from pacbayes.certificates.thresholds import Thresholds, check_max_error
-from pacbayes.certificates.weights import BITS, weights_of
+from pacbayes.certificates.target import Thresholds, check_max_error
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.data.division import GROUP, OUT_OF_BAG, Division
 from pacbayes.data.tables import TableReading

@@ -13,13 +13,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.weights import BITS, Counts, check_parts
 from pacbayes.classifiers.evidence import winners_of
 from pacbayes.classifiers.members import Answers, Coding, Members, number_of_rows
 from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes.numeric.checks import need, need_choice
+from pacbayes.numeric.checks import need, need_array, need_choice
+from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.runtime.seeds import Purpose, generator
+
+#: Weights as whole numbers with the sum 2^52.
+Counts = NDArray[np.int64]
+
+BITS = 52
+
+
+def integer_weights(weights: FloatArray) -> Counts:
+    """Return weights as whole multiples of 2^-52 with the sum 2^52; the largest takes up what rounding leaves.
+
+    Examples
+    --------
+    >>> parts = integer_weights(np.array([0.3, 0.7, 0.0]))
+    >>> int(parts.sum()) == 2**52, int(parts[2])
+    (True, 0)
+    """
+    with usual_float_errors():
+        parts: Counts = np.rint(np.ldexp(weights / weights.sum(), BITS)).astype(np.int64)
+    parts[np.argmax(parts)] += 2**BITS - int(parts.sum())
+    return parts
+
+
+def weights_of(parts: Counts) -> FloatArray:
+    """Return the weights that the whole parts are, exactly."""
+    return np.ldexp(parts.astype(np.float64), -BITS)
+
+
+def parts_of_one(index: int, number: int) -> Counts:
+    """Return the weights of a single classifier among so many, in whole multiples of 2^-52."""
+    parts = np.zeros(number, dtype=np.int64)
+    parts[index] = 2**BITS
+    return parts
+
+
+def check_parts(parts: Any, name: str) -> None:
+    """Raise unless weights are whole multiples of 2^-52 with the sum one."""
+    need_array(parts, name, "i", (None,))
+    inside = parts.size > 0 and bool((parts >= 0).all() and (parts <= 2**BITS).all())
+    need(inside and sum(parts.tolist()) == 2**BITS, name, "must be whole multiples of 2^-52 with the sum one")
+
 
 #: Ways to predict: draws by a key, a weighted vote, one classifier.
 VOTINGS = ("stochastic", "majority", "best")
@@ -41,7 +81,7 @@ class Rule:
 
     Examples
     --------
-    >>> from pacbayes.certificates.weights import integer_weights
+    >>> from pacbayes.certificates.rules import integer_weights
     >>> rule = Rule("majority", "proposal", integer_weights(np.array([0.5, 0.25, 0.25])))
     >>> rule.index, rule.bound
     (0, 'exact')
@@ -95,7 +135,7 @@ def draw_classifiers(hashes: NDArray[np.uint64], parts: Counts) -> Codes:
 
     Examples
     --------
-    >>> from pacbayes.certificates.weights import integer_weights
+    >>> from pacbayes.certificates.rules import integer_weights
     >>> from pacbayes.data.rows import row_hashes
     >>> X = np.random.default_rng(0).normal(size=(1000, 2))
     >>> np.bincount(draw_classifiers(row_hashes(X, draw_key(0)), integer_weights(np.array([0.25, 0.0, 0.75])))).tolist()

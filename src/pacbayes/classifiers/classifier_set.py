@@ -3,23 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.classifiers.counted import Counted, risks_of_losses
-from pacbayes.classifiers.elsewhere import check_elsewhere, warn_elsewhere
+from pacbayes.classifiers.cross_validation import Folds
 from pacbayes.classifiers.evidence import BoolArray, Evidence, check_evidence_fits, observe
-from pacbayes.classifiers.members import Coding, Members, kept_as, number_of_rows
+from pacbayes.classifiers.members import Coding, Estimators, Members, kept_as, number_of_rows
 from pacbayes.data.division import EXAMPLE, GROUP, OUT_OF_BAG, Division, check_duplicates, validating_division
 from pacbayes.data.labelled import Labelled, all_validate
 from pacbayes.data.labels import check_complete, check_same_kind
-from pacbayes.data.rows import csr_rows
+from pacbayes.data.rows import csr_rows, pick_rows
+from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_between, check_not_masked
 from pacbayes.runtime.html_card import card
+
+
+def check_elsewhere(estimators: Any, data: Labelled) -> Estimators:
+    """Return fitted classifiers as members, or raise; whether one is fitted shows when it is asked."""
+    if hasattr(estimators, "predict"):
+        raise TypeError(f"estimators must be a list of fitted classifiers, got the single {type(estimators).__name__}")
+    fitted = list(estimators)
+    if not fitted:
+        raise ValueError("estimators must hold at least one fitted classifier, got none")
+    for i, estimator in enumerate(fitted):
+        if isinstance(estimator, type) or not callable(getattr(estimator, "predict", None)):
+            raise TypeError(f"estimators[{i}] must be a fitted classifier with a method predict, got {estimator!r}")
+    params = [one.get_params() if hasattr(one, "get_params") else {} for one in fitted]
+    return Estimators(fitted, params, data.classes, elsewhere=True)
+
+
+def warn_elsewhere(members: Estimators, data: Labelled) -> None:
+    """Warn of classifiers whose answer to one of these rows depends on the rows around it."""
+    try:
+        some = pick_rows(data.rows, few_rows(data.labels))
+    except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
+        return
+    warn_of_batches(members.estimators, lambda i: some)
+
 
 # How rows were divided, in words.
 _DIVISIONS = {
@@ -320,3 +346,18 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"y_val must be one-dimensional and not empty, got shape {labels.shape}")
     return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Classifiers that have seen training rows only."""
+
+    members: Members
+    #: Which rows train and which validate; those of a forest are drawn while it is trained.
+    division: Division
+    #: The classifiers with the training rows that all share; None where they share none.
+    folds: Folds | None = None
+
+    def as_set(self, data: Labelled, n_jobs: int | None) -> ClassifierSet:
+        """Return the classifiers with their answers to the validation rows."""
+        return ClassifierSet(self.members, observe(self.members, data, self.division, n_jobs), self.division)

@@ -8,8 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
 from pacbayes.classifiers.cross_validation import Refitted
-from pacbayes.classifiers.members import Answers, kept_as
-from pacbayes.classifiers.probabilities import mean_margins, probabilities
+from pacbayes.classifiers.members import Answers, kept_as, mean_margins, probabilities
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.labels import check_same_kind, one_label_each
 from pacbayes.data.rows import pick_rows

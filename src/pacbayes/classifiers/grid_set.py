@@ -1,31 +1,93 @@
-"""Any scikit-learn classifier with many settings, each with its answers to validation examples."""
+"""Any scikit-learn classifier with many settings: each trained as a unit of work, then asked about its examples."""
 
 from __future__ import annotations
 
 import pickle
+import traceback
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.classifiers.candidates import Candidates, check_takes_weights, plan_candidates
-from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.candidates import Candidates, check_takes_weights, fit_arguments, plan_candidates
+from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.evidence import check_evidence_fits
-from pacbayes.classifiers.grid_fit import GRID_CHUNKS, Failed, Fitted, Task, fit_one
 from pacbayes.classifiers.grid_folds import GridFolds
 from pacbayes.classifiers.members import Estimators
-from pacbayes.classifiers.trained import Trained
-from pacbayes.data.division import DivisionChoices
+from pacbayes.data.division import Division, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, check_weights, divide
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice
-from pacbayes.runtime.checkpoint import describe_run, open_checkpoint
+from pacbayes.runtime.checkpoint import Codec, describe_run, open_checkpoint
 from pacbayes.runtime.seeds import seed_of
+from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What every worker needs to train any of the classifiers."""
+
+    candidates: Candidates
+    #: The training rows where all share them, else all rows.
+    data: Labelled
+    division: Division
+
+    def training(self, i: int) -> Labelled:
+        """Return the i-th classifier's training sample, apart from all others: it may write into its rows."""
+        if self.division.shared is None:
+            return self.data.pick(self.division(i)[0])
+        return self.data.pick(np.arange(self.data.number))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One trained classifier."""
+
+    estimator: Any
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why a classifier could not be trained."""
+
+    error: str
+    trace: str
+
+    def stop(self, i: int, params: dict[str, Any]) -> NoReturn:
+        """Raise an error that names the classifier's parameters."""
+        error = ValueError(f"classifier {i} with {params} could not be fitted: {self.error}")
+        error.add_note(self.trace)
+        raise error
+
+
+def fit_one(task: Task, i: int) -> Fitted | Failed:
+    """Train the i-th classifier; what goes wrong is returned, not raised."""
+    try:
+        with one_thread():
+            training, one = task.training(i), task.candidates[i]
+            one.fit(training.rows, training.labels, **fit_arguments(one, training.weights))
+            return Fitted(one)
+    except MemoryError:  # says something about this machine, not about this classifier
+        raise
+    except Exception as error:  # other people's classifiers raise what they like; the caller stops or drops them
+        return Failed(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def _unpickled(data: bytes) -> list[Fitted | Failed]:
+    unit = pickle.loads(data)
+    if type(unit) is not list or not all(isinstance(one, Fitted | Failed) for one in unit):
+        raise ValueError("it must hold classifiers of a grid")
+    return unit
+
+
+# Estimators of any library have no other common form; the SHA-256 in the manifest is checked before one is read.
+GRID_CHUNKS = Codec(".pickle", pickle.dumps, _unpickled)
+
 
 ERROR_SCORES = ("raise", "drop")
 

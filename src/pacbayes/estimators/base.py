@@ -23,21 +23,17 @@ from pacbayes.certificates.find import find
 from pacbayes.certificates.gather import gather
 from pacbayes.certificates.levels import hedged_level, resolve_hedge
 from pacbayes.certificates.plan import check_questions
-from pacbayes.certificates.rules import PROPOSAL, VOTINGS, vote_sums
-from pacbayes.certificates.weights import BITS, weights_of
-from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.certificates.rules import BITS, PROPOSAL, VOTINGS, vote_sums, weights_of
+from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.members import Coding, number_of_rows
-from pacbayes.classifiers.trained import Trained
 from pacbayes.data.division import SPLITS, check_duplicates
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import Overlap
 from pacbayes.data.tables import TableReading
 from pacbayes.data.unusable import naming_remedy
-from pacbayes.estimators.available import available
-from pacbayes.estimators.cv_results import cv_results
-from pacbayes.estimators.fitted import Fitted
+from pacbayes.estimators.fitted import Fitted, cv_results
+from pacbayes.estimators.methods import available, forget_fit, whole_or_not_at_all
 from pacbayes.estimators.planning import make_plan
-from pacbayes.estimators.whole_fits import forget_fit, whole_or_not_at_all
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.posteriors.posterior import Posterior

@@ -12,11 +12,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distance import Distance
-from pacbayes.classifiers.bags import check_bagged
-from pacbayes.classifiers.forest_set import ForestFamily
+from pacbayes.classifiers.classifier_set import Trained
+from pacbayes.classifiers.forest_set import ForestFamily, check_bagged
 from pacbayes.classifiers.grid_set import GridFamily
 from pacbayes.classifiers.members import number_of_rows
-from pacbayes.classifiers.trained import Trained
 from pacbayes.data.division import OUT_OF_BAG, SPLITS, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete

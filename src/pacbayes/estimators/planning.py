@@ -8,13 +8,11 @@ import numpy as np
 
 from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
 from pacbayes.certificates.plan import Plan, without_reserve
-from pacbayes.certificates.proposals import propose
-from pacbayes.certificates.rules import PROPOSAL, Rule, draw_key
-from pacbayes.certificates.thresholds import Thresholds, confidence
-from pacbayes.certificates.vote_trials import VoteTrials
-from pacbayes.certificates.weights import weights_of
+from pacbayes.certificates.proposals import VoteTrials, propose
+from pacbayes.certificates.rules import PROPOSAL, Rule, draw_key, weights_of
+from pacbayes.certificates.target import Thresholds, confidence
+from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
-from pacbayes.classifiers.trained import Trained
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.tables import TableReading

@@ -14,10 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distance import Distance
+from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.classifiers.svm.svm_set import SvmFamily, jobs_of
-from pacbayes.classifiers.trained import Trained
 from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete

@@ -13,7 +13,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.rules import Rule
-from pacbayes.certificates.thresholds import Thresholds
+from pacbayes.certificates.target import Thresholds
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.members import Estimators

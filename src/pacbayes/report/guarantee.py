@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.answered import Answered, format_target
 from pacbayes.certificates.certificate import CONSTANT, Certificate
-from pacbayes.certificates.claim import BEFOREHAND, TRAINING, VALIDATION
+from pacbayes.certificates.claim import BEFOREHAND, OF_NEW, PLURAL, TRAINING, VALIDATION, counted_once
 from pacbayes.certificates.rules import OCCAM, POSTERIOR
-from pacbayes.certificates.units import OF_NEW, PLURAL, counted_once
+from pacbayes.certificates.target import Answered, format_target
 from pacbayes.numeric.words import confidence, failure, format_share, percent_down, percent_up
 from pacbayes.report.tables import format_bound
 from pacbayes.report.view import ReportView

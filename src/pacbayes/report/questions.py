@@ -5,17 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.answered import format_target
 from pacbayes.certificates.below import CertifiedMember
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import threshold_counts
+from pacbayes.certificates.claim import OF_NEW
 from pacbayes.certificates.classes import CLASS
 from pacbayes.certificates.rules import POSTERIOR
-from pacbayes.certificates.units import OF_NEW
-from pacbayes.classifiers.params import format_params
+from pacbayes.certificates.target import format_target
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.words import confidence, format_share, percent_up
+from pacbayes.numeric.words import confidence, format_params, format_share, percent_up
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
-from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.evidence import check_evidence_fits
 from pacbayes.classifiers.svm.folds import train_shared
 from pacbayes.classifiers.svm.hinge_path import GRAM_BLOCKS
@@ -21,7 +21,6 @@ from pacbayes.classifiers.svm.kernel import NYSTROEM, SINGLE_FROM, SVM_KERNELS, 
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
-from pacbayes.classifiers.trained import Trained
 from pacbayes.data.division import Division, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
