@@ -8,7 +8,7 @@ evenly spread over the grid (the ends included) and scaled up to 201, on one cor
   ratio        time of the loop over time of svm_set, by the clock on the wall
   cores        processor time of svm_set over its time: how many cores it kept busy
   growth       time over the time for half the rows
-  in pairs     the part of the processor time of svm_set that pairs of variables took (classifiers/svm/smo.py); the rest is
+  in pairs     the part of the processor time of svm_set that pairs of variables took (svm/smo.py); the rest is
                linear algebra, kernel values and counting
   cv=5         time of 5-fold cross-validation of all lambdas within the training rows over the time of svm_set
 

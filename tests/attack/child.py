@@ -1,7 +1,8 @@
 """A process that loads model files and predicts with them, so that its crash is a result and not the end of the tests.
 
-It reads a path and a number of columns per line, a negative one for columns of text, and answers with one line: ``ok`` and all numbers of the certificates,
-``refused: ...`` for the `ValueError` of `load`, or ``raised ...`` for anything else, warnings included.
+It reads a path and a number of columns per line, a negative one for columns of text, and answers with one line: ``ok``
+and all numbers of the certificates, ``refused: ...`` for the `ValueError` of `load`, or ``raised ...`` for anything
+else, warnings included.
 """
 
 import json

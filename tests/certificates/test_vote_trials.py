@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from tests.classifiers.told import ToldFolds
 
 from pacbayes import StochasticClassifier, StochasticSVC
-from pacbayes.certificates import vote_trials
+from pacbayes.certificates import proposals
 from pacbayes.certificates.proposals import STRENGTHS, VoteTrials, averaged_parts, propose, vote_parts
 from pacbayes.classifiers.cross_validation import cross_validate, folds_of
 
@@ -68,7 +68,7 @@ def test_the_same_errors_in_threads_and_in_small_blocks(monkeypatch):
         codes, answers = drawn(seed, n=600)
         expected = tried(codes, answers)[0]
         assert tried(codes, answers, at_once=3)[0].errors_of_votes == expected.errors_of_votes
-        monkeypatch.setattr(vote_trials, "_BLOCK", 70)
+        monkeypatch.setattr(proposals, "_BLOCK", 70)
         assert tried(codes, answers)[0].errors_of_votes == expected.errors_of_votes
         monkeypatch.undo()
 
@@ -95,9 +95,9 @@ def test_one_that_never_errs_has_nearly_all_of_the_vote_only_if_others_err():
 
 def test_too_many_answers_are_not_kept(monkeypatch):
     codes, answers = drawn(0)
-    monkeypatch.setattr(vote_trials, "MOST_ANSWERS", answers.size - 1)
+    monkeypatch.setattr(proposals, "MOST_ANSWERS", answers.size - 1)
     assert tried(codes, answers)[0].errors_of_votes is None
-    monkeypatch.setattr(vote_trials, "MOST_ANSWERS", answers.size)
+    monkeypatch.setattr(proposals, "MOST_ANSWERS", answers.size)
     assert tried(codes, answers)[0].errors_of_votes is not None
 
 

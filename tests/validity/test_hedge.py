@@ -158,9 +158,11 @@ def test_a_proposal_chosen_by_validation_errors_is_caught(hedge, monkeypatch):
     def peeking(choices, trained, data, *arguments):
         plan, number = make_plan(choices, trained, data, *arguments), len(trained.members)
         counted = observe(trained.members, data, trained.division).count(trained.division)
+        # As many rows as train, which a plan insists on; differences count three times, so that the best stand out.
+        rows = trained.division.n_train
+        errors = np.minimum(3 * (counted.errors - counted.errors.min()), rows)
         # The strengths of votes, too, are judged by validation errors: the best alone has the fewest.
-        sizes = 3 * counted.m[:1]
-        seen = CrossValidation(np.arange(number), 3 * counted.errors, sizes, (*[int(sizes[0])] * 6, 0))
+        seen = CrossValidation(np.arange(number), errors, np.array([rows]), (*[rows] * 6, 0))
         rules = propose(seen.candidates, seen.totals, number, seen.errors_of_votes)
         return replace(plan, cross_validation=seen, planned=rules if hedge else without_reserve(rules))
 
