@@ -10,7 +10,7 @@ import numpy as np
 
 from pacbayes import save
 from pacbayes.files import model_file
-from pacbayes.files.archive import ARRAY, MANIFEST, OBJECTS, VALUES, write_archive
+from pacbayes.files.archive import ARRAY, MANIFEST, OBJECTS, VALUES, packed
 
 KIND = "@"
 
@@ -47,10 +47,10 @@ class Forged:
 
     def __delitem__(self, place):
         *outer, name = place.split(".")
-        holder, key = _entry(self.json(".".join(outer)), name)
-        if key == 1:  # a pair of name and value
-            within = self.json(".".join(outer))["pairs"]
-            within.remove(holder)
+        within = self.json(".".join(outer))
+        holder, key = _entry(within, name)
+        if isinstance(within, dict) and within.get(KIND) == "dict":
+            within["pairs"].remove(holder)
         else:
             del holder[key]
 
@@ -106,7 +106,8 @@ def saved(model):
 def write(path, parts, manifest=None):
     """Write any parts with the right digest."""
     start = {"format": model_file.FORMAT, "version": "0"} | (manifest or {})
-    write_archive(path, start | {"sha256": model_file._digest(start, parts)}, parts)
+    whole = start | {"sha256": model_file._digest(start, parts)}
+    path.write_bytes(packed({MANIFEST: json.dumps(whole).encode(), **parts}, zipfile.ZIP_STORED))
 
 
 def npy(array):
