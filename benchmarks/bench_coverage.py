@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, load_dataset
-from pacbayes.certificates.rules import weights_of
+from pacbayes.certificates.voting import weights_of
 from pacbayes.classifiers.members import mean_margins
 
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "bupa", "waveform", "spambase", "mushroom")

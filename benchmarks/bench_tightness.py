@@ -36,8 +36,9 @@ from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, bound, 
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import Rule, best_single, choose_posterior, propose
 from pacbayes.certificates.levels import USUAL, hedged_level, proposal_level
-from pacbayes.certificates.rules import draw_key, integer_weights, said_of
+from pacbayes.certificates.voting import integer_weights, said_of
 from pacbayes.data.rows import row_hashes
+from pacbayes.runtime.seeds import draw_key
 
 DELTA, FOLDS = 0.05, 5
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "bupa", "banknote", "waveform", "spambase", "mushroom")

@@ -29,8 +29,8 @@ from pacbayes.bounds import get_distance
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import propose
 from pacbayes.certificates.levels import USUAL, hedged_level, proposal_level
-from pacbayes.certificates.rules import weights_of
-from pacbayes.posteriors.vote import optimal_vote
+from pacbayes.certificates.voting import weights_of
+from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.vote_bounds import vote_bound
 from pacbayes.runtime.threads import one_thread
 

@@ -7,7 +7,7 @@ import numpy as np
 from pacbayes import ClassifierSet
 from pacbayes.certificates import Plan, certify, find
 from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.rules import PROPOSAL, said_of
+from pacbayes.certificates.voting import PROPOSAL, said_of
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.data.division import GROUP, validating_division
 

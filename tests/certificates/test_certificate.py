@@ -9,8 +9,8 @@ from tests.certificates.cases import a_set, certified, planned
 from tests.estimators.test_from_fitted import from_fitted
 
 from pacbayes.certificates import Certificate, Claim
-from pacbayes.certificates.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION
-from pacbayes.certificates.rules import OCCAM, POSTERIOR, TANDEM
+from pacbayes.certificates.certificate import BEFOREHAND, FOUND, TRAINING, VALIDATION
+from pacbayes.certificates.voting import OCCAM, POSTERIOR, TANDEM
 from pacbayes.numeric.words import confidence, failure
 
 OTHER = Claim("posterior", "validation rows", 0.005, 0.2, 0.1, 0.5, "kl", "PAC-Bayes.")

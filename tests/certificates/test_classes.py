@@ -7,7 +7,7 @@ from scipy.stats import beta, binom
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import best_single
 from pacbayes.certificates.classes import check_class_share, part_limits
-from pacbayes.certificates.levels import occam_levels
+from pacbayes.certificates.occam import occam_levels
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.evidence import Evidence
 

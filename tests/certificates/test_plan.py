@@ -12,8 +12,8 @@ from pacbayes.certificates import VOTINGS, Plan, Rule, propose
 from pacbayes.certificates.choices import CROSS_VALIDATION, cross_validation_prior
 from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import STRENGTHS, given_rules
-from pacbayes.certificates.rules import EXACT, PROPOSAL, integer_weights, parts_of_one
 from pacbayes.certificates.target import Thresholds
+from pacbayes.certificates.voting import EXACT, PROPOSAL, integer_weights, parts_of_one
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.data.division import GROUP, out_of_bag_division, plan_division, validating_division
 

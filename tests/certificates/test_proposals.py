@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pacbayes.certificates.proposals import given_rules, propose
-from pacbayes.certificates.rules import PROPOSAL
+from pacbayes.certificates.voting import PROPOSAL
 
 
 def test_proposals_are_whole_weights_that_follow_the_errors():

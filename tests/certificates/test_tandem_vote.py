@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pacbayes import StochasticClassifier, StochasticSVC, load, save, vote_bound
 from pacbayes.certificates import Found, certify
 from pacbayes.certificates.levels import hedged_level
-from pacbayes.certificates.rules import TANDEM, integer_weights, weights_of
+from pacbayes.certificates.voting import TANDEM, integer_weights, weights_of
 
 X, Y = load_breast_cancer(return_X_y=True)
 TREES = [DecisionTreeClassifier(max_features=3, random_state=i) for i in range(25)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pacbayes.certificates.rules import BITS, check_parts, integer_weights, weights_of
+from pacbayes.certificates.voting import BITS, check_parts, integer_weights, weights_of
 
 
 def test_weights_are_whole_parts():

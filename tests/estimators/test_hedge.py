@@ -11,8 +11,8 @@ from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.certify import best_single
 from pacbayes.certificates.find import choose_posterior
+from pacbayes.certificates.occam import best_single
 from pacbayes.estimators import planning
 
 VOTINGS = ("stochastic", "majority", "best")

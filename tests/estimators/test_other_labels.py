@@ -9,8 +9,8 @@ from sklearn.neighbors import RadiusNeighborsClassifier
 from tests.estimators.test_prediction import drawn_by_hand, voting
 
 from pacbayes import StochasticClassifier
-from pacbayes.certificates.rules import integer_weights, majority
 from pacbayes.certificates.target import confidence
+from pacbayes.certificates.voting import integer_weights, majority
 from pacbayes.classifiers.members import Coding, Estimators
 
 VOTINGS = ("stochastic", "majority", "best")

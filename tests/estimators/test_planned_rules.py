@@ -5,10 +5,11 @@ import pytest
 from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticSVC
-from pacbayes.certificates import rules as rules_module
-from pacbayes.certificates.rules import Rule, draw_key, integer_weights, parts_of_one, said_of, say
+from pacbayes.certificates import voting as voting_module
+from pacbayes.certificates.voting import Rule, integer_weights, parts_of_one, said_of, say
 from pacbayes.classifiers.members import Coding
 from pacbayes.data.rows import row_hashes
+from pacbayes.runtime.seeds import draw_key
 
 
 @pytest.mark.parametrize("kind", ["svc", "grid"])
@@ -24,8 +25,8 @@ def test_each_rule_says_what_its_weights_predict(kind, data, monkeypatch):
     rules += [Rule("stochastic", "draws", parts[0]), Rule("best", "one", parts_of_one(number - 1, number))]
     expected = [say(rule.voting, rule.weights, members, prepared, lambda: hashes, coding) for rule in rules]
     assert len({tuple(one) for one in expected}) > 2
-    for most in (rules_module._ANSWERS, 50 * number, 1):
-        monkeypatch.setattr(rules_module, "_ANSWERS", most)
+    for most in (voting_module._ANSWERS, 50 * number, 1):
+        monkeypatch.setattr(voting_module, "_ANSWERS", most)
         for found, said in zip(said_of(rules, answers, coding.labels, hashes), expected, strict=True):
             assert np.array_equal(found, said)
 

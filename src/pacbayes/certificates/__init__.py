@@ -3,16 +3,16 @@
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.certificates.baselines import constant_baseline, most_frequent
 from pacbayes.certificates.below import CertifiedMember
-from pacbayes.certificates.certificate import Baseline, Certificate
-from pacbayes.certificates.certify import best_single, certify
-from pacbayes.certificates.claim import Claim
+from pacbayes.certificates.certificate import Baseline, Certificate, Claim
+from pacbayes.certificates.certify import certify
 from pacbayes.certificates.classes import PartLimit
 from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.find import Found, choose_posterior, find
+from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.proposals import propose
-from pacbayes.certificates.rules import VOTINGS, Rule
 from pacbayes.certificates.target import Answered
+from pacbayes.certificates.voting import VOTINGS, Rule
 
 __all__ = [
     "VOTINGS",

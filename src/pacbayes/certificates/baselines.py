@@ -1,4 +1,7 @@
-"""What a certificate is compared with: one classifier chosen within the training rows, and always the same answer."""
+"""What a certificate is compared with: one classifier chosen within the training rows, always the same answer.
+
+The third, the best of all single classifiers, is in occam.py.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.certificates.claim import OF_NEW
-from pacbayes.certificates.levels import occam_levels
+from pacbayes.certificates.occam import occam_levels
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_number, check_numbers
-from pacbayes.numeric.words import format_params, percent_up
+from pacbayes.numeric.words import OF_NEW, format_params, percent_up
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,15 @@ from pacbayes.certificates.assumptions import (
     shares_of_delta,
 )
 from pacbayes.certificates.baselines import hold_out, no_skill
-from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
+from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, TRAINING, VALIDATION, Baseline, Certificate, Claim
 from pacbayes.certificates.choices import PRIORS
-from pacbayes.certificates.claim import BEFOREHAND, TRAINING, VALIDATION, Claim
 from pacbayes.certificates.classes import PartLimit, part_limits
 from pacbayes.certificates.find import Found, have_pairs
-from pacbayes.certificates.levels import divide_delta, occam_levels, prior_shares
+from pacbayes.certificates.levels import divide_delta
+from pacbayes.certificates.occam import SingleBest, best_single, occam_levels
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.rules import (
+from pacbayes.certificates.target import counted_at, loosest_passed
+from pacbayes.certificates.voting import (
     EXACT,
     KL,
     PAIRS,
@@ -40,13 +41,11 @@ from pacbayes.certificates.rules import (
     integer_weights,
     weights_of,
 )
-from pacbayes.certificates.target import counted_at, loosest_passed
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.evidence import Evidence
-from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import need
-from pacbayes.numeric.rounding import round_down, round_up, usual_float_errors
+from pacbayes.numeric.rounding import round_down, usual_float_errors
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 from pacbayes.posteriors.vote_bounds import VoteProblem, half_level
@@ -115,35 +114,6 @@ def certify(
             certificate = case.with_classes(voting, certificate)
         certificates[voting] = certificate
     return certificates
-
-
-@dataclass(frozen=True)
-class SingleBest:
-    """The classifier with the smallest Occam bound, and the numbers behind it."""
-
-    index: int
-    bound: float
-    empirical_risk: float
-    kl: float
-
-
-def best_single(counted: Counted, delta: float, prior: FloatArray | None) -> SingleBest:
-    """Return the classifier with the smallest Occam bound, the first of several.
-
-    Each has its limit at delta times its prior weight, from its own number of validation examples.
-
-    Examples
-    --------
-    >>> counted = Counted(np.array([[3], [2], [2]]), None, np.array([50, 50, 50]))
-    >>> best = best_single(counted, 0.05, np.array([0.9, 0.05, 0.05]))
-    >>> best.index, round(best.bound, 4), round(best.kl, 4)
-    (0, 0.1506, 0.1054)
-    """
-    shares = prior_shares(len(counted), prior)
-    bounds = counted.upper(occam_levels(len(counted), delta, prior))
-    best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
-    kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
-    return SingleBest(best, float(bounds[best]), float(counted.risks[best]), kl)
 
 
 @dataclass(frozen=True, eq=False)

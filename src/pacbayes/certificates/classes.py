@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.claim import PLURAL, counted_once
 from pacbayes.certificates.levels import part_level
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.numeric.checks import check_number
-from pacbayes.numeric.words import percent_up
+from pacbayes.numeric.words import PLURAL, counted_once, percent_up
 
 #: What `--by-class` sets: the main bound is then at four fifths of delta.
 USUAL_SHARE = 0.2

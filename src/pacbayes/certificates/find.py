@@ -15,15 +15,15 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.choices import check_distances
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.rules import Counts, check_parts, integer_weights, weights_of
+from pacbayes.certificates.voting import Counts, check_parts, integer_weights, weights_of
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_level
 from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.optimal import USUAL_TOL, certified
+from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
-from pacbayes.posteriors.vote import optimal_vote
 
 # The search for a vote need not be exact to the last digit.
 _VOTE_TOL = 1e-4

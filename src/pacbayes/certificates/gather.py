@@ -1,12 +1,15 @@
-"""The only place that asks about validation rows: what classifiers and planned rules say of them, once."""
+"""The first, and in a fit the only, place that asks about validation rows: each classifier about each of them, once.
+
+With a target it asks a second question: how sure the proposed vote is.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.rules import said_of, weights_of
 from pacbayes.certificates.target import confidence
+from pacbayes.certificates.voting import said_of, weights_of
 from pacbayes.classifiers.evidence import Evidence, observe
 from pacbayes.classifiers.members import Members
 from pacbayes.data.labelled import Labelled

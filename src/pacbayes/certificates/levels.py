@@ -1,16 +1,13 @@
 """How delta is divided: between bound and limits by class, proposal and reserve, rules, distances and classifiers.
 
 Every share is rounded down, so that all of them together are at most delta: equation (hedge) and equation (by-class)
-of docs/mathematics.md.
+of docs/mathematics.md.  `Plan.rules` hands them out; occam.py divides one further, among single classifiers.
 """
 
 from typing import Any
 
-import numpy as np
-
-from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_number
-from pacbayes.numeric.rounding import round_down, usual_float_errors
+from pacbayes.numeric.rounding import round_down
 
 AUTO = "auto"
 # The share kept for what the validation rows may show, where the training rows propose something.
@@ -108,21 +105,3 @@ def part_level(level: float, share: float, number: int) -> float:
     True
     """
     return max(round_down(share * level / number, 8.0), 0.0)
-
-
-def occam_levels(number: int, delta: float, prior: FloatArray | None) -> FloatArray:
-    """Return delta times the prior weight of each of so many classifiers, rounded down.
-
-    Examples
-    --------
-    >>> occam_levels(2, 0.05, None).round(4)
-    array([0.025, 0.025])
-    """
-    with usual_float_errors():
-        # Rounded down: a smaller level makes a larger limit.
-        return np.maximum(round_down(delta * prior_shares(number, prior), 64.0), 0.0)
-
-
-def prior_shares(number: int, prior: FloatArray | None) -> FloatArray:
-    """Return the prior weights of so many classifiers, with the sum one; None stands for equal ones."""
-    return np.full(number, 1.0 / number) if prior is None else prior / prior.sum()

@@ -14,7 +14,8 @@ from pacbayes.certificates.choices import CROSS_VALIDATION, PRIORS, resolve_dist
 from pacbayes.certificates.classes import check_class_share
 from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
 from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose
-from pacbayes.certificates.rules import (
+from pacbayes.certificates.target import Thresholds, check_max_error
+from pacbayes.certificates.voting import (
     BITS,
     KL,
     OCCAM,
@@ -26,16 +27,15 @@ from pacbayes.certificates.rules import (
     TWICE_KL,
     VOTINGS,
     Rule,
-    draw_key,
     weights_of,
 )
-from pacbayes.certificates.target import Thresholds, check_max_error
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.data.division import GROUP, OUT_OF_BAG, Division
 from pacbayes.data.tables import TableReading
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_choice, check_distribution, check_level, need, need_array, need_choice
+from pacbayes.runtime.seeds import draw_key
 
 # By how much weights may differ from those that are computed here: another machine may round otherwise.
 _TOLERANCE = 1e-9

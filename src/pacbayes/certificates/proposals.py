@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.certificates.rules import PROPOSAL, Counts, Rule, integer_weights, parts_of_one, weights_of
+from pacbayes.certificates.voting import PROPOSAL, Counts, Rule, integer_weights, parts_of_one, weights_of
 from pacbayes.classifiers.cross_validation import middle_of_fewest
 from pacbayes.classifiers.members import Answers, kept_as
 from pacbayes.numeric.arrays import FloatArray, Rows

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.claim import PLURAL, counted_once
 from pacbayes.numeric.arrays import Codes, FloatArray
 from pacbayes.numeric.checks import check_number, need, need_array
 from pacbayes.numeric.rounding import usual_float_errors
-from pacbayes.numeric.words import format_share, percent_down
+from pacbayes.numeric.words import PLURAL, counted_once, format_share, percent_down
 
 
 @dataclass(frozen=True)

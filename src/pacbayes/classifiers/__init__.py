@@ -1,4 +1,4 @@
-"""From data to a set of classifiers with risks: splits, kernel widths, support vector machine paths, grids."""
+"""From training rows to classifiers, and what they answer: support vector machines, grids, forests, others."""
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.forest_set import forest_set

@@ -17,7 +17,7 @@ from pacbayes.classifiers.members import Answers, Coding, Estimators, Members, k
 from pacbayes.data.division import GROUP, Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
-from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
+from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import need, need_array, need_whole
 from pacbayes.runtime.memory import check_fits
@@ -261,19 +261,3 @@ def _asked_one_by_one(
     for line, codes, mine in zip(answers, found, own, strict=True):
         line[mine] = codes
     return answers
-
-
-def winners_of(votes: FloatArray, labels: Labels) -> Codes:
-    """Return the number of the label with most votes in each row, shape (..., labels): of several the first.
-
-    The first in the order of the labels themselves, whether or not they are classes: which labels are classes may be
-    known from validation rows only, and a vote whose ties these rows decide would not have been fixed before.
-
-    Examples
-    --------
-    >>> winners_of(np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0]]), np.array(["b", "c", "a"]))
-    array([2, 1])
-    """
-    order = np.argsort(labels[: votes.shape[-1]], kind="stable")
-    winners: Codes = order[votes[..., order].argmax(axis=-1)]
-    return winners

@@ -9,7 +9,7 @@ from typing import Any
 
 from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.classes import USUAL_SHARE
-from pacbayes.certificates.rules import VOTINGS
+from pacbayes.certificates.voting import VOTINGS
 from pacbayes.data.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level
 

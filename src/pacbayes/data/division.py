@@ -1,4 +1,4 @@
-"""Which rows train and which measure the risk, for all classifiers or for each, and which of them belong together."""
+"""Which rows train and which validate, for all classifiers or for each; what belongs together: groups, and copies."""
 
 import math
 from dataclasses import dataclass

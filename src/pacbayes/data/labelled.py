@@ -10,7 +10,6 @@ from sklearn.utils import assert_all_finite, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
-from pacbayes.data.copies import equal_labelled_rows, warn_of_copies
 from pacbayes.data.division import (
     DISTINCT,
     EXAMPLE,
@@ -24,6 +23,7 @@ from pacbayes.data.division import (
 )
 from pacbayes.data.labels import check_complete
 from pacbayes.data.rows import csr_rows, hashes_if_few, pick_rows, row_hashes
+from pacbayes.data.suspected_copies import equal_labelled_rows, warn_of_copies
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_numbers, narrow_labels

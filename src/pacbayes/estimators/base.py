@@ -23,7 +23,7 @@ from pacbayes.certificates.find import find
 from pacbayes.certificates.gather import gather
 from pacbayes.certificates.levels import hedged_level, resolve_hedge
 from pacbayes.certificates.plan import check_questions
-from pacbayes.certificates.rules import BITS, PROPOSAL, VOTINGS, vote_sums, weights_of
+from pacbayes.certificates.voting import BITS, PROPOSAL, VOTINGS, vote_sums, weights_of
 from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.members import Coding, number_of_rows
 from pacbayes.data.division import SPLITS, check_duplicates
@@ -114,9 +114,9 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         with naming_remedy(data.rows, self._remedy()), self._working(data):
             # Training rows only.
             trained = self._train(data, groups, self._seed())
-            # The last line that sees no validation row.
+            # The last line before any classifier is asked about a validation row.
             plan = make_plan(self, trained, data, self._hedge(), self._prior_params(trained))
-            # The only line that asks about them, once.
+            # The only line that asks about them.
             evidence = gather(trained.members, plan, data, self.n_jobs)
         return self._take(Fitted(trained.members, plan, evidence, find(plan, evidence)))
 

@@ -9,10 +9,12 @@ import numpy as np
 from scipy.stats import rankdata
 
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.certify import best_single, certify
+from pacbayes.certificates.certify import certify
 from pacbayes.certificates.find import Found
+from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.rules import (
+from pacbayes.certificates.target import confidence
+from pacbayes.certificates.voting import (
     OCCAM,
     POSTERIOR,
     TANDEM,
@@ -24,7 +26,6 @@ from pacbayes.certificates.rules import (
     say,
     weights_of,
 )
-from pacbayes.certificates.target import confidence
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.cross_validation import CrossValidation

@@ -16,7 +16,7 @@ from pacbayes.certificates.gather import gather
 from pacbayes.certificates.levels import resolve_hedge
 from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.rules import Rule
+from pacbayes.certificates.voting import Rule
 from pacbayes.classifiers.classifier_set import check_elsewhere, warn_elsewhere
 from pacbayes.classifiers.evidence import check_evidence_fits
 from pacbayes.classifiers.members import number_of_rows

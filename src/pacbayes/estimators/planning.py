@@ -9,15 +9,15 @@ import numpy as np
 from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import VoteTrials, propose
-from pacbayes.certificates.rules import PROPOSAL, Rule, draw_key, weights_of
 from pacbayes.certificates.target import Thresholds, confidence
+from pacbayes.certificates.voting import PROPOSAL, Rule, weights_of
 from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.tables import TableReading
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.runtime.seeds import Purpose, generator
+from pacbayes.runtime.seeds import Purpose, draw_key, generator
 
 
 class Choices(Protocol):

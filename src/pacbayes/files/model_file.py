@@ -19,7 +19,7 @@ import pacbayes
 from pacbayes.certificates.find import Found, restored_posterior
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.rules import integer_weights, weights_of
+from pacbayes.certificates.voting import integer_weights, weights_of
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.members import Estimators
 from pacbayes.classifiers.svm.kernel import Kernel, Scaling

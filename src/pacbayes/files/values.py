@@ -12,8 +12,8 @@ from numpy.lib import format as npy
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.rules import Rule
 from pacbayes.certificates.target import Thresholds
+from pacbayes.certificates.voting import Rule
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.members import Estimators

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.claim import PLURAL
-from pacbayes.certificates.rules import POSTERIOR
 from pacbayes.certificates.target import format_target
-from pacbayes.numeric.words import format_share, percent_up
+from pacbayes.certificates.voting import POSTERIOR
+from pacbayes.numeric.words import PLURAL, format_share, percent_up
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.guarantee import bars_of
 from pacbayes.report.questions import Coverage

@@ -8,13 +8,12 @@ from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.below import CertifiedMember
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import threshold_counts
-from pacbayes.certificates.claim import OF_NEW
 from pacbayes.certificates.classes import CLASS
-from pacbayes.certificates.rules import POSTERIOR
 from pacbayes.certificates.target import format_target
+from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.words import confidence, format_params, format_share, percent_up
+from pacbayes.numeric.words import OF_NEW, confidence, format_params, format_share, percent_up
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 import pacbayes
-from pacbayes.certificates.claim import PLURAL
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.words import cut, format_value
+from pacbayes.numeric.words import PLURAL, cut, format_value
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 from pacbayes.runtime.fingerprint import fingerprint

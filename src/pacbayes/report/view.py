@@ -13,7 +13,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.find import choose_posterior
-from pacbayes.certificates.rules import POSTERIOR, VOTINGS
+from pacbayes.certificates.voting import POSTERIOR, VOTINGS
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.counted import risks_of_errors
 from pacbayes.classifiers.members import number_of_rows

@@ -1,4 +1,4 @@
-r"""Equal rows: how many stand on both sides of the division, and whether they look like copies made after sampling.
+r"""Whether equal rows look like copies made after sampling.  What is done with copies: `Labelled.units`, `Division`.
 
 Equal rows that were drawn one by one do no harm: rows of a few coarse columns meet by chance.  Copies made afterwards
 (oversampling, a join) are no new draws, and validation rows that have their copy among the training rows are no test.

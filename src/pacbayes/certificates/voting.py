@@ -1,4 +1,4 @@
-r"""Rules: ways to predict with the classifiers of a set, and what one says of rows.
+r"""Rules, ways to predict with the classifiers of a set: votes with their ties, draws by a key, one classifier.
 
 One classifier, a weighted vote with its ties, draws by a key: fixed before any validation row is looked at, each is one
 deterministic classifier, and its errors on `m` validation rows are binomial.  Of several rules with levels that sum to
@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.evidence import winners_of
 from pacbayes.classifiers.members import Answers, Coding, Members, number_of_rows
 from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
 from pacbayes.numeric.checks import need, need_array, need_choice
 from pacbayes.numeric.rounding import usual_float_errors
-from pacbayes.runtime.seeds import Purpose, generator
 
 #: Weights as whole numbers with the sum 2^52.
 Counts = NDArray[np.int64]
@@ -72,7 +70,6 @@ POSTERIOR, OCCAM, TANDEM = "posterior", "Occam", "tandem vote"
 EXACT, KL, TWICE_KL, PAIRS, SINGLES = "exact", "kl", "twice kl", "tandem", "Occam"
 # Answers of all classifiers that are held at once.
 _ANSWERS = 4_000_000
-_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +78,7 @@ class Rule:
 
     Examples
     --------
-    >>> from pacbayes.certificates.rules import integer_weights
+    >>> from pacbayes.certificates.voting import integer_weights
     >>> rule = Rule("majority", "proposal", integer_weights(np.array([0.5, 0.25, 0.25])))
     >>> rule.index, rule.bound
     (0, 'exact')
@@ -116,17 +113,6 @@ class Rule:
         return int(np.argmax(self.weights))
 
 
-def draw_key(seed: int) -> bytes:
-    """Return the key of the draws that belongs to a seed.
-
-    Examples
-    --------
-    >>> draw_key(0) == draw_key(0), draw_key(0) == draw_key(1), len(draw_key(0))
-    (True, False, 32)
-    """
-    return generator(seed, Purpose.KEY).bytes(_KEY_BYTES)
-
-
 def draw_classifiers(hashes: NDArray[np.uint64], parts: Counts) -> Codes:
     r"""Draw a classifier for every row by its keyed hash, from weights in whole parts of :math:`2^{-52}`.
 
@@ -135,8 +121,9 @@ def draw_classifiers(hashes: NDArray[np.uint64], parts: Counts) -> Codes:
 
     Examples
     --------
-    >>> from pacbayes.certificates.rules import integer_weights
+    >>> from pacbayes.certificates.voting import integer_weights
     >>> from pacbayes.data.rows import row_hashes
+    >>> from pacbayes.runtime.seeds import draw_key
     >>> X = np.random.default_rng(0).normal(size=(1000, 2))
     >>> np.bincount(draw_classifiers(row_hashes(X, draw_key(0)), integer_weights(np.array([0.25, 0.0, 0.75])))).tolist()
     [249, 0, 751]
@@ -230,6 +217,22 @@ def majority(members: Members, X: Any, parts: Counts, coding: Coding) -> Codes:
         if undecided.size == 0:
             break
     return winners_of(votes, coding.labels)
+
+
+def winners_of(votes: FloatArray, labels: Labels) -> Codes:
+    """Return the number of the label with most votes in each row, shape (..., labels): of several the first.
+
+    The first in the order of the labels themselves, whether or not they are classes: which labels are classes may be
+    known from validation rows only, and a vote whose ties these rows decide would not have been fixed before.
+
+    Examples
+    --------
+    >>> winners_of(np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0]]), np.array(["b", "c", "a"]))
+    array([2, 1])
+    """
+    order = np.argsort(labels[: votes.shape[-1]], kind="stable")
+    winners: Codes = order[votes[..., order].argmax(axis=-1)]
+    return winners
 
 
 def _widened(votes: FloatArray, columns: int) -> FloatArray:

@@ -1,4 +1,4 @@
-r"""The weights of a majority vote with the smallest bound on its risk.
+r"""The weights of a majority vote with the smallest bound on its risk; how votes are counted: certificates/voting.py.
 
 Where a proof is to be had, the search is that of `pacbayes.posteriors.tandem` or, for the first-order bound, of
 `pacbayes.posteriors.certified_search`.  Two bounds are minimised by a descent by convex problems: Chebyshev-Cantelli's,
@@ -314,7 +314,7 @@ def optimal_vote(
 
     Examples
     --------
-    >>> from pacbayes.posteriors.vote import optimal_vote
+    >>> from pacbayes.posteriors.optimal_vote import optimal_vote
     >>> rng = np.random.default_rng(0)
     >>> errors = rng.random((25, 1000)) < np.linspace(0.1, 0.3, 25)[:, None]
     >>> for name in ("first-order", "cantelli", "tandem"):

@@ -10,7 +10,7 @@ from tests.posteriors.vote_problems import forest_rows, random_rows, random_vote
 
 from pacbayes import optimal_posterior
 from pacbayes.bounds import get_distance
-from pacbayes.posteriors.vote import VoteDescent, lower_slopes, optimal_vote
+from pacbayes.posteriors.optimal_vote import VoteDescent, lower_slopes, optimal_vote
 from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, VoteProblem, vote_bound
 
 

@@ -6,10 +6,11 @@ from scipy.stats import chisquare
 from tests.classifiers.told import told
 
 from pacbayes.certificates import Rule
-from pacbayes.certificates import rules as module
-from pacbayes.certificates.rules import draw_classifiers, draw_key, integer_weights, parts_of_one, said_of, say
+from pacbayes.certificates import voting as module
+from pacbayes.certificates.voting import draw_classifiers, integer_weights, parts_of_one, said_of, say
 from pacbayes.classifiers.members import Coding
 from pacbayes.data.rows import row_hashes
+from pacbayes.runtime.seeds import draw_key
 
 KEY = draw_key(3)
 
