@@ -26,7 +26,7 @@ from pacbayes.certificates.choices import PRIORS
 from pacbayes.certificates.classes import PartLimit, part_limits
 from pacbayes.certificates.find import Found, have_pairs
 from pacbayes.certificates.levels import divide_delta
-from pacbayes.certificates.occam import SingleBest, best_single, occam_levels
+from pacbayes.certificates.occam import best_single, occam_levels
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.target import counted_at, loosest_passed
 from pacbayes.certificates.voting import (
@@ -134,11 +134,6 @@ class _Case:
         """The errors of the planned rules."""
         assert self.evidence.said is not None
         return self.evidence.count_answers(self.evidence.said, self.plan.division)
-
-    @cached_property
-    def occam(self) -> SingleBest:
-        """The classifier with the smallest Occam bound at the whole of the reserve; at any part it is the same."""
-        return best_single(self.counted, self.plan.reserve, self.plan.prior)
 
     # -- claims ------------------------------------------------------------------------------------------------------
 
@@ -321,8 +316,9 @@ class _Case:
             assert evidence.said is not None
             said, level = evidence.said[self._place(voting, rule.name)], found.level
         elif rule.bound == SINGLES:
-            said = evidence.answers[self.occam.index]
-            level = float(occam_levels(len(evidence), found.level, plan.prior)[self.occam.index])
+            index = best_single(self.counted, rule.level, plan.prior).index
+            said = evidence.answers[index]
+            level = float(occam_levels(len(evidence), found.level, plan.prior)[index])
         else:
             return None
         whole = level / (1.0 - plan.class_share) * (1.0 - 1e-12)

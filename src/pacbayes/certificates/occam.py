@@ -1,4 +1,7 @@
-"""Occam's bound: of all classifiers, each with its limit at delta times its prior weight, the one with the smallest."""
+"""Occam's bound: of all classifiers, each with its limit at a level times its prior weight, the one with the smallest.
+
+The level is that of the rule (`Plan.rules`); for the baseline it is all that bounds have.
+"""
 
 from dataclasses import dataclass
 

@@ -1,9 +1,8 @@
 r"""Rules, ways to predict with the classifiers of a set: votes with their ties, draws by a key, one classifier.
 
-One classifier, a weighted vote with its ties, draws by a key: fixed before any validation row is looked at, each is one
-deterministic classifier, and its errors on `m` validation rows are binomial.  Of several rules with levels that sum to
-:math:`\delta` all limits hold at once with probability :math:`1-\delta`, hence so does the smallest: equation
-(rules) of docs/mathematics.md.
+Fixed before any validation row is looked at, each is one deterministic classifier, and its errors on `m` validation
+rows are binomial.  Of several rules with levels that sum to :math:`\delta` all limits hold at once with probability
+:math:`1-\delta`, hence so does the smallest: equation (rules) of docs/mathematics.md.
 """
 
 from collections.abc import Iterator, Sequence

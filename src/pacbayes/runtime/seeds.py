@@ -1,4 +1,4 @@
-"""Random numbers that depend on the seed and on what they are for, never on the order of the work."""
+"""Random numbers, and the key of draws, by the seed and what they are for: never by the order of the work."""
 
 from enum import IntEnum
 from typing import Any
