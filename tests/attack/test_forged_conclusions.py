@@ -158,6 +158,30 @@ def test_plans_that_cannot_be_are_refused(how, unlucky, tmp_path):
     refused(forged, tmp_path, "is not a model saved by pacbayes")
 
 
+def test_no_more_thresholds_than_hundredths(tmp_path):
+    """Each of some hundred targets is tried with each: a million of them would take for ever."""
+    forged, number = Forged.of(model("target")), 10**6
+    trained = forged["plan.division.shared.0"].size
+    forged["plan.thresholds.values"] = np.append(np.linspace(1.0, 0.0, number - 1), -np.inf)
+    forged["plan.thresholds.answered"] = np.full(number, trained)
+    forged["plan.thresholds.wrong"] = np.zeros(number, dtype=np.int64)
+    refused(forged, tmp_path, r"Thresholds\.values must be at most 100")
+
+
+@pytest.mark.parametrize("distance", [None, (), ("loud",), ("kl", "kl"), "loud", 7])
+def test_a_distance_that_is_none_is_refused_where_nobody_asks_for_it(distance, tmp_path):
+    """Nothing is kept for a posterior: no bound needs the distance, but the model names it."""
+    forged = Forged.of(model("hold-out"))
+    forged["plan.distance"] = distance
+    refused(forged, tmp_path, "is not a model saved by pacbayes: .*distance")
+
+
+def test_folds_have_no_more_rows_than_trained(unlucky, tmp_path):
+    forged = Forged.of(unlucky)
+    forged["plan.cross_validation.sizes"] = forged["plan.cross_validation.sizes"] + 1
+    refused(forged, tmp_path, r"CrossValidation\.sizes must be training rows")
+
+
 # -- what was observed -----------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ import struct
 import tracemalloc
 import zipfile
 
+import numpy as np
 import pytest
 from tests.attack.small_models import COLUMNS, model, with_parts
 from tests.files.model_files import Forged, write
@@ -153,6 +154,30 @@ def test_an_array_of_values_is_named_once(tmp_path):
     forged["params.lambdas"] = [name] * 100_000
     path = forged.write(tmp_path / "model")
     assert peak_of(path, r"names array \d+ twice") < 150 * 2**20
+
+
+def test_a_division_of_more_rows_than_there_are_answers_is_refused_before_it_is_made(tmp_path):
+    """Rows that no array names: independent parts follow from their number and the seed."""
+    forged, rows = Forged.of(model("independent")), 2**31
+    forged["plan.division.n_rows"], forged["plan.known_rows"] = rows, None
+    forged["plan.division.n_train"] = rows - forged["plan.division.m"]
+    path = forged.write(tmp_path / "model")
+    assert peak_of(path, r"must be about the rows that validate") < 20 * 2**20
+
+
+def test_labels_that_nobody_says_cost_nothing(tmp_path):
+    """Votes have room for the labels that were said, not for all that a file names."""
+    forged = Forged.of(model("three"))
+    labels = forged["evidence.labels"]
+    forged["evidence.labels"] = np.concatenate([labels, np.arange(60_000) + 100])
+    for part in ("answers", "truth", "said"):
+        forged[f"evidence.{part}"] = forged[f"evidence.{part}"].astype(np.uint16)
+    path = forged.write(tmp_path / "model")
+    tracemalloc.start()
+    again = load(path)
+    assert tracemalloc.get_traced_memory()[1] < 30 * 2**20
+    tracemalloc.stop()
+    assert again.certificates_ == model("three").certificates_
 
 
 def schema_with(content, parts=()):

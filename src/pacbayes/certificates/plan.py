@@ -99,7 +99,8 @@ class Plan:
         self._check_cross_validation()
         self._check_prior()
         self._check_planned()
-        need(len(self.distances) > 0, "Plan.distance", "must be known")
+        several = type(self.distance) is tuple and len(self.distance) > 0
+        need(several and len(self.distances) > 0, "Plan.distance", "must be a tuple of distances that are known")
         label = self.no_skill
         need(label is None or isinstance(label, (*_PLAIN, np.generic)), "Plan.no_skill", "must be a number or text")
         asks = self.class_share > 0.0 or self.max_error is not None

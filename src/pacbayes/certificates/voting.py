@@ -69,6 +69,8 @@ POSTERIOR, OCCAM, TANDEM = "posterior", "Occam", "tandem vote"
 EXACT, KL, TWICE_KL, PAIRS, SINGLES = "exact", "kl", "twice kl", "tandem", "Occam"
 # Answers of all classifiers that are held at once.
 _ANSWERS = 4_000_000
+# To look which labels are among answers takes as long as to count the votes of so many.
+_FEW = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +190,7 @@ def vote_sums(members: Members, X: Any, chosen: Rows, parts: Counts, coding: Cod
         rows = np.arange(start, min(start + step, n))
         answers = members.answers(X if rows.size == n else pick_rows(X, rows), chosen, coding)
         votes = _widened(votes, coding.labels.size)
-        for code in np.unique(answers).tolist():
+        for code in _said(answers, coding.labels.size):
             # Whole numbers below 2^53: the product is exact whatever the order of its terms.
             votes[rows, code] = weights @ (answers == code)
     return votes
@@ -232,6 +234,11 @@ def winners_of(votes: FloatArray, labels: Labels) -> Codes:
     order = np.argsort(labels[: votes.shape[-1]], kind="stable")
     winners: Codes = order[votes[..., order].argmax(axis=-1)]
     return winners
+
+
+def _said(answers: Answers, n_labels: int) -> list[int]:
+    """Return the numbers of labels that may be among answers: all of a few, those that are of many."""
+    return list(range(n_labels)) if n_labels <= _FEW else np.flatnonzero(np.bincount(answers.ravel())).tolist()
 
 
 def _widened(votes: FloatArray, columns: int) -> FloatArray:
