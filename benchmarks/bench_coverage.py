@@ -20,7 +20,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, load_dataset
-from pacbayes.classifiers.probabilities import mean_margins
+from pacbayes.certificates.voting import weights_of
+from pacbayes.classifiers.members import mean_margins
 
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "bupa", "waveform", "spambase", "mushroom")
 # Data set, target, model.
@@ -64,10 +65,10 @@ def area(score: NDArray[np.float64], wrong: NDArray[np.bool_]) -> float:
 
 def areas(model: Any, X: Any, y: Any) -> tuple[float, float]:
     """Return the areas of the score that is used, and of votes, for the labels that the vote predicts."""
-    voters, rows = model._voters(), model._validated(X)
+    members, weights = model._fitted.members, weights_of(model._fitted.weights("majority"))
     labels = model.predict(X)
     codes, everyone = np.searchsorted(model.classes_, labels), np.arange(len(labels))
-    used = model._class_scores(voters, rows)[everyone, codes]
+    used = members.scores(members.prepared(X), weights)[everyone, codes]
     votes = mean_margins(model.vote_share(X))[everyone, codes]
     return area(used, labels != y), area(votes, labels != y)
 

@@ -8,7 +8,7 @@ evenly spread over the grid (the ends included) and scaled up to 201, on one cor
   ratio        time of the loop over time of svm_set, by the clock on the wall
   cores        processor time of svm_set over its time: how many cores it kept busy
   growth       time over the time for half the rows
-  in pairs     the part of the processor time of svm_set that pairs of variables took (solver/smo.py); the rest is
+  in pairs     the part of the processor time of svm_set that pairs of variables took (svm/smo.py); the rest is
                linear algebra, kernel values and counting
   cv=5         time of 5-fold cross-validation of all lambdas within the training rows over the time of svm_set
 
@@ -29,8 +29,11 @@ from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
 from pacbayes.classifiers.cross_validation import cross_validate
-from pacbayes.classifiers.svm.folds import folds_at_once, svm_answers_in_fold
+from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.path import load_solver
+from pacbayes.classifiers.svm.svm_set import SvmFamily
+from pacbayes.data.division import DivisionChoices
+from pacbayes.data.labelled import Labelled
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
 from pacbayes.runtime.threads import one_thread
 
@@ -81,15 +84,14 @@ def svc_loop(classifiers, X, y):
     return seconds * LAMBDAS.size / PROBES.size, np.abs(errors - classifiers.errors[PROBES]).max()
 
 
-def cross_validation_seconds(classifiers):
+def cross_validation_seconds(X, y):
     """Return the time of 5-fold cross-validation of all lambdas within the training rows, as `fit` does it."""
-    members = classifiers.members
-    codes = members.task.codes[classifiers.splits(0)[0]]
+    family = SvmFamily.checked(LAMBDAS, "rbf", "sigest", N_COMPONENTS, True, None, "shared", None)
+    choices = DivisionChoices("shared", 0.5, None, "keep")
+    folds = family.train(Labelled.checked(X, y), choices, n_jobs=None, random_state=0).folds
     start = time.perf_counter()
     with one_thread():
-        answers_in_fold, together = svm_answers_in_fold(members, codes), folds_at_once(codes.size, 5)
-        every, rng = np.arange(LAMBDAS.size), np.random.default_rng(0)
-        cross_validate(answers_in_fold, every, codes, 5, rng, at_once=together)
+        cross_validate(folds, np.arange(LAMBDAS.size), 5, np.random.default_rng(0))
     return time.perf_counter() - start
 
 
@@ -111,7 +113,7 @@ def main():
         line += f", in pairs {sum(in_pairs) / processor:4.0%}"
         line += f", largest KKT violation {classifiers.kkt_violation.max():.1e}"
         if not arguments.paths:
-            line += f", cv=5 {cross_validation_seconds(classifiers) / seconds:4.2f}"
+            line += f", cv=5 {cross_validation_seconds(X, y) / seconds:4.2f}"
             with threadpool_limits(1):
                 loop, differ = svc_loop(classifiers, X, y)
             line += (

@@ -13,7 +13,7 @@ It takes about ten minutes on two cores, with --quick (four small data sets, 5 s
 """
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,15 +32,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bench_votes import DATA as EIGHT
 from bench_votes import load
-from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, load_dataset
+from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, bound, load_dataset
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates import Baseline, certify, choose_posterior, propose
-from pacbayes.certificates.posterior_choice import integer_weights
-from pacbayes.certificates.rules.hedge import USUAL, hedged_level
-from pacbayes.certificates.rules.rule import Rule
-from pacbayes.estimators.prediction.draws import draw_key
-from pacbayes.estimators.prediction.testing import tested
-from pacbayes.estimators.prediction.voters import EachVoters
+from pacbayes.certificates import Rule, best_single, choose_posterior, propose
+from pacbayes.certificates.levels import USUAL, hedged_level, proposal_level
+from pacbayes.certificates.voting import integer_weights, said_of
+from pacbayes.data.rows import row_hashes
+from pacbayes.runtime.seeds import draw_key
 
 DELTA, FOLDS = 0.05, 5
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "bupa", "banknote", "waveform", "spambase", "mushroom")
@@ -48,7 +46,6 @@ DIGITS = "digits"
 AVERAGED = {"mean of the nine": DATA, "mean of the eight": EIGHT}
 QUICK = ("wdbc", "ionosphere", "haberman", "bupa")
 SEEDS = 20
-ABSENT = Baseline(None, None, "shown beside")
 VOTINGS = ("best", "majority", "stochastic")
 
 
@@ -104,43 +101,61 @@ def forest(name: str, seed: int) -> dict[str, float]:
     train, validation = order[: len(y) - len(y) // 2], order[len(y) - len(y) // 2 :]
     grown = RandomForestClassifier(100, oob_score=True, random_state=seed, n_jobs=1).fit(X[train], codes[train])
     trees, number = grown.estimators_, len(grown.estimators_)
-    classifiers = ClassifierSet.from_fitted(trees, X[validation], codes[validation].astype(float))
     errors = np.array(
         [
             train.size * np.mean(tree.predict(X[train[out]]) != codes[train[out]])
             for tree, out in zip(trees, out_of_bag(grown, train.size), strict=True)
         ]
     )
-    share = hedged_level(DELTA, USUAL, 1)
-    posterior = choose_posterior(
-        classifiers.risks, classifiers.m, distance="kl", delta=share, prior=None, constant="exact"
-    )
-    uniform = Rule("majority", "uniform", integer_weights(np.full(number, 1.0 / number)))
-    rules = [*propose(np.arange(number), errors, number), uniform]
-    voters = EachVoters(classifiers, np.arange(float(classes.size)))
-    key = draw_key(seed)
+    proposed = propose(np.arange(number), errors, number)
+    rules = [*proposed, Rule("majority", "uniform", integer_weights(np.full(number, 1.0 / number)))]
+    names = [(rule.voting, rule.name) for rule in rules]
 
-    def count(rows: Any, truth: Any) -> list[Rule]:
-        return list(tested(rules, voters, rows, truth, key, lambda wrong: int(wrong.sum()), None))
+    def counted(rows: Any, truth: Any) -> tuple[ClassifierSet, dict[tuple[str, str], int]]:
+        """Return the trees with their answers to some rows, and the errors of every rule there."""
+        asked = ClassifierSet.from_fitted(trees, rows, truth.astype(float))
+        evidence = asked.evidence
+        said = said_of(rules, evidence.answers, evidence.labels, row_hashes(rows, draw_key(seed)))
+        return asked, {name: int(np.sum(one != evidence.truth)) for name, one in zip(names, said, strict=True)}
 
-    *counted, all_alike = count(X[validation], codes[validation])
-    certificates = certify(
-        posterior, classifiers, delta=DELTA, prior=None, hold_out=ABSENT, constant=ABSENT, rules=counted, hedge=USUAL
-    )
-    on_test = {
-        (rule.voting, rule.name): rule.errors / len(y_test) for rule in count(X_test, np.searchsorted(classes, y_test))
-    }
-    best = next(rule for rule in counted if rule.voting == "best")
+    classifiers, wrong = counted(X[validation], codes[validation])
+    limits = claims(proposed, classifiers, wrong)
+    _, wrong_in_test = counted(X_test, np.searchsorted(classes, y_test))
+    on_test = {name: count / len(y_test) for name, count in wrong_in_test.items()}
     found = {
-        "hold-out": float(binomial_upper(best.errors, classifiers.m, DELTA)),
+        "hold-out": float(binomial_upper(wrong["best", "proposal"], classifiers.m, DELTA)),
         "hold-out test": on_test["best", "proposal"],
-        "uniform": float(binomial_upper(all_alike.errors, classifiers.m, DELTA)),
+        "uniform": float(binomial_upper(wrong["majority", "uniform"], classifiers.m, DELTA)),
         "uniform test": on_test["majority", "uniform"],
     }
     for voting in VOTINGS:
-        found[voting] = certificates[voting].bound
-    won = certificates["majority"].rule
+        found[voting] = min(limits[voting].values())
+    won = min(limits["majority"], key=lambda name: limits["majority"][name])
     found["majority test"] = on_test.get(("majority", won), np.nan)
+    return found
+
+
+def claims(
+    proposed: Sequence[Rule], classifiers: ClassifierSet, wrong: dict[tuple[str, str], int]
+) -> dict[str, dict[str, float]]:
+    """Return the bounds of all rules by way of predicting: the proposal's, and those that share what is kept.
+
+    As the estimators have them, without the vote of the tandem bound; they take proposals from cross-validation.
+    """
+    risks, m = classifiers.risks, classifiers.m
+    share = hedged_level(DELTA, USUAL, 1)
+    posterior = choose_posterior(risks, m, distance="kl", delta=share, prior=None, constant="exact")
+    ladder = [rule.name for rule in proposed if rule.voting == "majority" and rule.name != "proposal"]
+    each = hedged_level(DELTA, USUAL, len(ladder) + 1)
+
+    def limit(voting: str, name: str, level: float) -> float:
+        return float(binomial_upper(wrong[voting, name], m, level))
+
+    found = {voting: {"proposal": limit(voting, "proposal", proposal_level(DELTA, USUAL))} for voting in VOTINGS}
+    found["stochastic"]["posterior"] = posterior.bound
+    found["best"]["Occam"] = best_single(classifiers.counted, share, None).bound
+    found["majority"] |= {name: limit("majority", name, each) for name in ladder}
+    found["majority"]["posterior"] = min(2.0 * bound(posterior.weights, risks, m, delta=each), 1.0)
     return found
 
 

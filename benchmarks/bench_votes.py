@@ -15,7 +15,6 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,10 +27,10 @@ from sklearn.ensemble import RandomForestClassifier
 from pacbayes import forest_set, load_dataset
 from pacbayes.bounds import get_distance
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.posterior_choice import weights_of
-from pacbayes.certificates.rules.proposals import propose
-from pacbayes.certificates.rules.rule import claims_of
-from pacbayes.posteriors.vote import optimal_vote
+from pacbayes.certificates import propose
+from pacbayes.certificates.levels import USUAL, hedged_level, proposal_level
+from pacbayes.certificates.voting import weights_of
+from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.vote_bounds import vote_bound
 from pacbayes.runtime.threads import one_thread
 
@@ -192,11 +191,17 @@ Vote = tuple[float, float]  # bound and test error
 def hedged(errors: Rows, tested: Rows, out_of_bag: NDArray[np.float64]) -> Vote:
     """Return our certificate of the vote: the smallest limit of a ladder of votes fixed on the training rows."""
     trees, m = errors.shape
-    votes = [rule for rule in propose(np.arange(trees), out_of_bag, trees) if rule.voting == "majority"]
-    votes = [replace(rule, errors=round(m * error_of(weights_of(rule.parts), errors))) for rule in votes]
-    claims = {claim.rule: claim.bound for claim in claims_of(votes, [], m, DELTA, 0.1)}
-    best = min(votes, key=lambda rule: claims[rule.name])
-    return claims[best.name], error_of(weights_of(best.parts), tested)
+    rules = propose(np.arange(trees), out_of_bag, trees)
+    votes = [weights_of(rule.weights) for rule in rules if rule.voting == "majority"]
+    # The first is the proposal; the others share what is kept.
+    others = len(votes) - 1
+    levels = [proposal_level(DELTA, USUAL), *[hedged_level(DELTA, USUAL, others)] * others]
+    limits = [
+        float(binomial_upper(round(m * error_of(weights, errors)), m, level))
+        for weights, level in zip(votes, levels, strict=True)
+    ]
+    best = int(np.argmin(limits))
+    return limits[best], error_of(votes[best], tested)
 
 
 def out_of_bag_votes(name: str, trees: int, seed: int) -> list[Vote]:

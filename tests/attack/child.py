@@ -1,14 +1,16 @@
 """A process that loads model files and predicts with them, so that its crash is a result and not the end of the tests.
 
-It reads a path and a number of columns per line, and answers with one line: ``ok``, ``refused: ...`` for the
-`ValueError` of `load`, or ``raised ...`` for anything else.
+It reads a path and a number of columns per line, a negative one for columns of text, and answers with one line: ``ok``
+and all numbers of the certificates, ``refused: ...`` for the `ValueError` of `load`, or ``raised ...`` for anything
+else, warnings included.
 """
 
+import json
 import os
 import resource
 import subprocess
 import sys
-import time
+import warnings
 from pathlib import Path
 from threading import Timer
 
@@ -59,31 +61,64 @@ class Child:
             self._process = None
 
 
+def numbers_of(model):
+    """Return all numbers in the certificates of a model by their places; words are left out."""
+    found = {}
+
+    def look(value, place):
+        if isinstance(value, dict):
+            for name, one in value.items():
+                look(one, f"{place}.{name}")
+        elif isinstance(value, list | tuple):
+            for number, one in enumerate(value):
+                look(one, f"{place}.{number}")
+        elif not isinstance(value, str):
+            found[place] = value
+
+    for voting, certificate in model.certificates_.items():
+        look(certificate.to_dict(), voting)
+    return found
+
+
 def _say(path, columns, trusted):
     import numpy as np
 
     from pacbayes import load
 
-    started = time.monotonic()
     try:
         model = load(path, trusted=trusted)
     except ValueError as error:
         return "refused: " + " ".join(str(error).split())[:300]
     except Exception as error:
         return f"raised by load: {type(error).__name__}: {error!s:.300}"
-    X = np.random.default_rng(0).normal(size=(7, columns))
+    X = np.random.default_rng(0).normal(size=(7, columns)) if columns > 0 else np.full((7, -columns), "a", dtype=object)
     try:
         for voting in ("stochastic", "majority", "best"):
             model.set_params(voting=voting).predict(X)
-            str(model.certificate_)
-        model.vote_share(X)
+            model.answers(X)
+            model.vote_share(X)
+            model.certificate_.explain()
+            model.certificate_._repr_html_()
         model.classifiers_.predict(X)
+        _look_at(model)
+        return "ok " + json.dumps(numbers_of(model))
     except Exception as error:
         return f"raised by predict: {type(error).__name__}: {error!s:.300}"
-    return f"ok in {time.monotonic() - started:.1f}"
+
+
+def _look_at(model):
+    """Ask for whatever a fitted model says of itself."""
+    names = [name for name in dir(type(model)) if name.endswith("_") and not name.startswith("_")]
+    for name in names:
+        getattr(model, name, None)  # what is not there is no error
+    repr(model)
+    repr(model.classifiers_)
+    model.classifiers_._repr_html_()
+    model.certified_below(0.9)
 
 
 def _main():
+    warnings.simplefilter("error")
     first = True
     for line in sys.stdin:
         path, columns, trusted = line.rstrip("\n").split("\t")

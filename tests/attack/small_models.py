@@ -3,17 +3,17 @@
 import io
 import zipfile
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC, save
+from pacbayes import StochasticClassifier, StochasticSVC
 
 COLUMNS = 2
+TWO_CLASSES = ("two", "independent", "boosting", "landmarks", "target", "prior", "hold-out", "forest out of bag")
 
 
 def rows(classes):
@@ -25,7 +25,7 @@ def rows(classes):
 @cache
 def model(name):
     """Return a small model; nobody changes it."""
-    X, y = rows(2 if name in ("two", "independent", "boosting") else 3)
+    X, y = rows(2 if name in TWO_CLASSES else 3)
     if name in ("two", "three"):
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0).fit(X, y)
     if name == "groups":
@@ -35,8 +35,31 @@ def model(name):
     if name == "copies":
         twice = np.arange(60) // 2
         return StochasticSVC([0.1, 1.0], duplicates="together", random_state=0, cv=2).fit(X[twice], y[twice])
+    if name == "landmarks":
+        return StochasticSVC([0.1, 1.0], kernel="nystroem", n_components=8, cv=2, random_state=0).fit(X, y)
+    if name == "prepared":
+        return StochasticSVC([0.1, 1.0], prepare=StandardScaler(), cv=2, random_state=0).fit(X, y)
+    if name == "target":
+        return StochasticSVC([0.1, 1.0], max_error=0.3, cv=2, random_state=0).fit(X, y)
+    if name == "slices":
+        slices = np.where(X[:, 1] > 0, "high", "low")
+        return StochasticSVC([0.1, 1.0], class_share=0.2, cv=2, random_state=0).fit(X, y, slices=slices)
+    if name == "prior":
+        choices = {"prior": "cross-validation", "distance": ["kl", "catoni"], "hedge": 0.5}
+        return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0, **choices).fit(X, y)
+    if name == "hold-out":
+        return StochasticSVC([0.1, 1.0], hedge=0, cv=2, random_state=0).fit(X, y)
+    if name == "grid":
+        return StochasticClassifier(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, random_state=0).fit(X, y)
+    if name == "forest out of bag":
+        forest = RandomForestClassifier(4, max_depth=2)
+        return StochasticClassifier(forest, split="out-of-bag", random_state=0).fit(X, y)
     if name == "independent":
         return StochasticSVC([0.1, 1.0], split="independent", random_state=0).fit(X, y)
+    if name == "text":
+        words = np.array(["NA", "a", " b"], dtype=object)[np.digitize(X, [-0.5, 0.5])]
+        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+        return StochasticSVC([0.1, 1.0], prepare=encoder, random_state=0, cv=2).fit(words, y)
     if name == "words":
         encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=4, sparse_output=False)
         return StochasticSVC([0.1, 1.0], prepare=encoder, random_state=0, cv=None).fit(X.round(0), y)
@@ -56,16 +79,9 @@ def model(name):
     return StochasticClassifier(kinds[name], {"random_state": [0, 1]}, cv=None, random_state=0).fit(X, y)
 
 
-@cache
-def file_of(name):
-    """Return the bytes of a model's file."""
-    with TemporaryDirectory() as folder:
-        save(model(name), folder + "/model")
-        return Path(folder, "model").read_bytes()
-
-
-MACHINES = ("two", "three", "independent", "groups", "groups apart", "copies")
-ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram")
+MACHINES = ("two", "three", "prepared", "text", "landmarks", "independent", "groups", "groups apart", "copies")
+ASKED = ("target", "slices", "prior", "hold-out")
+ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram", "grid", "forest out of bag")
 
 
 def with_parts(contents, parts):

@@ -1,4 +1,4 @@
-"""Hostile model files: parts that follow from stored cross-validation, moved to where the validation rows like them."""
+"""What a file says that follows from something else in it: computed anew, or refused where it does not follow."""
 
 import numpy as np
 import psutil
@@ -7,26 +7,33 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from skops.io import dumps
 from tests.attack.small_models import model, rows
-from tests.files.model_files import state_of, write_state
+from tests.files.model_files import KIND, Forged
 
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
-from pacbayes.bounds import Catoni
 from pacbayes.classifiers import SVMClassifier
-from pacbayes.files.values import encode
+from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 
 WHOLE = 2**52
 
 
-def rule(state, voting, name="proposal"):
-    """Return one rule of a state."""
-    return next(one for one in state["fitted"]["_rules"] if (one["voting"], one["name"]) == (voting, name))
+def rule(forged, voting, name="proposal"):
+    """Return the place of one rule."""
+    planned = forged["plan.planned"]["values"]
+    number = next(i for i, one in enumerate(planned) if (one["voting"], one["name"]) == (voting, name))
+    return f"plan.planned.{number}"
 
 
 def only(index, number):
     parts = np.zeros(number, dtype=np.int64)
     parts[index] = WHOLE
     return parts
+
+
+def refused(forged, tmp_path, match):
+    with pytest.raises(ValueError, match=match):
+        load(forged.write(tmp_path / "model"))
 
 
 @pytest.fixture(scope="module")
@@ -42,50 +49,196 @@ def unlucky():
     raise AssertionError("there is such a model")
 
 
+# -- rules -----------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("voting", ["best", "stochastic"])
 def test_a_proposal_of_the_best_on_validation_rows_is_refused(voting, unlucky, tmp_path):
-    state, errors = state_of(unlucky), unlucky.classifiers_.errors
-    best = int(np.argmin(errors))
-    rule(state, voting).update(parts=only(best, errors.size), errors=int(errors[best]))
-    write_state(tmp_path / "model", state)
-    with pytest.raises(ValueError, match=r"must follow from the stored cross-validation"):
-        load(tmp_path / "model")
+    forged, errors = Forged.of(unlucky), unlucky.classifiers_.errors
+    best, place = int(np.argmin(errors)), rule(forged, voting)
+    said, number = forged["evidence.said"], int(place.split(".")[-1])
+    said[number] = forged["evidence.answers"][best]
+    forged[f"{place}.weights"], forged["evidence.said"] = only(best, errors.size), said
+    refused(forged, tmp_path, r"must follow from the stored cross-validation")
 
 
-@pytest.mark.parametrize(("moved", "refused"), [(WHOLE // 10**8, True), (1, False)])
+@pytest.mark.parametrize(("moved", "wrong"), [(WHOLE // 10**8, True), (1, False)])
 @pytest.mark.parametrize("name", ["proposal", "vote s=1"])
-def test_weights_of_votes_are_compared_to_nine_digits(name, moved, refused, unlucky, tmp_path):
+def test_weights_of_votes_are_compared_to_nine_digits(name, moved, wrong, unlucky, tmp_path):
     """Another machine may round the last bits otherwise."""
-    state = state_of(unlucky)
-    parts = rule(state, "majority", name)["parts"]
+    forged = Forged.of(unlucky)
+    place = rule(forged, "majority", name) + ".weights"
+    parts = forged[place]
     first, second = np.argsort(parts)[-2:]
     parts[first] += moved
     parts[second] -= moved
-    write_state(tmp_path / "model", state)
-    if refused:
-        with pytest.raises(ValueError, match=r"must follow from the stored cross-validation"):
-            load(tmp_path / "model")
+    forged[place] = parts
+    if wrong:
+        refused(forged, tmp_path, r"must follow from the stored cross-validation")
     else:
-        assert load(tmp_path / "model").certificates_["majority"] == unlucky.certificates_["majority"]
+        again = load(forged.write(tmp_path / "model"))
+        assert again.certificates_["majority"] == unlucky.certificates_["majority"]
 
 
 def test_a_rule_more_or_less_is_refused(unlucky, tmp_path):
-    state = state_of(unlucky)
-    rules = state["fitted"]["_rules"]
-    for others in ((*rules, rule(state, "majority", "vote s=1") | {"name": "one more"}), rules[:2] + rules[3:]):
-        state["fitted"]["_rules"] = others
-        write_state(tmp_path / "model", state)
-        with pytest.raises(ValueError, match=r"must follow from the stored cross-validation"):
-            load(tmp_path / "model")
+    for change in ("more", "less"):
+        forged = Forged.of(unlucky)
+        rules, said = forged["plan.planned"]["values"], forged["evidence.said"]
+        number = int(rule(forged, "majority", "vote s=1").split(".")[-1])
+        if change == "more":
+            weights = forged.encoded(forged[f"plan.planned.{number}.weights"])
+            rules.append(rules[number] | {"name": "one more", "weights": weights})
+            said = np.vstack([said, said[number]])
+        else:
+            del rules[number]
+            said = np.delete(said, number, axis=0)
+        forged["evidence.said"] = said
+        refused(forged, tmp_path, r"must follow from the stored cross-validation")
 
 
 def test_the_rules_of_a_given_proposal_follow_from_its_weights(tmp_path):
-    state = state_of(model("elsewhere"))
-    errors = model("elsewhere").classifiers_.errors
-    rule(state, "best").update(parts=only(0, 3), errors=int(errors[0]))
-    write_state(tmp_path / "model", state)
-    with pytest.raises(ValueError, match=r"must follow from the proposal"):
-        load(tmp_path / "model")
+    forged = Forged.of(model("elsewhere"))
+    forged[rule(forged, "best") + ".weights"] = only(0, 3)
+    refused(forged, tmp_path, r"must follow from the proposal")
+
+
+def parts(*values, number=8):
+    whole = np.zeros(number, dtype=np.int64)
+    whole[: len(values)] = values
+    return whole
+
+
+RULES = {
+    "less than the whole": ("majority", "weights", parts(2**51)),
+    "negative": ("majority", "weights", parts(2**52 + 1, -1)),
+    "sum that wraps": ("majority", "weights", parts(*[2**62] * 4, 2**52)),
+    "wrong length": ("stochastic", "weights", np.array([2**52])),
+    "no whole numbers": ("stochastic", "weights", np.full(8, 1 / 8)),
+    "two classifiers as one": ("best", "weights", parts(2**51, 2**51)),
+    "no weights": ("majority", "weights", None),
+    "another bound": ("majority", "bound", "kl"),
+    "a name of another": ("majority", "name", "single"),
+    "the posterior's name": ("majority", "name", "posterior"),
+    "no name": ("majority", "name", []),
+    "a way that is none": ("majority", "voting", "loudest"),
+    "a way that is another": ("majority", "voting", "stochastic"),
+}
+
+
+@pytest.mark.parametrize("how", RULES)
+def test_rules_that_cannot_be_are_refused(how, unlucky, tmp_path):
+    voting, field, value = RULES[how]
+    forged = Forged.of(unlucky)
+    forged[f"{rule(forged, voting)}.{field}"] = value
+    refused(forged, tmp_path, "is not a model saved by pacbayes")
+
+
+PLANS = {
+    "no proposal": ("plan.planned", lambda planned: planned["values"].pop(0)),
+    "no rules": ("plan.planned", lambda planned: planned["values"].clear()),
+    "no tuple": ("plan.planned", lambda planned: planned["values"]),
+    "rules at hedge 1": ("plan.hedge", lambda hedge: 1.0),
+    "a posterior at hedge 0": ("plan.hedge", lambda hedge: 0.0),
+    "a hedge that is none": ("plan.hedge", lambda hedge: float("nan")),
+    "a negative hedge": ("plan.hedge", lambda hedge: -0.1),
+    "no cross-validation": ("plan.cross_validation", lambda found: None),
+} | {
+    f"errors of votes {wrong}": ("plan.cross_validation.errors_of_votes", lambda votes, wrong=wrong: wrong)
+    for wrong in ((), (1,) * 6, [1] * 7, (1.0,) * 7, (-1,) * 7, (10**6,) * 7, (True,) * 7, 7)
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", PLANS)
+def test_plans_that_cannot_be_are_refused(how, unlucky, tmp_path):
+    place, change = PLANS[how]
+    forged = Forged.of(unlucky)
+    old = forged[place]
+    new = change(old)
+    forged[place] = old if how in ("no proposal", "no rules") else new
+    refused(forged, tmp_path, "is not a model saved by pacbayes")
+
+
+def test_no_more_thresholds_than_hundredths(tmp_path):
+    """Each of some hundred targets is tried with each: a million of them would take for ever."""
+    forged, number = Forged.of(model("target")), 10**6
+    trained = forged["plan.division.shared.0"].size
+    forged["plan.thresholds.values"] = np.append(np.linspace(1.0, 0.0, number - 1), -np.inf)
+    forged["plan.thresholds.answered"] = np.full(number, trained)
+    forged["plan.thresholds.wrong"] = np.zeros(number, dtype=np.int64)
+    refused(forged, tmp_path, r"Thresholds\.values must be at most 100")
+
+
+@pytest.mark.parametrize("distance", [None, (), ("loud",), ("kl", "kl"), "loud", 7])
+def test_a_distance_that_is_none_is_refused_where_nobody_asks_for_it(distance, tmp_path):
+    """Nothing is kept for a posterior: no bound needs the distance, but the model names it."""
+    forged = Forged.of(model("hold-out"))
+    forged["plan.distance"] = distance
+    refused(forged, tmp_path, "is not a model saved by pacbayes: .*distance")
+
+
+def test_folds_have_no_more_rows_than_trained(unlucky, tmp_path):
+    forged = Forged.of(unlucky)
+    forged["plan.cross_validation.sizes"] = forged["plan.cross_validation.sizes"] + 1
+    refused(forged, tmp_path, r"CrossValidation\.sizes must be training rows")
+
+
+# -- what was observed -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("voting", ["majority", "best"])
+def test_errors_of_a_planned_rule_cannot_be_hidden(voting, unlucky, tmp_path):
+    """What a vote or one classifier said follows from the answers."""
+    forged = Forged.of(unlucky)
+    said, number = forged["evidence.said"], int(rule(forged, voting).split(".")[-1])
+    assert (said[number] != forged["evidence.truth"]).any()
+    said[number] = forged["evidence.truth"]
+    forged["evidence.said"] = said
+    refused(forged, tmp_path, r"Evidence\.said must follow from the answers")
+
+
+def test_nor_those_of_draws_where_all_classifiers_err(unlucky, tmp_path):
+    forged = Forged.of(unlucky)
+    said, truth = forged["evidence.said"], forged["evidence.truth"]
+    assert (forged["evidence.answers"] != truth).all(axis=0).any()
+    said[0] = truth
+    forged["evidence.said"] = said
+    refused(forged, tmp_path, r"Evidence\.said must follow from the answers")
+
+
+@pytest.mark.parametrize("name", ["independent", "groups apart", "forest out of bag", "two", "elsewhere"])
+def test_an_error_cannot_be_hidden_as_a_row_that_does_not_validate(name, tmp_path):
+    """Rows that a classifier gets wrong are marked as not its own, and as many others as right answers of it."""
+    forged = Forged.of(model(name))
+    answers, truth = forged["evidence.answers"], forged["evidence.truth"]
+    absent = np.iinfo(answers.dtype).max
+    line = next(line for line in answers if ((line != truth) & (line != absent)).any())
+    wrong = np.flatnonzero((line != truth) & (line != absent))
+    free = np.flatnonzero(line == absent)[: wrong.size]
+    line[wrong] = absent
+    line[free] = truth[free]
+    forged["evidence.answers"] = answers
+    refused(forged, tmp_path, r"Evidence\.answers must be of the rows that validate each")
+
+
+@pytest.mark.parametrize("name", ["independent", "forest out of bag"])
+def test_nor_by_another_division(name, tmp_path):
+    """The rows that validate follow from the seed, or from the bags."""
+    forged = Forged.of(model(name))
+    if name == "independent":
+        forged["plan.division.seed"] += 1
+    else:
+        forged["plan.division.bags"] = forged["plan.division.bags"][::-1].copy()
+    refused(forged, tmp_path, r"Evidence\.answers must be of the rows that validate each")
+
+
+def test_a_forest_was_trained_here(tmp_path):
+    """Without training rows it would count as trained elsewhere, and a proposal would need no cross-validation."""
+    forged = Forged.of(model("forest out of bag"))
+    forged["plan.division.n_train"] = 0
+    refused(forged, tmp_path, r"Division\.n_train must be positive")
+
+
+# -- distances, keys, processes --------------------------------------------------------------------------------------
 
 
 def test_a_parameter_of_catoni_from_elsewhere_is_refused(tmp_path):
@@ -93,12 +246,9 @@ def test_a_parameter_of_catoni_from_elsewhere_is_refused(tmp_path):
     clf = StochasticSVC([0.1, 1.0], distance="catoni", cv=2, random_state=0).fit(X, y)
     save(clf, tmp_path / "model")
     assert load(tmp_path / "model").certificates_ == clf.certificates_
-    state = state_of(clf)
-    state["fitted"]["_distances"] = encode((Catoni(0.123),))
-    state["posterior"]["distance"] = "catoni(0.123)"
-    write_state(tmp_path / "model", state)
-    with pytest.raises(ValueError, match=r"unknown distance .catoni\(0.123\).; known are catoni\("):
-        load(tmp_path / "model")
+    forged = Forged.of(clf)
+    forged["posterior.1"] = "catoni(0.123)"
+    refused(forged, tmp_path, r"unknown distance .catoni\(0.123\).; known are catoni\(")
 
 
 def test_a_distance_that_is_set_after_the_fit_changes_no_saved_certificate(tmp_path):
@@ -106,6 +256,13 @@ def test_a_distance_that_is_set_after_the_fit_changes_no_saved_certificate(tmp_p
     before = clf.certificates_
     save(clf.set_params(distance="kl"), tmp_path / "model")
     assert load(tmp_path / "model").certificates_ == before
+
+
+def test_a_key_in_a_file_is_refused(unlucky, tmp_path):
+    """The draws of another key were never tested: it follows from the seed."""
+    forged = Forged.of(unlucky)
+    forged.json("plan")["key"] = "0" * 32
+    refused(forged, tmp_path, "Plan has the fields .*, which this version does not know")
 
 
 def test_a_loaded_model_starts_no_processes(tmp_path):
@@ -124,13 +281,7 @@ def test_a_loaded_model_starts_no_processes(tmp_path):
     assert (again.n_jobs, again.estimator[-1].n_jobs, again.classifiers_[0][-1].n_jobs) == (None, None, None)
 
 
-def test_a_key_that_is_not_of_the_seed_is_refused(unlucky, tmp_path):
-    """The draws of another key were never tested."""
-    state = state_of(unlucky)
-    state["fitted"]["_key"] = encode(bytes(32))
-    write_state(tmp_path / "model", state)
-    with pytest.raises(ValueError, match="_key must follow from the seed"):
-        load(tmp_path / "model")
+# -- machines that skops has made ------------------------------------------------------------------------------------
 
 
 def test_a_machine_in_a_pipeline_is_checked(tmp_path):
@@ -141,3 +292,27 @@ def test_a_machine_in_a_pipeline_is_checked(tmp_path):
     save(clf, tmp_path / "model")
     with pytest.raises(ValueError, match=r"SVMClassifier\.support_vectors_ must have the shape"):
         load(tmp_path / "model")
+
+
+KERNELS = [("gamma", np.array([1.0, 2.0])), ("gamma", -1.0), ("gamma", "text"), ("name", "loud")]
+
+
+@pytest.mark.parametrize(("field", "value"), KERNELS)
+def test_a_kernel_that_no_constructor_has_seen_is_checked(field, value, tmp_path):
+    """Skops makes objects without their constructors, and values may name what it has made."""
+    kernel = Kernel("rbf", 1.0)
+    object.__setattr__(kernel, field, value)
+    forged = Forged.of(model("two"))
+    forged.objects = dumps([kernel])
+    forged["members.kernel"] = {KIND: "object", "number": 0}
+    refused(forged, tmp_path, r"Kernel\.\w+ must be")
+
+
+@pytest.mark.parametrize("shift", [np.zeros(2, dtype=object), np.zeros((2, 1)), np.array(["a", "b"])])
+def test_nor_is_a_scaling(shift, tmp_path):
+    scaling = Scaling(np.zeros(2), np.ones(2))
+    object.__setattr__(scaling, "shift", shift)
+    forged = Forged.of(model("two"))
+    forged.objects = dumps([scaling])
+    forged["members.scaling"] = {KIND: "object", "number": 0}
+    refused(forged, tmp_path, r"Scaling\.\w+ must")

@@ -10,13 +10,14 @@ import struct
 import tracemalloc
 import zipfile
 
+import numpy as np
 import pytest
 from tests.attack.small_models import COLUMNS, model, with_parts
-from tests.files.model_files import rewrite
+from tests.files.model_files import Forged, write
 
-from pacbayes import load, save
+from pacbayes import load
 from pacbayes.files import model_file
-from pacbayes.files.archive import MANIFEST, MODEL, write_archive
+from pacbayes.files.archive import MANIFEST, OBJECTS, VALUES
 from pacbayes.runtime import memory
 
 LONG = 64 * 2**20
@@ -33,29 +34,36 @@ def peak_of(path, match, **options):
         tracemalloc.stop()
 
 
-def packed(path, contents, manifest, method=zipfile.ZIP_DEFLATED):
+FIRST = "arrays/0.npy"
+
+
+def packed(path, parts, manifest=None, method=zipfile.ZIP_DEFLATED):
+    """Write an archive of any parts, packed in any way."""
     with zipfile.ZipFile(path, "w", method) as archive:
-        archive.writestr(MANIFEST, json.dumps(manifest))
-        archive.writestr(MODEL, contents)
+        archive.writestr(MANIFEST, json.dumps({"format": model_file.FORMAT} | (manifest or {})))
+        for name, contents in parts.items():
+            archive.writestr(name, contents)
 
 
-def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(tmp_path):
+@pytest.mark.parametrize(("name", "needs"), [(FIRST, "201 MB"), (OBJECTS, "201 MB"), (VALUES, "4.23 GB")])
+def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_before_it_is(name, needs, tmp_path):
     path = tmp_path / "model"
-    packed(path, bytes(LONG), {"format": model_file.FORMAT})
+    packed(path, {VALUES: b"{}"} | {name: bytes(LONG)})
     assert path.stat().st_size < LONG / 500
-    assert peak_of(path, r"needs 67\.1 MB, more than max_bytes = 50 MB", max_bytes=50_000_000) < 10 * 2**20
+    assert peak_of(path, rf"needs {needs}, more than max_bytes = 50 MB", max_bytes=50_000_000) < 10 * 2**20
 
 
 def test_the_limit_is_half_of_the_free_memory(tmp_path, monkeypatch):
-    packed(tmp_path / "model", bytes(10**6), {"format": model_file.FORMAT})
+    packed(tmp_path / "model", {VALUES: bytes(10**6)})
     monkeypatch.setattr(memory, "free_bytes", lambda: 10**6)
     with pytest.raises(ValueError, match="more than half of the free memory, 500 kB"):
         load(tmp_path / "model")
 
 
-def test_a_length_in_the_archive_that_is_a_lie_does_not_help(tmp_path):
+@pytest.mark.parametrize("name", [FIRST, OBJECTS, VALUES])
+def test_a_length_in_the_archive_that_is_a_lie_does_not_help(name, tmp_path):
     path = tmp_path / "model"
-    packed(path, bytes(LONG), {"format": model_file.FORMAT})
+    packed(path, {VALUES: b"{}"} | {name: bytes(LONG)})
     data = path.read_bytes()
     long, short = struct.pack("<L", LONG), struct.pack("<L", 5000)
     assert data.count(long) == 2
@@ -67,24 +75,43 @@ def test_a_length_in_the_archive_that_is_a_lie_does_not_help(tmp_path):
 def test_other_ways_to_pack_are_refused(method, tmp_path):
     """They are unpacked as a whole, however little is asked for."""
     path = tmp_path / "model"
-    packed(path, bytes(LONG // 2), {"format": model_file.FORMAT}, method)
+    packed(path, {VALUES: b"{}", FIRST: bytes(LONG // 2)}, method=method)
     assert peak_of(path, "packed by a method that pacbayes does not use") < 10 * 2**20
 
 
-def test_a_model_packed_twice_is_refused(tmp_path):
-    path = tmp_path / "model"
-    save(model("two"), path)
-
-    def change(contents):
-        out = io.BytesIO()
-        with zipfile.ZipFile(io.BytesIO(contents)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
-            for name in old.namelist():
-                new.writestr(name, old.read(name))
-        return out.getvalue()
-
-    rewrite(path, change=change)
-    with pytest.raises(ValueError, match="packed twice"):
+@pytest.mark.parametrize(
+    "names",
+    [
+        [],
+        [FIRST],
+        [VALUES, "arrays/1.npy"],
+        [VALUES, FIRST, "arrays/2.npy"],
+        [VALUES, "arrays/00.npy"],
+        [VALUES, "arrays/-1.npy"],
+        [VALUES, "../outside"],
+        [VALUES, VALUES],
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_parts_that_are_none_of_a_model_are_refused(names, tmp_path):
+    path, manifest = tmp_path / "model", {"version": "0"}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MANIFEST, json.dumps({"format": model_file.FORMAT} | manifest))
+        for name in names:
+            archive.writestr(name, b"{}")
+    with pytest.raises(ValueError, match=r"it has the parts|two parts of the same name"):
         load(path)
+
+
+def test_objects_packed_twice_are_refused(tmp_path):
+    forged = Forged.of(model("grid"))
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(forged.objects)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    forged.objects = out.getvalue()
+    with pytest.raises(ValueError, match="packed twice"):
+        load(forged.write(tmp_path / "model"))
 
 
 def npy(shape, dtype="<f8", data=b""):
@@ -107,17 +134,50 @@ def npy(shape, dtype="<f8", data=b""):
     ],
     ids=["long", "overflow", "negative", "nothing", "objects", "short", "no array"],
 )
-def test_an_array_that_says_more_than_it_holds_is_refused(part, tmp_path):
-    path = tmp_path / "model"
-    save(model("two"), path)
-
-    def change(contents):
-        with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+@pytest.mark.parametrize("where", ["values", "objects"])
+def test_an_array_that_says_more_than_it_holds_is_refused(where, part, tmp_path):
+    forged = Forged.of(model("grid"))
+    if where == "values":
+        forged.parts[FIRST] = part
+    else:
+        with zipfile.ZipFile(io.BytesIO(forged.objects)) as archive:
             name = next(name for name in archive.namelist() if name.endswith(".npy"))
-        return with_parts(contents, {name: part})
-
-    rewrite(path, change=change)
+        forged.objects = with_parts(forged.objects, {name: part})
+    path = forged.write(tmp_path / "model")
     assert peak_of(path, "not a model saved by pacbayes") < 20 * 2**20
+
+
+def test_an_array_of_values_is_named_once(tmp_path):
+    """Each name would make it anew: a hundred thousand names of eight megabytes."""
+    forged = Forged.of(model("two"))
+    name = forged.part(npy((10**6,), data=bytes(8 * 10**6)))
+    forged["params.lambdas"] = [name] * 100_000
+    path = forged.write(tmp_path / "model")
+    assert peak_of(path, r"names array \d+ twice") < 150 * 2**20
+
+
+def test_a_division_of_more_rows_than_there_are_answers_is_refused_before_it_is_made(tmp_path):
+    """Rows that no array names: independent parts follow from their number and the seed."""
+    forged, rows = Forged.of(model("independent")), 2**31
+    forged["plan.division.n_rows"], forged["plan.known_rows"] = rows, None
+    forged["plan.division.n_train"] = rows - forged["plan.division.m"]
+    path = forged.write(tmp_path / "model")
+    assert peak_of(path, r"must be about the rows that validate") < 20 * 2**20
+
+
+def test_labels_that_nobody_says_cost_nothing(tmp_path):
+    """Votes have room for the labels that were said, not for all that a file names."""
+    forged = Forged.of(model("three"))
+    labels = forged["evidence.labels"]
+    forged["evidence.labels"] = np.concatenate([labels, np.arange(60_000) + 100])
+    for part in ("answers", "truth", "said"):
+        forged[f"evidence.{part}"] = forged[f"evidence.{part}"].astype(np.uint16)
+    path = forged.write(tmp_path / "model")
+    tracemalloc.start()
+    again = load(path)
+    assert tracemalloc.get_traced_memory()[1] < 30 * 2**20
+    tracemalloc.stop()
+    assert again.certificates_ == model("three").certificates_
 
 
 def schema_with(content, parts=()):
@@ -131,8 +191,7 @@ def schema_with(content, parts=()):
 
 
 def write_contents(path, contents):
-    manifest = {"format": model_file.FORMAT, "version": "0"}
-    write_archive(path, manifest | {"sha256": model_file._digest(manifest, contents)}, contents)
+    write(path, {VALUES: b"{}", OBJECTS: contents})
 
 
 def listed(parts):
@@ -204,6 +263,9 @@ def test_overlapping_parts_are_refused(tmp_path):
 @pytest.mark.parametrize("depth", [250, 5000, 200_000])
 def test_deep_nesting_is_refused(depth, child, tmp_path):
     path = tmp_path / "model"
+    for start, end in (("[", "]"), ('{"@": "tuple", "values": [', "]}"), ('{"@": "dict", "pairs": [["a", ', "]]}")):
+        write(path, {VALUES: (start * depth + "1" + end * depth).encode()})
+        assert child.answer(path, COLUMNS).startswith("refused")
     write_contents(path, schema_with("[" * depth + "]" * depth))
     assert child.answer(path, COLUMNS).startswith("refused")
     levels = min(depth, 20_000)
@@ -229,5 +291,5 @@ def test_parts_within_parts_by_number_are_refused(child, tmp_path):
 
 def test_a_long_manifest_is_refused(tmp_path):
     path = tmp_path / "model"
-    packed(path, b"", {"format": model_file.FORMAT, "text": "x" * LONG})
+    packed(path, {VALUES: b"{}"}, {"text": "x" * LONG})
     assert peak_of(path, r"manifest\.json is too long") < 10 * 2**20

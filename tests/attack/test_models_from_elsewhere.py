@@ -1,54 +1,41 @@
-"""Files of models whose classifiers were trained elsewhere: nothing in them is believed that the errors do not say."""
+"""Files of models whose classifiers were trained elsewhere: nothing in them is believed that the answers do not say."""
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import model, rows
-from tests.files.model_files import state_of, write_state
+from tests.files.model_files import Forged
 
 from pacbayes import StochasticClassifier, load, save
 
-
-def with_rule(state, voting, change):
-    rule = next(one for one in state["fitted"]["_rules"] if one["voting"] == voting and one["name"] == "proposal")
-    change(rule)
-
-
-def set_key(name, value):
-    return lambda part: part.__setitem__(name, value)
-
-
 WRONG = {
-    "more training rows": lambda state: state["fitted"]["classifiers_"]["splits"].update(n_train=5),
-    "fewer training rows": lambda state: state["fitted"]["classifiers_"]["splits"].update(n_train=-1),
-    "another split": lambda state: state["fitted"]["classifiers_"]["splits"].update(kind="independent", shared=None),
-    "other errors": lambda state: with_rule(state, "best", lambda rule: rule.update(errors=rule["errors"] + 1)),
-    "no proposal": lambda state: state["fitted"].update(_rules=()),
-    "no errors": lambda state: with_rule(state, "majority", set_key("errors", None)),
-    "negative weights": lambda state: with_rule(state, "majority", lambda rule: rule["parts"].__setitem__(0, -1)),
-    "another hedge": lambda state: state["fitted"].update(hedge_=1.0),
-    "a constant that is no class": lambda state: state["fitted"].update(_constant=(9, 0)),
-    "a prior from cross-validation": lambda state: state["fitted"].update(
-        _prior_kind="cross-validation", _uniform=False
-    ),
+    "more training rows": {"plan.division.n_train": 5},
+    "fewer training rows": {"plan.division.n_train": -1},
+    "another split": {"plan.division.kind": "independent", "plan.division.shared": None},
+    "no proposal": {"plan.planned": (), "evidence.said": None},
+    "negative weights": {"plan.planned.1.weights": np.array([-1, 1, 2**52])},
+    "another hedge": {"plan.hedge": 1.0},
+    "a constant that is no class": {"plan.no_skill": 9},
+    "a prior from cross-validation": {"plan.prior_kind": "cross-validation", "plan.prior": np.full(3, 1 / 3)},
+    "answers of somebody else": {"evidence.answers": np.zeros((4, 30), dtype=np.uint8)},
+    "nothing that answers": {"members.estimators.0": {"@": "Kernel", "name": "rbf", "gamma": 1.0}},
 }
 
 
 @pytest.mark.parametrize("how", WRONG)
 def test_wrong_parts_are_refused(how, tmp_path):
-    state = state_of(model("elsewhere"))
-    WRONG[how](state)
-    write_state(tmp_path / "model", state)
+    forged = Forged.of(model("elsewhere"))
+    for place, value in WRONG[how].items():
+        forged[place] = value
     with pytest.raises(ValueError, match="is not a model saved by pacbayes"):
-        load(tmp_path / "model")
+        load(forged.write(tmp_path / "model"))
 
 
 def test_a_trained_model_cannot_say_that_it_was_trained_elsewhere(tmp_path):
-    state = state_of(model("trees"))
-    state["fitted"]["classifiers_"]["splits"].update(n_train=0)
-    write_state(tmp_path / "model", state)
-    with pytest.raises(ValueError, match=r"Splits\.(n_rows|n_train)"):
-        load(tmp_path / "model")
+    forged = Forged.of(model("trees"))
+    forged["plan.division.n_train"] = 0
+    with pytest.raises(ValueError, match=r"Division\.n_rows must train or validate"):
+        load(forged.write(tmp_path / "model"))
 
 
 class Mine:

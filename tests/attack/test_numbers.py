@@ -18,7 +18,7 @@ from tests.bounds.test_binomial import tail
 
 from pacbayes import (
     DISTANCES,
-    Baseline,
+    ClassifierSet,
     bound,
     gibbs_posterior,
     kl_divergence,
@@ -26,8 +26,9 @@ from pacbayes import (
     log_constant,
     optimal_posterior,
 )
-from pacbayes.certificates import binomial_upper, certify, choose_posterior
+from pacbayes.certificates import Plan, binomial_upper, certify, choose_posterior, find
 from pacbayes.certificates.certificate import Certificate
+from pacbayes.data.division import validating_division
 
 LARGEST_M = 2**53
 # Next to zero, next to one, next to each other; subnormal, and on the way there.
@@ -167,10 +168,10 @@ def test_certificates_where_numpy_is_told_to_raise(errors, delta, data):
     prior = np.array(data.draw(st.lists(MASS, min_size=errors.size, max_size=errors.size)))
     prior[0] = 1.0
     prior /= prior.sum()
-    absent = Baseline(None, None, "not asked for")
+    evidence = ClassifierSet.from_predictions(np.arange(m) < errors[:, None], np.arange(m) < 0).evidence
     with np.errstate(all="raise"):
-        posterior = choose_posterior(errors / m, m, distance="kl", delta=delta, prior=prior, constant="exact")
-        found = certify(posterior, errors, delta=delta, prior=prior, hold_out=absent, constant=absent)
+        plan = Plan(validating_division(m), delta=delta, prior=prior, prior_kind="given")
+        found = certify(plan, evidence, find(plan, evidence))
     assert all(isinstance(one, Certificate) and 0.0 <= one.bound <= 1.0 for one in found.values())
     best = found["best"]
     tails = [

@@ -1,32 +1,156 @@
-"""Certificates against their definitions."""
+"""Certificates against their definitions: computed anew from raw answers, and from nothing else."""
 
-import json
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import beta, binom
+from tests.certificates.cases import a_set, certified, claims_of, erring, grouped, planned
 
-from pacbayes import DISTANCES, Baseline, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
-from pacbayes.certificates import Certificate, best_single, binomial_upper, certify, choose_posterior
-from pacbayes.certificates.limits import risks_of
-from pacbayes.certificates.posterior_choice import BITS, divide_delta, integer_weights, weights_of
+from pacbayes import DISTANCES, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
+from pacbayes.certificates import Found, best_single, binomial_upper, certify, find
+from pacbayes.classifiers.counted import Counted
 from pacbayes.numeric.rounding import round_down
-from pacbayes.numeric.words import confidence, failure
-from pacbayes.posteriors.problem import Problem
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
 RISKS = ERRORS / M
 PRIOR = np.array([0.1, 0.2, 0.0, 0.3, 0.4])
-ABSENT = Baseline(None, None, "not asked for")
 
 
-def certificates(distance="kl", delta=0.05, prior=None, constant="exact"):
-    posterior = choose_posterior(RISKS, M, distance=distance, delta=delta, prior=prior, constant=constant)
-    number = 1 if isinstance(distance, str) else len(distance)
-    return posterior, certify(
-        posterior, ERRORS, delta=delta, prior=prior, n_distances=number, hold_out=ABSENT, constant=ABSENT
-    )
+def certificates(distance="kl", delta=0.05, prior=None, constant="exact", errors=ERRORS):
+    """Return the posterior of a set with these errors, and its certificates."""
+    several = (distance,) if isinstance(distance, str) else tuple(distance)
+    plan, evidence = planned(a_set(errors, M), delta=delta, prior=prior, distance=several, constant=constant)
+    found = find(plan, evidence)
+    return found.posterior, certify(plan, evidence, found)
+
+
+# -- from raw answers ------------------------------------------------------------------------------------------------
+
+
+def clopper(errors, m, level):
+    return beta.ppf(1 - level, errors + 1, m - errors) if errors < m else 1.0
+
+
+def kl_inverse(risk, x):
+    """The largest b with kl(risk, b) <= x, by bisection."""
+
+    def distance(b):
+        there = 0.0 if risk == 0.0 else risk * math.log(risk / b)
+        return there + (1 - risk) * math.log((1 - risk) / (1 - b)) - x
+
+    return brentq(distance, max(risk, 1e-12), 1 - 1e-15, xtol=1e-15)
+
+
+def pac_bayes(risk, weights, prior, m, level, draws=1):
+    """The PAC-Bayes-kl bound with the exact constant; the divergence of so many draws."""
+    k = np.arange(m + 1)
+    constant = binom.pmf(k, m, k / m).sum()
+    some = weights > 0
+    divergence = draws * (weights[some] * np.log(weights[some] / prior[some])).sum()
+    return kl_inverse(risk, (divergence + math.log(constant / level)) / m)
+
+
+def an_election(seed=0, classifiers=8, m=240):
+    """Return answers in three classes, some that are none, and the truth; equal weights are exact."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=m)
+    wrong = rng.random((classifiers, m)) < rng.uniform(0.05, 0.35, (classifiers, 1))
+    return np.where(wrong, (truth + rng.integers(1, 4, (classifiers, m))) % 4, truth), truth
+
+
+def vote_by_hand(answers, weights):
+    """The label with most weight, of several the least."""
+    labels = np.unique(answers)
+    behind = np.array([[weights[answers[:, j] == label].sum() for label in labels] for j in range(answers.shape[1])])
+    return labels[behind.argmax(axis=1)]
+
+
+@pytest.mark.parametrize(
+    "prior", [None, np.array([0.3, 0.1, 0.1, 0.15, 0.1, 0.1, 0.1, 0.05])], ids=["uniform", "given"]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_claim_from_raw_answers(seed, prior):
+    answers, truth = an_election(seed)
+    wrong, m, proposal = answers != truth, truth.size, np.array([0.5, 0.25, 0.25, 0, 0, 0, 0, 0])
+    plan, evidence = planned(ClassifierSet.from_predictions(answers, truth), proposal, prior=prior)
+    found = find(plan, evidence)
+    p = np.full(8, 1 / 8) if prior is None else prior
+    certificate = certify(plan, evidence, found)
+    # Of delta, nine tenths are the proposal's; the others have equal parts of the rest.
+    claims = claims_of(certificate["best"])
+    occam = min(clopper(k, m, 0.005 * one) for k, one in zip(wrong.sum(axis=1), p, strict=True))
+    assert claims == {
+        "proposal": pytest.approx((clopper(wrong[0].sum(), m, 0.045), 0.045), rel=1e-9),
+        "Occam": pytest.approx((occam, 0.005), rel=1e-9),
+    }
+    q, t = found.posterior.weights, found.tandem / 2**52
+    votes = {"proposal": proposal, "single": proposal > 0.4, "equal vote": np.full(8, 1 / 8)}
+    errors = {name: np.count_nonzero(vote_by_hand(answers, weights) != truth) for name, weights in votes.items()}
+    tandem = (t @ (wrong.astype(float) @ wrong.T / m)) @ t
+    expected = {
+        "proposal": (clopper(errors["proposal"], m, 0.045), 0.045),
+        "single": (clopper(errors["single"], m, 0.00125), 0.00125),
+        "equal vote": (clopper(errors["equal vote"], m, 0.00125), 0.00125),
+        "posterior": (min(2 * pac_bayes(q @ wrong.mean(axis=1), q, p, m, 0.00125), 1.0), 0.00125),
+        "tandem vote": (min(4 * pac_bayes(tandem, t, p, m, 0.00125, draws=2), 1.0), 0.00125),
+    }
+    assert claims_of(certificate["majority"]) == {
+        name: pytest.approx(claim, rel=1e-8) for name, claim in expected.items()
+    }
+    drawn = claims_of(certificate["stochastic"])
+    said = np.count_nonzero(evidence.labels[evidence.said[0]] != truth)
+    assert drawn["proposal"] == pytest.approx((clopper(said, m, 0.045), 0.045), rel=1e-9)
+    exact = pac_bayes(q @ wrong.mean(axis=1), q, p, m, 0.005)
+    assert drawn["posterior"] == pytest.approx((exact, 0.005), rel=1e-8)
+    for one in certificate.values():
+        assert one.bound == min(number for number, _ in claims_of(one).values())
+
+
+def test_limits_by_class_from_raw_answers():
+    answers, truth = an_election()
+    classifiers = ClassifierSet.from_predictions(answers, truth)
+    found = certified(*planned(classifiers, 0, class_share=0.2))["best"]
+    assert found.rule == "proposal"
+    assert found.bound == pytest.approx(clopper(np.sum(answers[0] != truth), truth.size, 0.045 * 0.8), rel=1e-9)
+    for limit in found.by_class:
+        mine = truth == limit.name
+        errors = int(np.sum(answers[0][mine] != limit.name))
+        assert (limit.rows, limit.errors) == (mine.sum(), errors)
+        assert limit.bound == pytest.approx(clopper(errors, mine.sum(), 0.045 * 0.2 / 3), rel=1e-9)
+
+
+def test_it_is_a_pure_function():
+    plan, evidence = planned(ClassifierSet.from_predictions(*an_election()), 2, class_share=0.1)
+    found = find(plan, evidence)
+    kept = evidence.answers.copy(), evidence.said.copy(), found.posterior.weights.copy(), found.tandem.copy()
+    first = certify(plan, evidence, found)
+    assert certify(plan, evidence, found) == first == certified(plan, evidence)
+    now = evidence.answers, evidence.said, found.posterior.weights, found.tandem
+    assert all(np.array_equal(*pair) for pair in zip(kept, now, strict=True))
+
+
+def test_the_order_of_the_classifiers_does_not_matter():
+    (answers, truth), prior = an_election(), np.array([0.3, 0.1, 0.15, 0.1, 0.05, 0.1, 0.1, 0.1])
+    order = np.array([5, 2, 0, 6, 1, 7, 4, 3])
+    plan, evidence = planned(ClassifierSet.from_predictions(answers, truth), 3, prior=prior)
+    classifiers = ClassifierSet.from_predictions(answers[order], truth)
+    other, moved = planned(classifiers, int(np.flatnonzero(order == 3)[0]), prior=prior[order])
+    found = find(plan, evidence)
+    reordered = Found(replace(found.posterior, weights=found.posterior.weights[order]), found.tandem[order])
+    for one, same in zip(
+        certify(plan, evidence, found).values(), certify(other, moved, reordered).values(), strict=True
+    ):
+        assert (one.rule, one.level) == (same.rule, same.level)
+        expected = {name: pytest.approx(claim, rel=1e-12) for name, claim in claims_of(one).items()}
+        assert claims_of(same) == expected
+    # The search, too, but for its tolerance.
+    assert find(other, moved).posterior.bound == pytest.approx(found.posterior.bound, abs=1e-9)
+
+
+# -- each distance ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("constant", ["exact", "paper"])
@@ -35,7 +159,8 @@ def certificates(distance="kl", delta=0.05, prior=None, constant="exact"):
 def test_three_certificates(distance, prior, constant):
     posterior, found = certificates(distance, 0.05, prior, constant)
     # The true shares of errors, not their nearest numbers of double precision, some of which are smaller.
-    recomputed = bound(posterior.weights, risks_of(ERRORS, M), M, distance=distance, prior=prior, constant=constant)
+    risks = a_set(ERRORS, M).risks
+    recomputed = bound(posterior.weights, risks, M, distance=distance, prior=prior, constant=constant)
     assert found["stochastic"].bound == min(recomputed, 1.0)
     assert (
         found["stochastic"].bound
@@ -46,7 +171,6 @@ def test_three_certificates(distance, prior, constant):
     singles = [float(binomial_upper(k, M, 0.05 * p)) for k, p in zip(ERRORS, weights, strict=True)]
     assert found["best"].bound == pytest.approx(min(singles), rel=1e-9)
     assert found["best"].bound >= min(singles) * (1 - 1e-15)
-    assert best_single(ERRORS, M, 0.05, prior).index == int(np.argmin(singles))
     assert [c.lower is None for c in found.values()] == [distance == "linear", True, True]
 
 
@@ -77,9 +201,8 @@ def test_lower_root_is_where_the_distance_reaches_the_threshold(distance):
 
 @pytest.mark.parametrize("distance", ["squared", "pinsker", "ch"])
 def test_lower_roots_above_zero(distance):
-    errors = np.array([70, 80])
-    posterior = choose_posterior(errors / M, M, distance=distance, delta=0.05, prior=None, constant="exact")
-    lower = certify(posterior, errors, delta=0.05, prior=None, hold_out=ABSENT, constant=ABSENT)["stochastic"].lower
+    posterior, found = certificates(distance, errors=[70, 80])
+    lower = found["stochastic"].lower
     # The distances are symmetric: as far below the empirical risk as the bound is above it.
     assert lower == pytest.approx(2 * posterior.empirical_risk - posterior.bound, rel=1e-9)
     assert 0.2 < lower < posterior.empirical_risk
@@ -94,148 +217,157 @@ def test_delta_is_divided_among_distances():
     assert (found["stochastic"].delta, found["stochastic"].distance) == (0.06, "kl")
     assert "smallest of 3" in found["stochastic"].theorem
     assert 3 * posterior.delta <= 0.06
-    assert all(
-        number * divide_delta(delta, number) <= delta for delta in (0.05, 0.1, 1 / 3) for number in range(1, 100)
-    )
-
-
-@pytest.mark.parametrize(
-    ("distance", "error"), [("chi", ValueError), (["kl", "kl"], ValueError), ([], TypeError), (3, TypeError)]
-)
-def test_wrong_distances(distance, error):
-    with pytest.raises(error, match="distance"):
-        certificates(distance)
-
-
-def test_weights_are_whole_parts():
-    rng = np.random.default_rng(0)
-    for size in (1, 2, 7, 1990):
-        weights = rng.dirichlet(np.full(size, 0.1))
-        parts = integer_weights(weights)
-        assert int(parts.sum()) == 2**BITS
-        assert parts.min() >= 0
-        np.testing.assert_allclose(weights_of(parts), weights, atol=size * 2.0**-BITS)
-        assert weights_of(parts)[rng.permutation(size)].sum() == 1.0
 
 
 def test_majority_is_vacuous_long_before_the_stochastic_classifier():
-    errors = np.array([70, 80])
-    posterior = optimal_posterior(errors / M, M)
-    found = certify(posterior, errors, delta=0.05, prior=None, hold_out=ABSENT, constant=ABSENT)
+    _, found = certificates(errors=[70, 80])
     assert found["majority"].bound == 1.0
     assert found["majority"].vacuous
     assert not found["stochastic"].vacuous
     assert "says nothing" in str(found["majority"])
 
 
-def test_printed_numbers_are_rounded_away_from_the_truth():
-    made = Certificate(0.08601, 0.0199, 0.05, 100, "kl", 0.04, 0.1, "the stochastic classifier", "A theorem.")
-    assert str(made).endswith("errs on at most 8.7 % of new examples.")
-    assert "at least 1.9 %" in made.explain()
-    assert [confidence(delta) for delta in (0.05, 0.01, 0.001, 0.025)] == ["95 %", "99 %", "99.9 %", "97.5 %"]
-    assert confidence(0.1 + 0.2) == "69.9999 %"
+# -- which rule wins -------------------------------------------------------------------------------------------------
+
+THREE = np.array([9, 8, 30])
+HALVES = np.array([0.5, 0.5, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("delta", "sure", "fails"),
-    [
-        (1e-6, "99.9999 %", "0.0001 %"),
-        (1e-7, "1 - 1e-7", "1e-7"),
-        (1.21e-9, "1 - 1.3e-9", "1.3e-9"),
-        (1e-30, "1 - 1e-30", "1e-30"),
-        (1e-300, "1 - 1e-300", "1e-300"),
-        (5e-324, "1 - 5e-324", "5e-324"),
-        (1 - 2**-53, "0 %", "100 %"),
-    ],
-)
-def test_no_confidence_is_printed_as_certainty(delta, sure, fails):
-    assert (confidence(delta), failure(delta)) == (sure, fails)
-    written = str(Certificate(0.2, None, delta, 50, "kl", 0.1, 0.0, "the classifier", "PAC-Bayes."))
-    assert f"at least {sure} over the sample" in written
+def with_errors(draws=9, vote=7, single=9, best=9, prior=None):
+    """Certificates of three classifiers, and rules that err so often on 100 rows."""
+    plan, evidence = planned(a_set(THREE), HALVES, prior=prior)
+    errors = {("stochastic", "proposal"): draws, ("best", "proposal"): best}
+    errors |= {("majority", "proposal"): vote, ("majority", "single"): single, ("majority", "equal vote"): 50}
+    return certified(plan, erring(plan, evidence, errors))
 
 
-def test_a_level_too_small_to_be_divided_is_refused():
-    arguments = {"delta": 5e-324, "prior": None, "constant": "exact"}
-    assert choose_posterior(RISKS, M, distance="kl", **arguments).bound <= 1.0
-    with pytest.raises(ValueError, match="large enough to be divided among 2 distances, got 5e-324"):
-        choose_posterior(RISKS, M, distance=["kl", "ch"], **arguments)
+def test_the_smallest_bound_wins_and_the_first_of_several():
+    found = with_errors()
+    assert [one.rule for one in found.values()] == ["proposal", "proposal", "proposal"]
+    names = [claim.rule for claim in found["majority"].alternatives]
+    assert names == ["single", "equal vote", "posterior", "tandem vote"]
+    # Proposals that fail: the posterior, another vote and Occam are there.
+    found = with_errors(draws=60, vote=60, single=2, best=60)
+    assert [one.rule for one in found.values()] == ["posterior", "single", "Occam"]
+    assert {one.source for one in found.values()} == {"validation rows"}
+    # All are wrong everywhere: all bounds are one, and the first is the proposal.
+    everywhere = erring(*planned(a_set([100, 100]), 0), {("best", "proposal"): 100})
+    assert certified(planned(a_set([100, 100]), 0)[0], everywhere)["best"].rule == "proposal"
 
 
-def test_to_dict_is_json():
-    _, found = certificates(["kl", "linear"], prior=PRIOR)
-    for certificate in found.values():
-        again = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
-        assert again["bound"] == certificate.bound
-        assert again["vacuous"] is certificate.vacuous
-        assert again["baselines"]["hold-out"]["bound"] is None
-    assert any("holds alone" in assumption for assumption in found["best"].assumptions)
-    assert "price" in found["majority"].theorem
+def test_a_rule_whose_level_is_smaller_has_the_larger_limit():
+    found = with_errors(vote=9, single=9)["majority"]
+    claims = claims_of(found)
+    assert claims["proposal"] == pytest.approx((clopper(9, 100, 0.045), 0.045), rel=1e-9)
+    assert claims["single"] == pytest.approx((clopper(9, 100, 0.00125), 0.00125), rel=1e-9)
+    assert found.bound < claims["single"][0]
 
 
-def test_a_set_is_as_good_as_its_errors():
-    rng = np.random.default_rng(0)
-    truth = rng.integers(2, size=100)
-    classifiers = ClassifierSet.from_predictions(np.where(rng.random((3, 100)) < 0.2, 1 - truth, truth), truth)
-    posterior = optimal_posterior(classifiers.risks, 100)
-    choices = {"delta": 0.05, "prior": None, "hold_out": ABSENT, "constant": ABSENT}
-    assert certify(posterior, classifiers, **choices) == certify(posterior, classifiers.errors, **choices)
-    with pytest.raises(ValueError, match="posterior must be one for 50 validation examples, as the set, got 100"):
-        certify(posterior, ClassifierSet.from_predictions(np.ones((3, 50)), np.ones(50)), **choices)
-    with pytest.raises(ValueError, match="classifiers must have counted errors; this set was made from losses"):
-        certify(posterior, ClassifierSet.from_losses(np.ones((3, 100))), **choices)
+@pytest.mark.parametrize("errors", [0, 3, 50, 99, 100])
+def test_a_claim_is_the_exact_limit_of_the_rules_own_errors(errors):
+    found = certified(*_one_rule(errors))["best"]
+    assert found.bound == pytest.approx(clopper(errors, 100, 0.05), rel=1e-9)
+    assert found.empirical_risk == pytest.approx(errors / 100)
+    assert (found.rule, found.level, found.kl, found.lower) == ("proposal", 0.05, 0.0, None)
+    assert (found.distance, found.alternatives) == ("binomial", ())
 
 
-def test_a_posterior_of_another_level_is_refused():
-    posterior = optimal_posterior(RISKS, M, delta=0.5)
-    with pytest.raises(ValueError, match=r"computed at delta = 0\.01 or less, got 0\.5"):
-        certify(posterior, ERRORS, delta=0.01, prior=None, hold_out=ABSENT, constant=ABSENT)
+def _one_rule(errors):
+    plan, evidence = planned(a_set(THREE), 0, hedge=0.0)
+    return plan, erring(plan, evidence, {("best", "proposal"): errors})
 
 
-def test_a_posterior_of_other_errors_is_refused():
-    posterior = optimal_posterior(RISKS, M)
-    with pytest.raises(ValueError, match="must belong to these errors"):
-        certify(posterior, ERRORS * 3, delta=0.05, prior=None, hold_out=ABSENT, constant=ABSENT)
-    other = np.array([0.01, 0.01, 0.01, 0.01, 0.96])
-    with pytest.raises(ValueError, match="must belong to these errors"):
-        certify(posterior, ERRORS, delta=0.05, prior=other, hold_out=ABSENT, constant=ABSENT)
+def test_the_words_say_for_which_key():
+    found = with_errors()
+    assert "the stochastic classifier with its key errs on at most" in str(found["stochastic"])
+    assert any("for the draws of this key" in one for one in found["stochastic"].assumptions)
+    assert "certified for this key" in found["stochastic"].explain()
+    drawn = with_errors(draws=90)["stochastic"]
+    assert "the stochastic classifier errs on at most" in str(drawn)
+    assert any("average over the draws" in one for one in drawn.assumptions)
+    assert drawn.lower is not None
+    assert "Beside it proposal: at most" in drawn.explain()
+    assert "proposal: at most" in drawn._repr_html_()
+    assert [one["rule"] for one in drawn.to_dict()["alternatives"]] == ["proposal"]
+
+
+# -- groups, and classifiers with rows of their own ------------------------------------------------------------------
+
+
+def test_groups_have_chernoffs_limit():
+    prior, classifiers = np.array([0.2, 0.7, 0.1]), grouped(copies=2)
+    risks = np.array([1 + 3 / 2 + 4 / 5, 2 / 2 + 11 / 5, 6 + 12 / 2 + 20 / 5]) / 30
+    limits = [kl_inverse(risk, -math.log(0.05 * p) / 30) for risk, p in zip(risks, prior, strict=True)]
+    best = best_single(classifiers.counted, 0.05, prior)
+    assert best.index == int(np.argmin(limits))
+    assert best.bound == pytest.approx(min(limits), rel=1e-10)
+    plan, evidence = planned(classifiers, 1, prior=prior)
+    found = certified(plan, evidence)
+    assert claims_of(found["best"]) == {
+        "proposal": pytest.approx((kl_inverse(risks[1], -math.log(0.045) / 30), 0.045), rel=1e-9),
+        "Occam": pytest.approx((best_single(classifiers.counted, 0.005, prior).bound, 0.005), rel=1e-9),
+    }
+    # Of pairs of classifiers nothing is proved for groups.
+    assert list(claims_of(found["majority"])) == ["proposal", "equal vote", "posterior"]
+    assert found["best"].distance == "chernoff"
+    assert "Chernoff" in found["best"].theorem
+    assert {one.copies for one in found.values()} == {2}
+    assert "Validation rows that equal a training row in features and class: 2." in found["best"].explain()
+
+
+def test_occam_with_a_sample_size_for_each():
+    # The same risk on more rows is the better guarantee, and the same number of errors too.
+    errors = np.array([[4], [8], [5]])
+    best = best_single(Counted(errors, None, np.array([40, 80, 80])), 0.05, None)
+    assert (best.index, best.empirical_risk) == (2, 0.0625)
+    assert best.bound == binomial_upper(5, 80, round_down(0.05 / 3, 64.0))
+
+
+def test_a_classifier_without_prior_weight_is_never_the_best():
+    counted = Counted(np.array([[0], [30]]), None, np.array([30, 30]))
+    assert best_single(counted, 0.05, np.array([0.0, 1.0])).index == 1
+
+
+# -- what was found is weights, and nothing that is said of them counts ------------------------------------------------
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_a_posterior_that_says_an_ulp_too_little_is_certified_with_what_is_true(distance):
-    posterior, true = certificates(distance)
-    choices = {"delta": 0.05, "prior": None, "hold_out": ABSENT, "constant": ABSENT}
-    # A level that is larger by rounding makes a smaller bound.
+def test_a_posterior_that_says_too_little_is_certified_with_what_is_true(distance):
+    plan, evidence = planned(a_set(ERRORS, M), distance=(distance,))
+    posterior = find(plan, evidence).posterior
+    true = certify(plan, evidence, Found(posterior))
     level = 0.05 * (1 + 5e-13)
     forged = [
-        {"bound": math.nextafter(true["stochastic"].bound, 0.0)},
+        {"bound": math.nextafter(posterior.bound, 0.0)},
+        {"bound": 0.0, "delta": 1e-300},
         {"delta": level, "bound": bound(posterior.weights, RISKS, M, distance=distance, delta=level)},
+        {"m": 10**6, "constant": "paper"},
         # The lower limit is computed from these two.
         {"kl": 0.0},
         {"empirical_risk": 2 * posterior.empirical_risk},
     ]
     for fields in forged:
-        assert certify(replace(posterior, **fields), ERRORS, **choices) == true
-    # A larger bound than necessary is true as well, and stays.
-    larger = replace(posterior, bound=posterior.bound * 1.5)
-    assert certify(larger, ERRORS, **choices)["stochastic"].bound == min(larger.bound, 1.0)
+        assert certify(plan, evidence, Found(replace(posterior, **fields))) == true
 
 
-def test_a_posterior_is_checked_once(monkeypatch):
-    made = []
-    checked = Problem.checked
-    monkeypatch.setattr(Problem, "checked", lambda *arguments: made.append(arguments) or checked(*arguments))
-    choose_posterior(RISKS, M, distance=["kl", "ch"], delta=0.05, prior=None, constant="exact")
-    assert [arguments[2].name for arguments in made] == ["kl", "ch"]
+def test_a_posterior_of_another_set_has_the_bound_that_is_true_here():
+    plan, evidence = planned(a_set(ERRORS, M))
+    other = optimal_posterior(np.zeros(5), M, prior=PRIOR, delta=0.5)
+    true = certify(plan, evidence, Found(other))["stochastic"].bound
+    assert true == pytest.approx(pac_bayes(PRIOR @ RISKS, PRIOR, np.full(5, 0.2), M, 0.05), rel=1e-6)
 
 
-def test_occam_with_a_sample_size_for_each():
-    # The same risk on more rows is the better guarantee, and the same number of errors too.
-    errors, sizes = np.array([4, 8, 5]), np.array([40, 80, 80])
-    best = best_single(errors, sizes, 0.05, None)
-    assert (best.index, best.empirical_risk) == (2, 0.0625)
-    assert best.bound == binomial_upper(5, 80, round_down(0.05 / 3, 64.0))
-    assert best_single(errors, np.array([80, 80, 80]), 0.05, None) == best_single(errors, 80, 0.05, None)
+def test_a_distance_that_was_not_planned_is_refused():
+    plan, evidence = planned(a_set(ERRORS, M), distance=("squared",))
+    with pytest.raises(ValueError, match=r"Found\.posterior must be one for a distance that was planned"):
+        certify(plan, evidence, Found(optimal_posterior(RISKS, M)))
 
 
-def test_a_classifier_without_prior_weight_is_never_the_best():
-    assert best_single(np.array([0, 30]), 30, 0.05, np.array([0.0, 1.0])).index == 1
+def test_evidence_of_other_rows_is_refused():
+    plan, _ = planned(a_set(ERRORS, M))
+    _, other = planned(a_set(ERRORS, 60))
+    with pytest.raises(ValueError, match="Evidence must be about the rows that validate"):
+        find(plan, other)
+    losses = ClassifierSet.from_losses(np.ones((3, 100)))
+    with pytest.raises(ValueError, match="made from losses: it holds risks, not counted errors"):
+        losses.counted  # noqa: B018

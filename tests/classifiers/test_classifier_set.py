@@ -60,7 +60,7 @@ def test_number_of_a_classifier():
         (
             lambda: ClassifierSet.from_fitted([DecisionTreeClassifier().fit([[0], [1]], [0, 1])], [[0]], [0, 1]),
             ValueError,
-            r"estimators\[0\].predict.*shape \(2,\), got shape \(1,\)",
+            "X_val and y_val must have the same length, got 1 and 2",
         ),
         (lambda: ClassifierSet.from_losses([[0.5, 1.5]]), ValueError, r"losses must lie in \[0, 1\], got 1.5"),
         (lambda: ClassifierSet.from_losses([[np.nan]]), ValueError, "got nan"),

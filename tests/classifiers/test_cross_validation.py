@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.classifiers.told import ToldFolds
 
 from pacbayes.classifiers.cross_validation import (
     CANDIDATES,
@@ -29,7 +30,7 @@ def test_errors_are_kept_by_candidate_and_fold():
         def errors(self, totals):
             return (7, *totals.tolist())
 
-    found = cross_validate(answers, np.arange(3), codes, 2, np.random.default_rng(0), trials=Votes())
+    found = cross_validate(ToldFolds(codes, answers), np.arange(3), 2, np.random.default_rng(0), trials=Votes())
     assert heard == [[3, 1, 1], [0, 1, 1]]
     assert found.errors_of_votes == (7, 3, 2, 2)
     assert found.first == 1

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests.classifiers.test_group_errors import sample
+from tests.classifiers.grouped import sample
 from tests.cli.running import in_process
 
 from pacbayes import StochasticSVC, load

@@ -15,7 +15,7 @@ import pacbayes
 from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds import Catoni
 from pacbayes.bounds.registry import get_distance
-from pacbayes.classifiers.risks import risks_of_errors
+from pacbayes.classifiers.counted import risks_of_errors
 from pacbayes.cli import app
 from pacbayes.cli import certify as certify_command
 from pacbayes.cli import compare as compare_command

@@ -33,7 +33,7 @@ def test_labels_that_a_double_cannot_tell_apart_are_not_counted_as_hits(split):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), BIG + rng.integers(0, 2, 400)
     clf = StochasticClassifier(Says(), {"form": [float]}, split=split, cv=None, random_state=0)
-    with pytest.raises(ValueError, match="must be whole numbers, since those of y_val have more digits than float64"):
+    with pytest.raises(ValueError, match="must be whole numbers, since those of y have more digits than float64"):
         clf.fit(X, y)
     with pytest.raises(TypeError, match="must be whole numbers"):
         ClassifierSet.from_predictions([np.full(400, float(BIG))], y)
@@ -54,9 +54,7 @@ def test_answers_that_are_no_labels_are_refused_at_fit(form, found, split):
     X, y = rng.normal(size=(60, 2)), np.array(["no", "yes"])[rng.integers(0, 2, 60)]
     for labels in (y, y.astype(object)):
         clf = StochasticClassifier(Says(), {"form": [form]}, split=split, cv=None, random_state=0)
-        with pytest.raises(
-            ValueError, match=rf"must be labels like those of y_val \((<U3|object)\), got ({found}|bytes)"
-        ):
+        with pytest.raises(ValueError, match=rf"must be labels like those of y \((<U3|object)\), got ({found}|bytes)"):
             clf.fit(X, labels)
 
 

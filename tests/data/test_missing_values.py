@@ -70,29 +70,29 @@ def test_large_numbers_are_numbers():
         check_finite(X, X, "")
 
 
-def test_classifier_in_fit_and_what_it_advises_works():
+@pytest.mark.parametrize("seed", [0, 2], ids=["validation rows", "training rows"])
+def test_classifier_in_fit_and_what_it_advises_works(seed):
+    """Wherever the division puts the two gaps."""
     X, y = holed()
     advised = (
         r"X contains NaN\. Fill missing values in .*StochasticClassifier\(make_pipeline\(SimpleImputer\(\), "
         r"LogisticRegression\(\)\), grid\), with logisticregression__ before"
     )
     with pytest.raises(ValueError, match=advised):
-        StochasticClassifier(LogisticRegression(), GRID, random_state=0).fit(X, y)
+        StochasticClassifier(LogisticRegression(max_iter=10_000), GRID, random_state=seed).fit(X, y)
     pipeline = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=10_000))
     grid = {f"logisticregression__{name}": values for name, values in GRID.items()}
-    clf = StochasticClassifier(pipeline, grid, random_state=0).fit(X, y)
+    clf = StochasticClassifier(pipeline, grid, random_state=seed).fit(X, y)
     assert clf.predict(X).shape == y.shape
 
 
 def test_classifier_in_a_pipeline_and_in_a_list():
-    # A division of its own, in which a gap is among the training rows: not every one has it there.
     X, y = holed()
+    patient = LogisticRegression(max_iter=10_000)
     with pytest.raises(ValueError, match="first step of the pipeline"):
-        StochasticClassifier(make_pipeline(LogisticRegression()), {"logisticregression__C": [1.0]}, random_state=0).fit(
-            X, y
-        )
+        StochasticClassifier(make_pipeline(patient), {"logisticregression__C": [1.0]}, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="around each estimator of the list"):
-        StochasticClassifier(None, [LogisticRegression()], random_state=0).fit(X, y)
+        StochasticClassifier(None, [patient], random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize("method", ["predict", "vote_share"])
@@ -132,4 +132,4 @@ def test_a_column_that_new_rows_lack_is_not_called_a_missing_value():
 def test_no_line_of_the_original_message_is_lost():
     X, y = holed()
     with pytest.raises(ValueError, match=r"(?s)make_pipeline\(SimpleImputer\(\).*HistGradientBoostingClassifier"):
-        StochasticClassifier(LogisticRegression(), GRID, random_state=0).fit(X, y)
+        StochasticClassifier(LogisticRegression(max_iter=10_000), GRID, random_state=0).fit(X, y)

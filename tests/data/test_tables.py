@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from tests.files.model_files import state_of, write_state
 
 from pacbayes import StochasticSVC, load, save
 from pacbayes.data.tables import TableReading, TextColumn
@@ -43,12 +42,28 @@ def test_rows_of_other_kinds():
         assert TableReading.of(rows) is None
 
 
+def with_reading(clf, reading):
+    """Return a fitted model that says its table was read like this; no constructor looks at it."""
+    object.__setattr__(clf._fitted.plan, "reading", reading)
+    return clf
+
+
+def forged(kind, **values):
+    """Return what its constructor would refuse."""
+    made = object.__new__(kind)
+    vars(made).update(values)
+    return made
+
+
 def test_a_file_gives_it_back(tmp_path):
     X = pd.DataFrame({"x": [float(i) for i in range(60)], "y": [i % 7 for i in range(60)]})
-    clf = StochasticSVC([1.0], random_state=0).fit(X, [0, 1] * 30)
-    clf._reading = TableReading((TextColumn(1, ("NA",), True),), (0,), ("", "999"), False, True)
-    save(clf, tmp_path / "m")
-    assert load(tmp_path / "m")._reading == clf._reading
+    reading = TableReading((TextColumn(1, ("NA",), True),), (0,), ("", "999"), False, True)
+    save(with_reading(StochasticSVC([1.0], random_state=0).fit(X, [0, 1] * 30), reading), tmp_path / "m")
+    assert load(tmp_path / "m")._fitted.plan.reading == reading
+
+
+def column(**change):
+    return forged(TextColumn, **{"place": 0, "words": (), "has_both": False} | change)
 
 
 @pytest.mark.parametrize(
@@ -63,19 +78,17 @@ def test_a_file_gives_it_back(tmp_path):
         {"missing": (1,)},
         {"as_written": 1},
         {"spaces": None},
-        {"text": ({"pacbayes:type": "TextColumn", "place": 2, "words": (), "has_both": False},)},
-        {"text": ({"pacbayes:type": "TextColumn", "place": True, "words": (), "has_both": False},)},
-        {"text": ({"pacbayes:type": "TextColumn", "place": 0, "words": (1,), "has_both": False},)},
+        {"text": (column(place=2),)},
+        {"text": (column(place=True),)},
+        {"text": (column(words=(1,)),)},
+        None,
     ],
 )
 def test_what_cannot_be_is_refused(change, tmp_path):
-    X = [[float(i), i % 3] for i in range(60)]
-    state = state_of(StochasticSVC([1.0], random_state=0).fit(X, [0, 1] * 30))
-    state["fitted"]["_reading"].update(change)
-    write_state(tmp_path / "m", state)
-    with pytest.raises(ValueError, match="not a model saved by pacbayes"):
-        load(tmp_path / "m")
-    state["fitted"]["_reading"] = {"text": ()}
-    write_state(tmp_path / "m", state)
+    clf = StochasticSVC([1.0], random_state=0).fit([[float(i), i % 3] for i in range(60)], [0, 1] * 30)
+    save(with_reading(clf, forged(TableReading, **vars(TableReading()))), tmp_path / "m")
+    load(tmp_path / "m")
+    reading = {"text": ()} if change is None else forged(TableReading, **vars(TableReading()) | change)
+    save(with_reading(clf, reading), tmp_path / "m")
     with pytest.raises(ValueError, match="not a model saved by pacbayes"):
         load(tmp_path / "m")

@@ -8,7 +8,8 @@ from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
-from tests.classifiers.test_group_errors import exact_risk, is_rounded_up, sample
+from tests.classifiers.grouped import exact_risk, is_rounded_up, sample
+from tests.files.model_files import Forged
 
 import pacbayes.classifiers.cross_validation as cross_validation_module
 from pacbayes import StochasticClassifier, StochasticSVC, load, save
@@ -51,18 +52,21 @@ def test_the_certificate_is_about_groups_and_says_so(make, split, tmp_path):
     assert clone(clf).fit(X, y, groups).certificates_ == clf.certificates_
 
 
-def test_certificates_follow_from_the_errors_in_groups_that_are_stored(tmp_path):
+def test_certificates_follow_from_the_answers_in_groups_that_are_stored(tmp_path):
     X, y, groups = sample(60)
     clf = svc(hedge=1).fit(X, y, groups=groups)
-    clf.classifiers_.group_errors.counts[:] += 1
-    save(clf, tmp_path / "model")
-    again = load(tmp_path / "model")
+    forged = Forged.of(clf)
+    answers, truth = forged["evidence.answers"], forged["evidence.truth"]
+    first = np.flatnonzero((answers == truth).all(axis=0))[0]
+    answers[:, first] = 1 - truth[first]
+    forged["evidence.answers"] = answers
+    again = load(forged.write(tmp_path / "model"))
     assert all(again.certificates_[voting].bound > clf.certificates_[voting].bound for voting in ("stochastic", "best"))
-    clf = svc().fit(X, y, groups=groups)
-    clf.classifiers_.errors, clf.classifiers_.group_errors = clf.classifiers_.group_errors.counts[:, 0], None
-    save(clf, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"ClassifierSet\.errors must be None"):
-        load(tmp_path / "model")
+    # As single rows they would have the exact limits of independent draws.
+    forged = Forged.of(clf)
+    forged["plan.division.unit"], forged["plan.division.units"] = "example", None
+    with pytest.raises(ValueError, match=r"Division\.n_rows must train or validate"):
+        load(forged.write(tmp_path / "model"))
 
 
 @pytest.mark.parametrize("make", [svc, grid])
@@ -116,7 +120,8 @@ def test_the_votes_errors_are_those_of_groups(tmp_path):
     clf = svc(voting="majority").fit(X, y, groups=groups)
     validation = clf.classifiers_.splits(0)[1]
     exact = exact_risk(clf.predict(X[validation]) != y[validation], groups[validation])
-    assert is_rounded_up(float(clf.vote_errors_.risks(30)[0]), exact)
+    assert is_rounded_up(clf.vote_risk_, exact)
+    assert clf.vote_errors_ == np.count_nonzero(clf.predict(X[validation]) != y[validation])
     constant = exact_risk(y[validation] != clf.constant_label_, groups[validation])
     assert is_rounded_up(clf.certificate_.baselines["most frequent class"].empirical_risk, constant)
 

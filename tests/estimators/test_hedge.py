@@ -1,5 +1,7 @@
 """The parameter hedge: what it may be, what it resolves to, and that everything follows the rule that won."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,9 +11,9 @@ from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticClassifier, StochasticSVC
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.posterior_choice import choose_posterior
-from pacbayes.certificates.rules.occam import best_single
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.certificates.find import choose_posterior
+from pacbayes.certificates.occam import best_single
+from pacbayes.estimators import planning
 
 VOTINGS = ("stochastic", "majority", "best")
 
@@ -65,7 +67,7 @@ def test_hedge_1_is_the_posterior_and_occam_alone(make):
     assert np.array_equal(clf.posterior_.weights, alone.weights)
     assert clf.certificates_["stochastic"].bound == alone.bound
     assert clf.certificates_["majority"].bound == 2 * alone.bound
-    best = best_single(classifiers.errors, classifiers.m, 0.05, None)
+    best = best_single(classifiers.counted, 0.05, None)
     assert (clf.certificates_["best"].bound, clf.best_index_) == (best.bound, best.index)
     assert [one.level for one in clf.certificates_.values()] == [0.05] * 3
     # Without cross-validation nothing else changes.
@@ -91,6 +93,12 @@ def test_a_proposal_loses_to_hold_out_its_share_of_delta_and_no_more(data, hedge
     assert best.bound <= binomial_upper(errors, m, (1 - hedge) * 0.05 * (1 - 1e-12))
 
 
+def rules_of(clf, voting):
+    """The names of all rules that share delta in a way of predicting."""
+    found = clf.certificates_[voting]
+    return {found.rule, *(claim.rule for claim in found.alternatives)}
+
+
 def test_what_is_proposed_does_not_depend_on_validation_rows():
     X, y = two_classes()
     clf = svc().fit(X, y)
@@ -102,28 +110,30 @@ def test_what_is_proposed_does_not_depend_on_validation_rows():
     again = svc().fit(X, other)
     for voting in VOTINGS:
         assert np.array_equal(again.proposal_[voting], clf.proposal_[voting])
-    assert [rule.name for rule in again._rules] == [rule.name for rule in clf._rules]
+        assert rules_of(again, voting) == rules_of(clf, voting)
     assert again.certificates_["best"].bound > clf.certificates_["best"].bound
 
 
 @pytest.mark.parametrize("make", [svc, trees])
 def test_where_a_proposal_fails_the_others_predict(make, monkeypatch):
     """Proposals that always name the classifier with the most errors: everything follows what wins instead."""
-    propose = CertifiedClassifier._proposed
-
-    def worst(self, given):
-        errors = self.classifiers_.errors
-        self._cross_validated.errors[:] = (errors.max() - errors)[self._cross_validated.candidates][:, None]
-        return propose(self, given)
-
-    monkeypatch.setattr(CertifiedClassifier, "_proposed", worst)
     X, y = two_classes()
     if make is svc:
         clf = svc(lambdas=np.geomspace(0.01, 1e4, 20)).fit(X, y)
     else:
         bad = [DummyClassifier(strategy="constant", constant=label) for label in (0, 1)]
         clf = StochasticClassifier(None, [DecisionTreeClassifier(max_depth=3), *bad], random_state=0).fit(X, y)
-    found = clf.certificates_
+    errors = clf.classifiers_.errors
+    cross_validate = planning.cross_validate
+
+    def worst(*args):
+        found = cross_validate(*args)
+        turned = (errors.max() - errors)[found.candidates][:, None]
+        return replace(found, errors=turned, sizes=found.sizes.sum(keepdims=True))
+
+    monkeypatch.setattr(planning, "cross_validate", worst)
+    assert clf.certificates_["best"].rule == "proposal"
+    found = clf.fit(X, y).certificates_
     assert (found["stochastic"].rule, found["best"].rule) == ("posterior", "Occam")
     assert found["majority"].rule != "proposal"
     assert {one.source for one in found.values()} == {"validation rows"}

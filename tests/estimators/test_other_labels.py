@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import RadiusNeighborsClassifier
-from tests.estimators.prediction.test_prediction import drawn_by_hand, voting
+from tests.estimators.test_prediction import drawn_by_hand, voting
 
 from pacbayes import StochasticClassifier
-from pacbayes.certificates.posterior_choice import integer_weights
-from pacbayes.estimators.prediction.confidence import confidence
-from pacbayes.estimators.prediction.voters import EachVoters, majority
+from pacbayes.certificates.target import confidence
+from pacbayes.certificates.voting import integer_weights, majority
+from pacbayes.classifiers.members import Coding, Estimators
 
 VOTINGS = ("stochastic", "majority", "best")
 
@@ -112,6 +112,11 @@ class Always:
         return np.full(len(X), self.label)
 
 
+def members_of(classifiers, classes):
+    """Classifiers with numbers for the labels that they may say."""
+    return Estimators(classifiers, [{}] * len(classifiers), np.array(classes)), Coding(np.array(classes))
+
+
 def test_ties_between_other_labels_do_not_depend_on_the_rows_around():
     class Each:
         """Classifier i says i to the one row and nine to the other; or nothing of the kind."""
@@ -125,22 +130,22 @@ def test_ties_between_other_labels_do_not_depend_on_the_rows_around():
     classifiers = [Each([7, 8]), Each([8, 7])]
     parts = integer_weights(np.array([0.5, 0.5]))
     for asked in ([0], [1], [0, 1], [1, 0]):
-        voters = EachVoters(classifiers, np.array([0, 1]))
-        codes = majority(voters, np.array(asked)[:, None], parts)
-        assert voters.labels[codes].tolist() == [7] * len(asked)
+        members, coding = members_of(classifiers, [0, 1])
+        codes = majority(members, np.array(asked)[:, None], parts, coding)
+        assert coding.labels[codes].tolist() == [7] * len(asked)
 
 
 def test_a_tie_goes_to_the_first_label_whether_or_not_it_is_a_class():
     classifiers = [Always(label) for label in (4, 3)]
     for classes in ([0, 3], [0, 4], [0, 1], [3, 4]):
-        voters = EachVoters(classifiers, np.array(classes))
-        codes = majority(voters, np.zeros((2, 1)), integer_weights(np.array([0.5, 0.5])))
-        assert voters.labels[codes].tolist() == [3, 3]
+        members, coding = members_of(classifiers, classes)
+        codes = majority(members, np.zeros((2, 1)), integer_weights(np.array([0.5, 0.5])), coding)
+        assert coding.labels[codes].tolist() == [3, 3]
 
 
 def test_a_class_that_nobody_has_learnt_has_no_score():
-    voters = EachVoters([Always(2, classes=[0, 1]), Always(0, classes=[0, 1])], np.array([0, 1, 2]))
-    scores = voters.scores(np.zeros((2, 1)), np.arange(2), np.array([0.9, 0.1]))
+    members, _ = members_of([Always(2, classes=[0, 1]), Always(0, classes=[0, 1])], [0, 1, 2])
+    scores = members.scores(np.zeros((2, 1)), np.array([0.9, 0.1]))
     assert np.isnan(scores[:, 2]).all()
     assert confidence(scores, np.array([2, 0])).tolist()[0] == -np.inf
     assert np.isfinite(confidence(scores, np.array([0, 0]))).all()

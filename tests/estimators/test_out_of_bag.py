@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import StochasticClassifier, StochasticSVC, bound, forest_set, load, save, vote_bound
 from pacbayes.certificates import binomial_upper
+from pacbayes.classifiers.forest_set import ForestFamily
 
 X, Y = load_breast_cancer(return_X_y=True)
 Y = np.array(["malignant", "benign"])[Y]
@@ -124,7 +125,7 @@ def test_few_rows_that_no_pair_shares():
     ],
 )
 def test_what_is_refused_before_any_work(settings, error, message, monkeypatch):
-    monkeypatch.setattr("pacbayes.estimators.classifier.forest_set", lambda *args, **kwargs: pytest.fail("work"))
+    monkeypatch.setattr(ForestFamily, "train", lambda *args, **kwargs: pytest.fail("work"))
     clf = StochasticClassifier(RandomForestClassifier(5), split="out-of-bag").set_params(**settings)
     with pytest.raises(error, match=message):
         clf.fit(X, Y)

@@ -66,7 +66,7 @@ def test_answers_have_the_thread_limits_of_votes():
     model = StochasticClassifier(Answering(), {"constant": [0, 1]}, cv=3, random_state=0).fit(X, y)
     ASKED.clear()
     with threadpool_limits(2):
-        model._voters().answers(X, np.arange(2))
+        model.classifiers_.predict(X)
     assert [{("blas", 1), ("openmp", 1)}] * 2 == ASKED
 
 

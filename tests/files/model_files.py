@@ -1,35 +1,145 @@
 """Model files as somebody with bad intentions would write them: anything inside, and every digest right."""
 
-import copy
+import io
 import json
 import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
+
+from pacbayes import save
 from pacbayes.files import model_file
-from pacbayes.files.archive import MANIFEST, MODEL, write_archive
+from pacbayes.files.archive import ARRAY, MANIFEST, OBJECTS, VALUES, packed
+
+KIND = "@"
 
 
-def read(path):
-    """Return the manifest and the skops file."""
-    with zipfile.ZipFile(path) as archive:
-        return json.loads(archive.read(MANIFEST)), archive.read(MODEL)
+class Forged:
+    """The parts of a model's file, to be changed and written back.
+
+    Values are written as they stand in ``values``, or where that is None as they stand among the parts.
+    ``forged["evidence.answers"]`` is an array, ``forged["plan.division.m"]`` a plain value, anything else what JSON
+    holds of it; assigned may be any of these.  Names are those of fields, numbers those of entries.
+    """
+
+    def __init__(self, contents):
+        with zipfile.ZipFile(io.BytesIO(contents)) as archive:
+            self.manifest = json.loads(archive.read(MANIFEST))
+            self.parts = {name: archive.read(name) for name in archive.namelist() if name != MANIFEST}
+        self.values = json.loads(self.parts[VALUES])
+
+    @classmethod
+    def of(cls, model):
+        """Take the file of a model apart."""
+        return cls(saved(model))
+
+    def __getitem__(self, place):
+        value = self.json(place)
+        if isinstance(value, dict) and value.get(KIND) == "array":
+            return np.load(io.BytesIO(self.parts[ARRAY.format(value["number"])]))
+        return value
+
+    def __setitem__(self, place, value):
+        *outer, name = place.split(".")
+        holder, key = _entry(self.json(".".join(outer)), name)
+        holder[key] = self.encoded(value)
+
+    def __delitem__(self, place):
+        *outer, name = place.split(".")
+        within = self.json(".".join(outer))
+        holder, key = _entry(within, name)
+        if isinstance(within, dict) and within.get(KIND) == "dict":
+            within["pairs"].remove(holder)
+        else:
+            del holder[key]
+
+    def json(self, place):
+        """Return what JSON holds at a place."""
+        value = self.values
+        for name in filter(None, place.split(".")):
+            holder, key = _entry(value, name)
+            value = holder[key]
+        return value
+
+    def encoded(self, value):
+        """Return a value as JSON names it; an array becomes a new part."""
+        if isinstance(value, np.ndarray):
+            return self.part(npy(value))
+        if isinstance(value, tuple):
+            return {KIND: "tuple", "values": [self.encoded(one) for one in value]}
+        return value.item() if isinstance(value, np.generic) else value
+
+    def part(self, data):
+        """Add a part for an array, of any bytes."""
+        number = sum(name.startswith("arrays/") for name in self.parts)
+        self.parts[ARRAY.format(number)] = data
+        return {KIND: "array", "number": number}
+
+    def places(self):
+        """Yield the places of all that values are made of, from the outside in."""
+        yield from _places(self.values, ())
+
+    def write(self, path):
+        """Write it with the right digest, and return the path."""
+        parts = self.parts if self.values is None else self.parts | {VALUES: json.dumps(self.values).encode()}
+        write(path, parts, self.manifest)
+        return path
+
+    @property
+    def objects(self):
+        """The skops file."""
+        return self.parts[OBJECTS]
+
+    @objects.setter
+    def objects(self, contents):
+        self.parts[OBJECTS] = contents
 
 
-def rewrite(path, change_manifest=lambda manifest: None, change=lambda contents: contents):
-    """Change the contents of a file and make its digest right again."""
-    manifest, contents = read(path)
-    contents = change(contents)
-    change_manifest(manifest)
-    manifest["sha256"] = model_file._digest(manifest, contents)
-    write_archive(path, manifest, contents)
+def saved(model):
+    """Return the bytes of a model's file."""
+    with TemporaryDirectory() as folder:
+        save(model, folder + "/model")
+        return Path(folder, "model").read_bytes()
 
 
-def state_of(model):
-    """Return what is stored of a model, as a copy that can be changed."""
-    return copy.deepcopy(model_file._state(model))
+def write(path, parts, manifest=None):
+    """Write any parts with the right digest."""
+    start = {"format": model_file.FORMAT, "version": "0"} | (manifest or {})
+    whole = start | {"sha256": model_file._digest(start, parts)}
+    path.write_bytes(packed({MANIFEST: json.dumps(whole).encode(), **parts}, zipfile.ZIP_STORED))
 
 
-def write_state(path, state):
-    """Write any state as a model file of this format."""
-    contents = model_file._dumped(state)
-    manifest = {"format": model_file.FORMAT, "version": "0"}
-    write_archive(path, manifest | {"sha256": model_file._digest(manifest, contents)}, contents)
+def npy(array):
+    """Return an array as a file holds it, in the order that it has."""
+    file = io.BytesIO()
+    np.lib.format.write_array(file, array)
+    return file.getvalue()
+
+
+def _entry(value, name):
+    """Return what holds an entry of some JSON, and the key it has there."""
+    if isinstance(value, list):
+        return value, int(name)
+    if value.get(KIND) == "tuple":
+        return value["values"], int(name)
+    if value.get(KIND) == "dict":
+        return next(pair for pair in value["pairs"] if str(pair[0]) == name), 1
+    return value, name
+
+
+def _places(value, place):
+    if place:
+        yield ".".join(place)
+    if isinstance(value, list):
+        inner = enumerate(value)
+    elif not isinstance(value, dict) or value.get(KIND) in ("array", "object", "objects", "float", "Distance"):
+        return
+    elif value[KIND] == "tuple":
+        inner = enumerate(value["values"])
+    elif value[KIND] == "dict":
+        inner = value["pairs"]
+    else:
+        inner = ((name, one) for name, one in value.items() if name != KIND)
+    for name, one in inner:
+        yield from _places(one, (*place, str(name)))

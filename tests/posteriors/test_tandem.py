@@ -13,8 +13,8 @@ from tests.posteriors.vote_problems import forest_rows, random_rows, random_vote
 
 from pacbayes.bounds import get_distance
 from pacbayes.posteriors.error_rows import TandemFactor
+from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.tandem import Line, TandemSearch, meet
-from pacbayes.posteriors.vote import optimal_vote
 from pacbayes.posteriors.vote_bounds import vote_bound
 
 TOL = 1e-6

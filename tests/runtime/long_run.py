@@ -48,7 +48,7 @@ RUNS = {"grid": grid, "svm": svm}
 
 def bits(classifiers):
     """A fingerprint of everything a set of classifiers holds."""
-    arrays = [classifiers.errors, classifiers.risks, classifiers.kkt_violation]
+    arrays = [classifiers.evidence.answers, classifiers.errors, classifiers.risks, classifiers.kkt_violation]
     members = [vars(classifiers[i]) for i in range(len(classifiers))]
     return fingerprint([arrays, classifiers.params, members, classifiers.m])
 

@@ -16,7 +16,7 @@ import pytest
 from dask.distributed import Client
 from joblib import parallel_config
 from sklearn.dummy import DummyClassifier
-from tests.classifiers.grid.grids import GRIDS, bits
+from tests.classifiers.grids import GRIDS, bits
 from tests.runtime.long_run import RUNS
 from tests.runtime.long_run import bits as bits_of_run
 

@@ -9,7 +9,7 @@ from joblib import parallel_config, register_parallel_backend
 from joblib.parallel import ThreadingBackend
 from sklearn import config_context, get_config
 from sklearn.tree import DecisionTreeClassifier
-from tests.classifiers.grid.grids import X, Y, bits
+from tests.classifiers.grids import X, Y, bits
 
 from pacbayes import grid_set
 from pacbayes.runtime.units import run_units

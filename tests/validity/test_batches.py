@@ -1,7 +1,7 @@
 """Answers that depend on the rows around void the guarantee, by simulation; samples prepared apart, by row, do not."""
 
-import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,13 +11,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import Baseline, StochasticClassifier, optimal_posterior, svm_set
-from pacbayes.certificates import best_single, certify
+from pacbayes import StochasticClassifier, svm_set
+from pacbayes.certificates import Plan, best_single, certify, find
+from pacbayes.classifiers.evidence import observe
+from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.preparing import apply_prepare
 
 DELTA, N = 0.1, 320
 VOTINGS = ("stochastic", "majority", "best")
-NONE = Baseline(None, None, "not asked for")
 FITS = [pytest.param(40, id="short"), pytest.param(300, id="long", marks=pytest.mark.slow)]
 
 
@@ -66,11 +67,13 @@ def failures_of_frequencies(seed):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Frequencies gives a row another answer")
         classifiers = svm_set(X, y, [0.1, 1.0, 10.0], gamma=1.0, prepare=Frequencies(), random_state=seed)
-    posterior = optimal_posterior(classifiers.risks, classifiers.m, delta=DELTA)
-    certificates = certify(posterior, classifiers, delta=DELTA, prior=None, hold_out=NONE, constant=NONE)
-    best = best_single(classifiers.errors, classifiers.m, DELTA, None).index
+    plan = Plan(classifiers.splits, delta=DELTA)
+    found = find(plan, classifiers.evidence)
+    certificates = certify(plan, classifiers.evidence, found)
+    best = best_single(classifiers.counted, DELTA, None).index
     said = np.concatenate([classifiers.predict(rows) for rows, _ in NEW], axis=1)
-    return failures(posterior.weights, best, certificates, said, lambda labels: (labels != NEW_LABELS).mean(axis=-1))
+    risk = lambda labels: (labels != NEW_LABELS).mean(axis=-1)  # noqa: E731
+    return failures(found.posterior.weights, best, certificates, said, risk)
 
 
 @pytest.mark.parametrize("fits", FITS)
@@ -80,11 +83,16 @@ def test_samples_prepared_apart_are_as_new_ones(fits):
 
 @pytest.mark.parametrize("fits", FITS)
 def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
-    def in_one_batch(prepare, X, y, train, validation):
-        fitted = clone(prepare).fit(X[train], y[train])
-        return fitted, apply_prepare(fitted, X)
+    def trained_in_one_batch(family, data, train):
+        fitted = clone(family.prepare).fit(data.rows[train], data.labels[train])
+        return apply_prepare(fitted, data.rows)[train], fitted
 
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.svm_set"], "fit_prepare", in_one_batch)
+    def asked_in_one_batch(members, data, *arguments):
+        together = replace(data, rows=apply_prepare(members.prepare, data.rows))
+        return observe(replace(members, prepare=None), together, *arguments)
+
+    monkeypatch.setattr(SvmFamily, "_numbers", trained_in_one_batch)
+    monkeypatch.setattr("pacbayes.classifiers.classifier_set.observe", asked_in_one_batch)
     p_stochastic, _, p_best = p_values(failures_of_frequencies, fits)
     assert max(p_stochastic, p_best) < 1e-6
 

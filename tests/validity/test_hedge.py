@@ -5,6 +5,7 @@ points of a square, its label that of its region or, with probability 0.15, anot
 400 points.
 """
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,10 +13,13 @@ import pytest
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from pacbayes import StochasticClassifier, StochasticSVC
-from pacbayes.certificates.rules.proposals import propose
-from pacbayes.certificates.rules.rule import Rule, parts_of_one
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC
+from pacbayes.certificates import Found, Plan, certify, propose
+from pacbayes.certificates.plan import without_reserve
+from pacbayes.certificates.proposals import given_rules
+from pacbayes.classifiers.cross_validation import CrossValidation
+from pacbayes.classifiers.evidence import observe
+from pacbayes.estimators.planning import make_plan
 
 DELTA, NOISE = 0.1, 0.15
 VOTINGS = ("stochastic", "majority", "best")
@@ -27,11 +31,22 @@ CLEAN = {2: (POINTS[:, 0] * POINTS[:, 1] > 0).astype(int), 5: np.where(np.abs(PO
 LAMBDAS = np.geomspace(1e-3, 30.0, 12)
 
 
+def limits_of_one_rule(m, level):
+    """The limits of a single classifier that was proposed beforehand, by its errors among m rows."""
+    limits = []
+    for errors in range(m + 1):
+        classifiers = ClassifierSet.from_predictions([np.arange(m) < errors], np.zeros(m, dtype=bool))
+        plan = Plan(classifiers.splits, delta=level, hedge=0.0, planned=without_reserve(given_rules(0, 1)))
+        evidence = replace(classifiers.evidence, said=np.repeat(classifiers.evidence.answers, 3, axis=0))
+        limits.append(certify(plan, evidence, Found())["best"].bound)
+    return np.array(limits)
+
+
 @pytest.mark.parametrize("level", [0.3, 0.05, 0.045, 1e-4])
 @pytest.mark.parametrize("m", [1, 2, 7, 60, 284])
 def test_the_limit_of_one_rule_fails_with_at_most_its_level(m, level):
     """Summed over the binomial distribution, on a grid of true risks that holds the limits themselves."""
-    limits = np.array([Rule("best", "proposal", parts_of_one(0, 1), e).claim(m, level).bound for e in range(m + 1)])
+    limits = limits_of_one_rule(m, level)
     assert limits[-1] == 1.0
     for risk in (*np.linspace(0.0, 1.0, 101), *limits, *np.nextafter(limits, 1.0)):
         failing = float(binom.pmf(np.flatnonzero(risk > limits), m, risk).sum())
@@ -140,13 +155,18 @@ def test_many_classifiers_that_are_equally_good(hedge, fits):
 
 @pytest.mark.parametrize("hedge", [0, 0.1])
 def test_a_proposal_chosen_by_validation_errors_is_caught(hedge, monkeypatch):
-    def peeking(self, given):
-        number = len(self.classifiers_)
+    def peeking(choices, trained, data, *arguments):
+        plan, number = make_plan(choices, trained, data, *arguments), len(trained.members)
+        counted = observe(trained.members, data, trained.division).count(trained.division)
+        # As many rows as train, which a plan insists on; differences count three times, so that the best stand out.
+        rows = trained.division.n_train
+        errors = np.minimum(3 * (counted.errors - counted.errors.min()), rows)
         # The strengths of votes, too, are judged by validation errors: the best alone has the fewest.
-        rules = propose(np.arange(number), 3 * self.classifiers_.errors, number, [1000] * 6 + [0])
-        return [rule for rule in rules if hedge or rule.name == "proposal"]
+        seen = CrossValidation(np.arange(number), errors, np.array([rows]), (*[rows] * 6, 0))
+        rules = propose(seen.candidates, seen.totals, number, seen.errors_of_votes)
+        return replace(plan, cross_validation=seen, planned=rules if hedge else without_reserve(rules))
 
-    monkeypatch.setattr(CertifiedClassifier, "_proposed", peeking)
+    monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
     counts, _ = failures(tables(hedge), 2, 120, 16)
     assert counts["best"] > largest(16), counts
     assert counts["stochastic"] > largest(16), counts

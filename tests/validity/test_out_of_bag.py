@@ -13,7 +13,7 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import forest_set, optimal_vote, svm_set
-from pacbayes.classifiers.forest.bagging import BaggingTask
+from pacbayes.classifiers.forest_set import BaggingTask
 
 DELTA = 0.1
 KINDS = 12
@@ -76,7 +76,7 @@ def bagged(X, y, seed):
 
 def divided(X, y, seed):
     """Not a forest: machines with a split of their own each, measured as pairs where two splits overlap."""
-    options = {"split": "independent", "validation_size": 0.6, "random_state": seed, "keep_error_rows": True}
+    options = {"split": "independent", "validation_size": 0.6, "random_state": seed}
     return svm_set(X, y, [0.1, 1.0, 10.0], kernel="linear", **options)
 
 

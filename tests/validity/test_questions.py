@@ -2,7 +2,7 @@
 
 A row is one of 400 points of a square; its label is that of its region or, with a probability that depends on the
 point, another, so that a true risk, in a class or among answered points, is a mean over 400 points.  Planted faults are
-in tests/certificates/questions/, where they cost less.
+in tests/certificates/, where they cost less.
 """
 
 import numpy as np

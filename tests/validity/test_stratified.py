@@ -11,12 +11,11 @@ from scipy.stats import binomtest
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import train_test_split
 
-from pacbayes import Baseline, ClassifierSet, grid_set, optimal_posterior
-from pacbayes.certificates import certify
+from pacbayes import ClassifierSet, grid_set
+from pacbayes.certificates import Plan, certify, find
 
 DELTA, N, CLASSES = 0.05, 1000, 20
 TRUE_RISK = 1 - 1 / CLASSES
-NONE = Baseline(None, None, "not asked for")
 
 
 def certificates(seed, by_label):
@@ -27,8 +26,8 @@ def certificates(seed, by_label):
         classifiers = ClassifierSet.from_fitted([DummyClassifier().fit(X, y)], X_val, y_val)
     else:
         classifiers = grid_set(DummyClassifier(), {"strategy": ["most_frequent"]}, X, y, random_state=seed)
-    posterior = optimal_posterior(classifiers.risks, classifiers.m, delta=DELTA)
-    return certify(posterior, classifiers, delta=DELTA, prior=None, hold_out=NONE, constant=NONE)
+    plan = Plan(classifiers.splits, delta=DELTA)
+    return certify(plan, classifiers.evidence, find(plan, classifiers.evidence))
 
 
 def p_value(samples, by_label):

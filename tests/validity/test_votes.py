@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from pacbayes.bounds import get_distance
-from pacbayes.posteriors.vote import optimal_vote
+from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, vote_bound
 
 DELTA = 0.1

@@ -1,18 +1,18 @@
 """What is guaranteed, and for whom: the stochastic classifier, the majority vote, the best single classifier."""
 
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
-from pacbayes.certificates.certificate import Baseline, Certificate
-from pacbayes.certificates.certify import VOTINGS, certify
-from pacbayes.certificates.constant import constant_baseline, most_frequent
-from pacbayes.certificates.posterior_choice import choose_posterior
-from pacbayes.certificates.questions.answered import Answered
-from pacbayes.certificates.questions.below import CertifiedMember
-from pacbayes.certificates.questions.by_class import PartLimit
-from pacbayes.certificates.questions.difference import Difference, certify_difference, compare_classifiers
-from pacbayes.certificates.rules.claim import Claim
-from pacbayes.certificates.rules.occam import best_single
-from pacbayes.certificates.rules.proposals import propose
-from pacbayes.certificates.rules.rule import Rule
+from pacbayes.certificates.baselines import constant_baseline, most_frequent
+from pacbayes.certificates.below import CertifiedMember
+from pacbayes.certificates.certificate import Baseline, Certificate, Claim
+from pacbayes.certificates.certify import certify
+from pacbayes.certificates.classes import PartLimit
+from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
+from pacbayes.certificates.find import Found, choose_posterior, find
+from pacbayes.certificates.occam import best_single
+from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.proposals import propose
+from pacbayes.certificates.target import Answered
+from pacbayes.certificates.voting import VOTINGS, Rule
 
 __all__ = [
     "VOTINGS",
@@ -22,7 +22,9 @@ __all__ = [
     "CertifiedMember",
     "Claim",
     "Difference",
+    "Found",
     "PartLimit",
+    "Plan",
     "Rule",
     "best_single",
     "binomial_upper",
@@ -32,6 +34,7 @@ __all__ = [
     "choose_posterior",
     "compare_classifiers",
     "constant_baseline",
+    "find",
     "most_frequent",
     "propose",
 ]

@@ -1,283 +1,369 @@
-"""Certificates for a set of classifiers, one for each way of predicting with it."""
+"""From what was planned, observed and found to certificates: a pure function, and the only one."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pacbayes.bounds.registry import get_distance
-from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
-from pacbayes.certificates.limits import risks_of
-from pacbayes.certificates.posterior_choice import Counts, divide_delta
-from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION, Claim
-from pacbayes.certificates.rules.hedge import hedged_level
-from pacbayes.certificates.rules.occam import best_single
-from pacbayes.certificates.rules.rule import Rule, claims_of
-from pacbayes.certificates.rules.tandem_vote import tandem_claim
-from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
-from pacbayes.classifiers.group_errors import GroupErrors
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.certificates.assumptions import (
+    ALONE,
+    AVERAGED,
+    BY_CLASS,
+    BY_ROW,
+    KEYED,
+    NO_LIMITS,
+    TARGET,
+    roles,
+    shares_of_delta,
+)
+from pacbayes.certificates.baselines import hold_out, no_skill
+from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, TRAINING, VALIDATION, Baseline, Certificate, Claim
+from pacbayes.certificates.choices import PRIORS
+from pacbayes.certificates.classes import PartLimit, part_limits
+from pacbayes.certificates.find import Found, have_pairs
+from pacbayes.certificates.levels import divide_delta
+from pacbayes.certificates.occam import best_single, occam_levels
+from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.target import counted_at, loosest_passed
+from pacbayes.certificates.voting import (
+    EXACT,
+    KL,
+    PAIRS,
+    PROPOSAL,
+    SINGLES,
+    TWICE_KL,
+    VOTINGS,
+    Rule,
+    integer_weights,
+    weights_of,
+)
+from pacbayes.classifiers.counted import Counted
+from pacbayes.classifiers.evidence import Evidence
+from pacbayes.numeric.cached import cached_property
+from pacbayes.numeric.checks import need
 from pacbayes.numeric.rounding import round_down, usual_float_errors
-from pacbayes.numeric.words import format_share
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.vote_bounds import VoteProblem, half_level
 
-VOTINGS = ("stochastic", "majority", "best")
-#: Rules that the validation rows chose.
-POSTERIOR, OCCAM = "posterior", "Occam"
-_ALONE = (
-    "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
-    "delta and way of predicting were fixed before their results were seen."
-)
-_BY_ROW = (
-    "What a classifier, with all that prepares its rows, says of a row depends on that row alone, not on the rows "
-    "it is asked about together with it."
-)
-#: What is assumed of the draws: on average over them, or of those of one key.
-AVERAGED = "The bound is on the average over the draws of classifiers; random_state was chosen without the data."
-KEYED = (
-    "The bound is for the draws of this key, which is certified as it is; random_state, which fixed it, was chosen "
-    "without the data."
-)
+_FIXED = {
+    "best": "the classifier was fixed before any validation row was looked at",
+    "majority": "the weights of the vote were fixed before any validation row was looked at",
+    "stochastic": "weights and key of the draws were fixed before any validation row was looked at, and it is "
+    "certified for this key",
+}
+_TANDEM = {
+    "tandem": "Four times the PAC-Bayes-kl bound of the probability that two classifiers, drawn by the weights of the "
+    "vote, both err",
+    "first-order": "Twice the PAC-Bayes-kl bound of the probability that a classifier drawn by the weights of the vote "
+    "errs",
+}
+_NAMES = {"majority": "the majority vote", "best": "the best single classifier"}
+_DRAWN, _DRAWN_BY_KEY = "the stochastic classifier", "the stochastic classifier with its key"
 
 
 def certify(
-    posterior: Posterior | None,
-    classifiers: ClassifierSet | Errors,
-    *,
-    delta: float,
-    prior: FloatArray | None,
-    n_distances: int = 1,
-    hold_out: Baseline,
-    constant: Baseline,
-    assumptions: Sequence[str] = (),
-    rules: Sequence[Rule] = (),
-    hedge: float = 1.0,
-    tandem: Counts | None = None,
+    plan: Plan, evidence: Evidence, found: Found, params: Sequence[dict[str, Any]] | None = None
 ) -> dict[str, Certificate]:
-    r"""Return the certificates of a set by way of predicting; each holds alone at level `delta`.
+    r"""Return the certificates of a set by way of predicting; each holds alone at level ``plan.delta``.
 
-    For each way, rules share `delta`, and the one with the smallest bound is certified (see `claims_of`):
+    For each way, rules share delta (`Plan.rules`), and the one with the smallest bound is certified:
 
-    * stochastic: draws that the training rows proposed, and the posterior with its PAC-Bayesian bound `B` (and the
-      lower root where the theorem has two sides).
-    * majority: votes fixed on the training rows, and that of the posterior with `2 B`.  Where a weighted vote errs,
-      ties included, classifiers of at least half the weight err, so that it errs at most twice as often as the
-      stochastic classifier.  And a vote with the weights `tandem`, which the validation rows chose, by its tandem
-      bound; in a forest that is validated out of bag this vote alone.
-    * best: the classifier that the training rows proposed, and Occam's bound: for each classifier the exact binomial
-      limit (for groups, Chernoff's) at its level times :math:`p_i`; all hold at once, hence the smallest does,
-      whichever it is.
+    * stochastic: draws that were planned, and the posterior with its PAC-Bayesian bound `B` (and the lower root where
+      the theorem has two sides).
+    * majority: votes that were planned, and that of the posterior with `2 B`.  Where a weighted vote errs, ties
+      included, classifiers of at least half the weight err, so that it errs at most twice as often as the stochastic
+      classifier.  And a vote whose weights the validation rows chose, by its tandem bound; in a forest that is
+      validated out of bag this vote alone.
+    * best: the classifier that was planned, and Occam's bound: for each classifier the exact binomial limit (for
+      groups, Chernoff's) at its level times :math:`p_i`; all hold at once, hence the smallest does, whichever it is.
 
-    `classifiers` is a set, or the validation errors of one.  From a set whose rows were divided by their labels come
-    certificates that say that they are not valid; of bare errors that is not known.
-
-    `rules` were fixed on the training rows, and their errors counted on the validation rows.  `posterior`, the best at
-    level ``hedge * delta``, is None where `hedge` is 0.  With ``hedge=1``, the paper's system, there are no rules.
-    `tandem` needs a set that knows who errs on which row.  Where classifiers have different numbers of validation
-    examples, the posterior is one for the least, and each limit of a single classifier is one for its own.
-
-    `hold_out` and `constant` are what a classifier chosen within the training rows guarantees, and always answering the
-    most frequent class; they stand beside each certificate.
+    Where classifiers have different numbers of validation examples, the posterior is one for the least, and each limit
+    of a single classifier is one for its own.  `params`, what distinguishes the classifiers, stand in words only.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from pacbayes import optimal_posterior
-    >>> errors = np.array([8, 9, 30])
-    >>> posterior = optimal_posterior(errors / 100, 100)
-    >>> absent = Baseline(None, None, "not asked for")
-    >>> found = certify(posterior, errors, delta=0.05, prior=None, hold_out=absent, constant=absent)
-    >>> for certificate in found.values():
+    >>> from pacbayes import ClassifierSet
+    >>> from pacbayes.certificates import Plan, find
+    >>> wrong = np.arange(100) < np.array([[8], [9], [30]])
+    >>> classifiers = ClassifierSet.from_predictions(wrong.astype(int), np.zeros(100, dtype=int))
+    >>> plan, evidence = Plan(classifiers.splits), classifiers.evidence
+    >>> for certificate in certify(plan, evidence, find(plan, evidence)).values():
     ...     print(certificate.holds_for, f"{certificate.bound:.4f}")
     the stochastic classifier 0.2112
     the majority vote 0.4224
     the best single classifier 0.1581
     """
-    m = posterior.m if posterior is not None else _size(classifiers)
-    errors = _counted(classifiers, m)
-    others: dict[str, list[Callable[[float], Claim]]] = {voting: [] for voting in VOTINGS}
-    if posterior is not None:
-        sizes = sizes_of(classifiers, m)
-        checked = _check_posterior(posterior, errors, sizes, hedged_level(delta, hedge, 1), prior, n_distances)
-
-        def drawn(share: float) -> Claim:
-            level = divide_delta(share, n_distances)
-            at_level = checked if checked.delta <= level else _at_level(checked, errors, sizes, level, prior)
-            return _posterior_claim(at_level, n_distances)
-
-        others["stochastic"].append(drawn)
-        # In a forest, validated out of bag, weights that minimise 2 B would leave few trees of the vote.
-        if tandem is None or isinstance(sizes, int):
-            others["majority"].append(lambda level: _doubled(drawn(level)))
-        if tandem is not None:
-            others["majority"].append(_tandem_claims(classifiers, tandem, prior, posterior.constant))
-        others["best"].append(lambda level: _occam_claim(errors, sizes, level, prior, hedge))
-    elif hedge > 0.0:
-        raise ValueError(f"posterior must not be None where hedge is above 0, got hedge={hedge:g}")
-    best = best_single(errors, sizes_of(classifiers, m), delta, prior)
+    case = _Case(plan, evidence, found)
+    named = [{}] * len(evidence) if params is None else params
+    best = best_single(case.counted, plan.main_level, plan.prior)
     occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
-    beside = {"hold-out": hold_out, CONSTANT: constant}
-    elsewhere = isinstance(classifiers, ClassifierSet) and classifiers.trained_elsewhere
-    shared = (*assumptions, *shares_of_delta(hedge, elsewhere), _BY_ROW, _ALONE)
-    found = {}
+    beside = {"hold-out": hold_out(plan, case.counted, named), CONSTANT: no_skill(plan, evidence)}
+    certificates = {}
     for voting in VOTINGS:
-        mine = [rule for rule in rules if rule.voting == voting]
-        claims = claims_of(mine, others[voting], m, delta, hedge)
+        claims = [case.claim(rule) for rule in plan.rules if rule.voting == voting]
         baselines = beside if voting == "best" else {"Occam": occam, **beside}
-        found[voting] = _certificate(voting, claims, delta, m, shared, baselines)
-    if not isinstance(classifiers, ClassifierSet):
-        return found
-    for voting, certificate in found.items():
-        own = {name: replace(one, unit=classifiers.unit) for name, one in certificate.baselines.items()}
-        found[voting] = replace(certificate, baselines=own, unit=classifiers.unit, copies=classifiers.copies)
-    return {voting: _beforehand(one) for voting, one in found.items()} if elsewhere else found
+        certificate = case.certificate(voting, claims, baselines)
+        if plan.max_error is not None:
+            certificate = case.with_target(voting, certificate)
+        elif plan.class_share > 0.0:
+            certificate = case.with_classes(voting, certificate)
+        certificates[voting] = certificate
+    return certificates
 
 
-def _beforehand(certificate: Certificate) -> Certificate:
-    """Return a certificate that does not say that training rows recommended what the user fixed."""
-    sources = {TRAINING: BEFOREHAND, VALIDATION: VALIDATION}
-    others = tuple(replace(claim, source=sources[claim.source]) for claim in certificate.alternatives)
-    return replace(certificate, source=sources[certificate.source], alternatives=others)
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A plan with what was observed and found."""
 
+    plan: Plan
+    evidence: Evidence
+    found: Found
 
-def _certificate(
-    voting: str,
-    claims: list[Claim],
-    delta: float,
-    m: int,
-    assumptions: tuple[str, ...],
-    baselines: dict[str, Baseline],
-) -> Certificate:
-    """Return the certificate of the claim with the smallest bound, the first of several."""
-    won = min(claims, key=lambda claim: claim.bound)
-    keyed = voting == "stochastic" and won.source == TRAINING
-    names = {"majority": "the majority vote", "best": "the best single classifier"}
-    drawn = "the stochastic classifier with its key" if keyed else "the stochastic classifier"
-    if voting == "stochastic":
-        assumptions = (*assumptions, KEYED if keyed else AVERAGED)
-    return Certificate(
-        bound=won.bound,
-        lower=won.lower,
-        delta=delta,
-        m=m,
-        distance=won.distance,
-        empirical_risk=won.empirical_risk,
-        kl=won.kl,
-        holds_for=names.get(voting, drawn),
-        theorem=won.theorem,
-        assumptions=assumptions,
-        baselines=baselines,
-        rule=won.rule,
-        level=won.level,
-        source=won.source,
-        alternatives=tuple(claim for claim in claims if claim is not won),
-    )
+    @cached_property
+    def counted(self) -> Counted:
+        """The errors of all classifiers."""
+        return self.evidence.count(self.plan.division)
 
+    @cached_property
+    def tested(self) -> Counted:
+        """The errors of the planned rules."""
+        assert self.evidence.said is not None
+        return self.evidence.count_answers(self.evidence.said, self.plan.division)
 
-def shares_of_delta(hedge: float, elsewhere: bool) -> tuple[str, ...]:
-    """Say how delta was divided; nothing where it was not."""
-    if hedge == 1.0:
-        return ()
-    if hedge == 0.0:
-        fixed = "beforehand" if elsewhere else "on the training rows alone"
-        return (f"What predicts was fixed {fixed}; the validation rows only counted its errors.",)
-    proposed = "was proposed beforehand" if elsewhere else "the training rows proposed"
-    return (
-        f"Of delta, {format_share(1.0 - hedge)} was given to what {proposed} and {format_share(hedge)} "
-        "to what the validation rows might show. Of all these rules the one with the smallest bound predicts.",
-    )
+    # -- claims ------------------------------------------------------------------------------------------------------
 
+    def claim(self, rule: Rule) -> Claim:
+        """Return what one rule guarantees at its level."""
+        bounds = {
+            EXACT: self._exact,
+            KL: self._drawn,
+            TWICE_KL: self._doubled,
+            PAIRS: self._tandem,
+            SINGLES: self._occam,
+        }
+        claim = bounds[rule.bound](rule)
+        if self.plan.division.trained_elsewhere and claim.source == TRAINING:
+            return replace(claim, source=BEFOREHAND)
+        return claim
 
-def _size(classifiers: ClassifierSet | Errors) -> int:
-    if not isinstance(classifiers, ClassifierSet):
-        raise TypeError("classifiers must be a ClassifierSet where posterior is None: bare errors do not tell m")
-    return classifiers.m
+    def _place(self, voting: str, name: str) -> int:
+        return next(i for i, one in enumerate(self.plan.planned) if (one.voting, one.name) == (voting, name))
 
-
-def _counted(classifiers: ClassifierSet | Errors, m: int) -> Errors | GroupErrors:
-    if not isinstance(classifiers, ClassifierSet):
-        return classifiers
-    if classifiers.errors is None and classifiers.group_errors is None:
-        raise ValueError("classifiers must have counted errors; this set was made from losses")
-    if classifiers.m != m:
-        raise ValueError(f"posterior must be one for {classifiers.m} validation examples, as the set, got {m}")
-    return classifiers.counted
-
-
-def sizes_of(classifiers: ClassifierSet | Errors, m: int) -> int | Rows:
-    """Return how many validation examples each classifier has where they differ, else the one number for all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sizes_of(np.array([3, 4]), 50)
-    50
-    """
-    if not isinstance(classifiers, ClassifierSet) or classifiers.splits is None:
-        return m
-    sizes = classifiers.splits.sizes_each
-    return m if sizes is None else sizes
-
-
-def _tandem_claims(
-    classifiers: ClassifierSet | Errors, parts: Counts, prior: FloatArray | None, constant: str
-) -> Callable[[float], Claim]:
-    if not isinstance(classifiers, ClassifierSet):
-        raise TypeError("classifiers must be a ClassifierSet where tandem is given: bare errors do not tell their rows")
-    return lambda level: tandem_claim(classifiers, parts, level, prior, constant)
-
-
-def _check_posterior(
-    posterior: Posterior,
-    errors: Errors | GroupErrors,
-    sizes: int | Rows,
-    share: float,
-    prior: FloatArray | None,
-    n_distances: int,
-) -> Posterior:
-    """Return the posterior with its numbers computed anew, or raise unless they belong to these errors and this prior.
-
-    What it says may differ by rounding, where it comes from elsewhere: of both bounds the larger is certified.
-    """
-    level = divide_delta(share, n_distances)
-    if posterior.delta > level * (1.0 + 1e-12):
-        raise ValueError(f"posterior must have been computed at delta = {level:g} or less, got {posterior.delta:g}")
-    anew = _at_level(posterior, errors, sizes, min(posterior.delta, level), prior)
-    if posterior.bound < anew.bound * (1.0 - 1e-9):
-        raise ValueError(
-            f"posterior must belong to these errors and this prior, for which its bound is {anew.bound:.6g}; it says "
-            f"{posterior.bound:.6g}"
+    def _exact(self, rule: Rule) -> Claim:
+        """Return the limit of a rule's own errors."""
+        own = self.tested[self._place(rule.voting, rule.name)]
+        limit = "The exact binomial limit" if own.exact else "Chernoff's limit (the kl inverse)"
+        return Claim(
+            rule=rule.name,
+            source=TRAINING if rule.name == PROPOSAL else VALIDATION,
+            level=rule.level,
+            bound=float(own.upper(rule.level)[0]),
+            empirical_risk=float(own.risks[0]),
+            kl=0.0,
+            distance="binomial" if own.exact else "chernoff",
+            theorem=f"{limit} of the rule's own errors, at its share of delta; {_FIXED[rule.voting]}.",
         )
-    return replace(anew, bound=max(anew.bound, posterior.bound))
+
+    def _drawn(self, rule: Rule) -> Claim:
+        """Return the PAC-Bayesian bound of the posterior, which holds for all posteriors at once."""
+        found, number = self.found.posterior, len(self.plan.distances)
+        assert found is not None
+        posterior = self._at_level(found, divide_delta(rule.level, number))
+        theorem = f"PAC-Bayes bound with the distance {posterior.distance} and the {posterior.constant} constant."
+        if number > 1:
+            theorem += f" It is the smallest of {number}; each was computed at delta / {number}."
+        return Claim(
+            rule=rule.name,
+            source=VALIDATION,
+            level=posterior.delta,
+            bound=min(posterior.bound, 1.0),
+            empirical_risk=posterior.empirical_risk,
+            kl=posterior.kl,
+            distance=posterior.distance,
+            theorem=theorem,
+            lower=_lower(posterior),
+        )
+
+    def _at_level(self, posterior: Posterior, level: float) -> Posterior:
+        """Return the weights that predict with their bound at a level, from what was planned and observed alone.
+
+        Whatever else is said of them: they may come from a file, or from another set.
+        """
+        plan, among = self.plan, {one.name: one for one in self.plan.distances}
+        need(posterior.distance in among, "Found.posterior", "must be one for a distance that was planned")
+        m, distance, constant = plan.division.m, among[posterior.distance], plan.constant
+        with usual_float_errors(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
+            problem = Problem.checked(self.counted.risks, m, distance, level, plan.prior, constant)
+            bound, risk, kl = problem.evaluate(weights_of(integer_weights(posterior.weights)))
+        found = replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
+        return replace(found, m=m, used_distance=distance, constant=constant)
+
+    def _doubled(self, rule: Rule) -> Claim:
+        """Return what the stochastic classifier's claim says of the vote with the same weights."""
+        drawn = self._drawn(rule)
+        price = (
+            "Twice the stochastic classifier's bound: the price of a guarantee for the vote, which usually errs less "
+            "than the stochastic classifier. " + drawn.theorem
+        )
+        # Doubling is exact.
+        return replace(drawn, bound=min(2.0 * drawn.bound, 1.0), lower=None, theorem=price)
+
+    def _occam(self, rule: Rule) -> Claim:
+        best, hedge = best_single(self.counted, rule.level, self.plan.prior), self.plan.hedge
+        limit = "the exact binomial limit" if self.counted.exact else "Chernoff's limit (the kl inverse)"
+        level = "delta" if hedge == 1.0 else f"{hedge:g} delta"
+        return Claim(
+            rule=rule.name,
+            source=VALIDATION,
+            level=rule.level,
+            bound=best.bound,
+            empirical_risk=best.empirical_risk,
+            kl=best.kl,
+            distance="binomial" if self.counted.exact else "chernoff",
+            theorem=f"Occam's bound: {limit} at {level} times the prior weight of classifier {best.index}.",
+        )
+
+    def _tandem(self, rule: Rule) -> Claim:
+        """Return the tandem bound of the vote with the weights that were found: it holds for all weights at once.
+
+        Where classifiers have validation rows of their own, and pairs therefore few, the level is divided between it
+        and twice the bound of a classifier drawn by these weights, and the smaller counts.
+        """
+        wrong, validated = self.evidence.wrong(), self.evidence.validates()
+        if validated is None:
+            return self._of_pairs(rule, "tandem", rule.level, wrong, None)
+        if not have_pairs(validated):
+            return self._of_pairs(rule, "first-order", rule.level, wrong, validated)
+        each = half_level(rule.level)
+        both = [self._of_pairs(rule, bound, each, wrong, validated) for bound in ("first-order", "tandem")]
+        won = min(both, key=lambda claim: claim.bound)
+        said = f"{won.theorem} It is the smaller of two, each at half of this level."
+        return replace(won, level=rule.level, theorem=said)
+
+    def _of_pairs(
+        self, rule: Rule, bound: str, level: float, wrong: NDArray[np.bool_], validated: NDArray[np.bool_] | None
+    ) -> Claim:
+        constant, parts = self.plan.constant, self.found.tandem
+        assert parts is not None
+        problem = VoteProblem.checked(wrong, wrong.shape[1], bound, level, self.plan.prior, constant, validated)
+        values = problem.evaluate(weights_of(parts))
+        rows = ""
+        if problem.own is not None and bound == "tandem":
+            rows = f" Every two have {problem.own.least_pair} validation rows in common, or more."
+        return Claim(
+            rule=rule.name,
+            source=VALIDATION,
+            level=level,
+            bound=min(values.bound, 1.0),
+            empirical_risk=values.gibbs_risk,
+            kl=values.kl,
+            distance="tandem" if bound == "tandem" else "kl",
+            theorem=f"{_TANDEM[bound]}, with the {constant} constant.{rows}",
+        )
+
+    # -- certificates ------------------------------------------------------------------------------------------------
+
+    def certificate(self, voting: str, claims: list[Claim], baselines: dict[str, Baseline]) -> Certificate:
+        """Return the certificate of the claim with the smallest bound, the first of several."""
+        plan, division = self.plan, self.plan.division
+        won = min(claims, key=lambda claim: claim.bound)
+        keyed = voting == "stochastic" and won.rule == PROPOSAL
+        elsewhere = division.trained_elsewhere
+        shares = shares_of_delta(plan.hedge, elsewhere)
+        assumptions = (*roles(division), PRIORS[plan.prior_kind], *shares, BY_ROW, ALONE)
+        if voting == "stochastic":
+            assumptions = (*assumptions, KEYED if keyed else AVERAGED)
+        return Certificate(
+            bound=won.bound,
+            lower=won.lower,
+            delta=plan.delta,
+            m=division.m,
+            distance=won.distance,
+            empirical_risk=won.empirical_risk,
+            kl=won.kl,
+            holds_for=_NAMES.get(voting, _DRAWN_BY_KEY if keyed else _DRAWN),
+            theorem=won.theorem,
+            assumptions=assumptions,
+            baselines={name: replace(one, unit=division.unit) for name, one in baselines.items()},
+            unit=division.unit,
+            copies=division.copies,
+            rule=won.rule,
+            level=won.level,
+            source=won.source,
+            alternatives=tuple(claim for claim in claims if claim is not won),
+        )
+
+    def with_classes(self, voting: str, found: Certificate) -> Certificate:
+        """Return a certificate with limits by class, and in slices, where there are any."""
+        share = self.plan.class_share
+        limits = self._class_limits(voting, found)
+        if limits is None:
+            return replace(found, assumptions=(*found.assumptions, NO_LIMITS))
+        return replace(found, assumptions=(*found.assumptions, BY_CLASS.format(share=share)), by_class=limits)
+
+    def _class_limits(self, voting: str, found: Certificate) -> tuple[PartLimit, ...] | None:
+        """Return the limits of the rule that predicts; None for a posterior, of which none are proved."""
+        plan, evidence = self.plan, self.evidence
+        rule = next(one for one in plan.rules if (one.voting, one.name) == (voting, found.rule))
+        assert found.level is not None
+        if rule.bound == EXACT:
+            assert evidence.said is not None
+            said, level = evidence.said[self._place(voting, rule.name)], found.level
+        elif rule.bound == SINGLES:
+            index = best_single(self.counted, rule.level, plan.prior).index
+            said = evidence.answers[index]
+            level = float(occam_levels(len(evidence), found.level, plan.prior)[index])
+        else:
+            return None
+        whole = level / (1.0 - plan.class_share) * (1.0 - 1e-12)
+        wrong = said != evidence.truth
+        return part_limits(wrong, evidence, plan.slices, whole, plan.class_share, plan.slice_column, plan.division.unit)
+
+    def with_target(self, voting: str, found: Certificate) -> Certificate:
+        """Return the certificate of the proposal where it answers, at the whole of delta."""
+        plan = self.plan
+        assert plan.max_error is not None
+        assert plan.thresholds is not None
+        counted = threshold_counts(plan, self.evidence, voting)
+        answered = loosest_passed(plan.thresholds, counted, plan.division.m, plan.max_error, plan.delta)
+        own = Claim(
+            found.rule, found.source, found.level or plan.delta, found.bound, found.empirical_risk, found.kl,
+            found.distance, found.theorem, found.lower,
+        )  # fmt: skip
+        # What was said of delta and of draws is about the rule with the smallest bound, which may be another.
+        shares = shares_of_delta(plan.hedge, False)
+        assumed = (KEYED if one == AVERAGED else one for one in found.assumptions if one not in shares)
+        return replace(
+            found,
+            bound=plan.max_error if answered.passed else 1.0,
+            lower=None,
+            distance="binomial",
+            empirical_risk=answered.errors / answered.rows if answered.passed else 0.0,
+            kl=0.0,
+            holds_for=_NAMES.get(voting, _DRAWN_BY_KEY),
+            theorem="Exact binomial tests of a target, in a fixed order, of a rule fixed on the training rows.",
+            assumptions=(*assumed, TARGET),
+            rule=PROPOSAL,
+            level=plan.delta,
+            source=TRAINING,
+            alternatives=(own, *found.alternatives),
+            answered=replace(answered, unit=found.unit),
+        )
 
 
-def _at_level(
-    posterior: Posterior, errors: Errors | GroupErrors, sizes: int | Rows, level: float, prior: FloatArray | None
-) -> Posterior:
-    """Return the same weights with their bound at a level, which holds for all posteriors at once, wherever found."""
-    with usual_float_errors(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
-        distance, constant = posterior.used_distance or posterior.distance, posterior.constant
-        problem = Problem.checked(risks_of(errors, sizes), posterior.m, distance, level, prior, constant)
-        bound, risk, kl = problem.evaluate(posterior.weights)
-    return replace(posterior, bound=bound, empirical_risk=risk, kl=kl, delta=level)
-
-
-def _posterior_claim(posterior: Posterior, n_distances: int) -> Claim:
-    theorem = f"PAC-Bayes bound with the distance {posterior.distance} and the {posterior.constant} constant."
-    if n_distances > 1:
-        theorem += f" It is the smallest of {n_distances}; each was computed at delta / {n_distances}."
-    return Claim(
-        rule=POSTERIOR,
-        source=VALIDATION,
-        level=posterior.delta,
-        bound=min(posterior.bound, 1.0),
-        empirical_risk=posterior.empirical_risk,
-        kl=posterior.kl,
-        distance=posterior.distance,
-        theorem=theorem,
-        lower=_lower(posterior),
-    )
+def threshold_counts(plan: Plan, evidence: Evidence, voting: str) -> tuple[Any, Any]:
+    """Return for each threshold the validation rows that a way's proposal answers, and its errors among them."""
+    assert plan.thresholds is not None
+    assert evidence.said is not None
+    assert evidence.scores is not None
+    place = plan.proposal(voting)
+    return counted_at(plan.thresholds.values, evidence.scores[place], evidence.said[place] != evidence.truth)
 
 
 def _lower(posterior: Posterior) -> float | None:
@@ -289,32 +375,3 @@ def _lower(posterior: Posterior) -> float | None:
     # The empirical risk was rounded up, by at most about 45 units in the last place.
     risk = max(round_down(posterior.empirical_risk, 128.0), 0.0)
     return max(distance.lower(risk, function.threshold(posterior.kl)), 0.0)
-
-
-def _doubled(drawn: Claim) -> Claim:
-    """Return what the stochastic classifier's claim says of the vote with the same weights."""
-    price = (
-        "Twice the stochastic classifier's bound: the price of a guarantee for the vote, which usually errs less than "
-        "the stochastic classifier. " + drawn.theorem
-    )
-    # Doubling is exact.
-    return replace(drawn, bound=min(2.0 * drawn.bound, 1.0), lower=None, theorem=price)
-
-
-def _occam_claim(
-    errors: Errors | GroupErrors, sizes: int | Rows, share: float, prior: FloatArray | None, hedge: float
-) -> Claim:
-    best = best_single(errors, sizes, share, prior)
-    grouped = isinstance(errors, GroupErrors)
-    limit = "Chernoff's limit (the kl inverse)" if grouped else "the exact binomial limit"
-    level = "delta" if hedge == 1.0 else f"{hedge:g} delta"
-    return Claim(
-        rule=OCCAM,
-        source=VALIDATION,
-        level=share,
-        bound=best.bound,
-        empirical_risk=best.empirical_risk,
-        kl=best.kl,
-        distance="chernoff" if grouped else "binomial",
-        theorem=f"Occam's bound: {limit} at {level} times the prior weight of classifier {best.index}.",
-    )

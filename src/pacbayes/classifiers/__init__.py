@@ -1,8 +1,8 @@
-"""From data to a set of classifiers with risks: splits, kernel widths, support vector machine paths, grids."""
+"""From training rows to classifiers, and what they answer: support vector machines, grids, forests, others."""
 
 from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.forest.forest_set import forest_set
-from pacbayes.classifiers.grid.grid_set import grid_set
+from pacbayes.classifiers.forest_set import forest_set
+from pacbayes.classifiers.grid_set import grid_set
 from pacbayes.classifiers.svm.kernel import sigest
 from pacbayes.classifiers.svm.path import SVMPath, svm_path
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier

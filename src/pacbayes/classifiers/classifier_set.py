@@ -1,27 +1,50 @@
-"""A finite set of classifiers with the errors each made on validation examples it was not trained on."""
+"""A finite set of classifiers with what each said of validation examples it was not trained on."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes.classifiers.group_errors import GroupErrors
-from pacbayes.classifiers.members import EstimatorMembers, Members
-from pacbayes.classifiers.packed_errors import PackedErrors, check_error_rows_fit
-from pacbayes.classifiers.risks import count_errors, risks_of_errors, risks_of_losses
-from pacbayes.classifiers.trained_elsewhere import count_fitted
-from pacbayes.data.division import EXAMPLE, GROUP, OUT_OF_BAG, Splits
+from pacbayes.classifiers.counted import Counted, risks_of_losses
+from pacbayes.classifiers.cross_validation import Folds
+from pacbayes.classifiers.evidence import BoolArray, Evidence, check_evidence_fits, observe
+from pacbayes.classifiers.members import Coding, Estimators, Members, kept_as, number_of_rows
+from pacbayes.data.division import EXAMPLE, GROUP, OUT_OF_BAG, Division, check_duplicates, validating_division
+from pacbayes.data.labelled import Labelled, all_validate
 from pacbayes.data.labels import check_complete, check_same_kind
-from pacbayes.data.rows import csr_rows
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.data.rows import csr_rows, pick_rows
+from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_between, check_not_masked
 from pacbayes.runtime.html_card import card
 
-Errors = NDArray[np.int64]
+
+def check_elsewhere(estimators: Any, data: Labelled) -> Estimators:
+    """Return fitted classifiers as members, or raise; whether one is fitted shows when it is asked."""
+    if hasattr(estimators, "predict"):
+        raise TypeError(f"estimators must be a list of fitted classifiers, got the single {type(estimators).__name__}")
+    fitted = list(estimators)
+    if not fitted:
+        raise ValueError("estimators must hold at least one fitted classifier, got none")
+    for i, estimator in enumerate(fitted):
+        if isinstance(estimator, type) or not callable(getattr(estimator, "predict", None)):
+            raise TypeError(f"estimators[{i}] must be a fitted classifier with a method predict, got {estimator!r}")
+    params = [one.get_params() if hasattr(one, "get_params") else {} for one in fitted]
+    return Estimators(fitted, params, data.classes, elsewhere=True)
+
+
+def warn_elsewhere(members: Estimators, data: Labelled) -> None:
+    """Warn of classifiers whose answer to one of these rows depends on the rows around it."""
+    try:
+        some = pick_rows(data.rows, few_rows(data.labels))
+    except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
+        return
+    warn_of_batches(members.estimators, lambda i: some)
 
 
 # How rows were divided, in words.
@@ -33,20 +56,20 @@ _DIVISIONS = {
 
 
 class ClassifierSet:
-    r"""Classifiers :math:`h_1, \dots, h_H` with their errors on `m` validation examples each.
+    r"""Classifiers :math:`h_1, \dots, h_H` with what each said of `m` validation examples.
 
     A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
-    Made by `svm_set` and `grid_set`, or from classifiers trained elsewhere by `from_fitted`, `from_predictions` and
-    `from_losses`.
+    Made by `svm_set`, `grid_set` and `forest_set`, or from classifiers trained elsewhere by `from_fitted`,
+    `from_predictions` and `from_losses`.
 
     Attributes
     ----------
     params : list of dict
         What distinguishes each classifier.
+    evidence : Evidence or None
+        What each classifier said of the validation examples, and what was true; None for a set made from losses.
     errors : ndarray of int, shape (H,), or None
         Validation errors; None for a set made from losses, or from groups.
-    group_errors : GroupErrors or None
-        With groups: errors by the size of the group, from which their mean over groups is exact.
     m : int
         Validation examples (or groups) behind each risk; the least, where classifiers have different numbers.
     m_each : ndarray of int, shape (H,)
@@ -59,15 +82,15 @@ class ClassifierSet:
     copies : int or None
         Validation rows that equal a training row in features and class; with independent splits the most that any
         classifier has.  None where that is not known.
-    splits : callable or None
+    splits : Division or None
         ``splits(i)`` gives the row numbers of classifier i's training and validation sample.
     kkt_violation, converged : ndarrays of shape (H,), or None
         For support vector machines: how far each is from optimal, the worst over pairs of classes.
     dropped : list of dict
         Candidates that could not be trained and were left out: "params" and "error" of each.
     error_rows : ndarray of bool, shape (H, m), or None
-        Which validation rows each classifier gets wrong, where it was made with ``keep_error_rows=True``: for
-        `optimal_vote`.  Where classifiers have validation rows of their own, the columns are all rows.
+        Which validation rows each classifier gets wrong, for `optimal_vote`.  Where classifiers have validation rows of
+        their own, the columns are all rows.  None for losses and for groups, of which no such bound is proved.
     validated_rows : ndarray of bool of the same shape, or None
         Which rows validate which classifier; None where all columns of `error_rows` validate each.
 
@@ -93,48 +116,13 @@ class ClassifierSet:
 
     def __init__(
         self,
-        params: Sequence[dict[str, Any]],
-        risks: FloatArray,
-        m: int,
-        *,
-        errors: Errors | None = None,
-        group_errors: GroupErrors | None = None,
-        copies: int | None = None,
-        members: Members | None = None,
-        splits: Splits | None = None,
-        kkt_violation: FloatArray | None = None,
-        converged: NDArray[np.bool_] | None = None,
-        dropped: Sequence[dict[str, Any]] = (),
-        kept_errors: PackedErrors | None = None,
+        members: Members | None,
+        evidence: Evidence | None,
+        splits: Division | None,
+        losses: FloatArray | None = None,
     ) -> None:
-        self.params = list(params)
-        self.risks = risks
-        self.m = m
-        self.errors = errors
-        self.group_errors = group_errors
-        self.copies = copies
-        self.splits = splits
-        self.kkt_violation = kkt_violation
-        self.converged = converged
-        self.dropped = list(dropped)
-        if kept_errors is not None:
-            self._kept_errors = kept_errors
-        self._members = members
-
-    @classmethod
-    def from_errors(cls, params: Sequence[dict[str, Any]], errors: Errors, m: int, **details: Any) -> ClassifierSet:
-        """Make a set from counted errors; the risks follow."""
-        return cls(params, risks_of_errors(errors, m), m, errors=errors, **details)
-
-    @classmethod
-    def from_counts(
-        cls, params: Sequence[dict[str, Any]], counts: Errors, splits: Splits, **details: Any
-    ) -> ClassifierSet:
-        """Make a set from errors counted by the kinds of rows that a division has, shape (H, kinds)."""
-        if splits.unit != GROUP:
-            return cls.from_errors(params, counts[:, 0], splits.m, splits=splits, **details)
-        errors = GroupErrors(splits.sizes, counts)
-        return cls(params, errors.risks(splits.m), splits.m, group_errors=errors, splits=splits, **details)
+        self.members, self.evidence, self.splits = members, evidence, splits
+        self._losses = losses
 
     @classmethod
     def from_fitted(
@@ -145,12 +133,10 @@ class ClassifierSet:
         *,
         groups: ArrayLike | None = None,
         duplicates: str = "keep",
-        keep_error_rows: bool = False,
     ) -> ClassifierSet:
-        """Make a set of fitted classifiers, with errors on examples none of them was trained on.
+        """Make a set of fitted classifiers, with their answers to examples none of them was trained on.
 
-        `groups` and `duplicates` say which of these rows are one draw, as for `grid_set`.  With `keep_error_rows` it
-        also knows which examples each gets wrong; see `error_rows`.
+        `groups` and `duplicates` say which of these rows are one draw, as for `grid_set`.
 
         Examples
         --------
@@ -159,19 +145,20 @@ class ClassifierSet:
         >>> ClassifierSet.from_fitted(constant, [[0], [0], [0]], [0, 0, 1]).errors
         array([1, 2])
         """
-        labels, rows = _check_labels(y_val), csr_rows(X_val)
-        found = count_fitted(estimators, rows, labels, groups=groups, duplicates=duplicates, keep=keep_error_rows)
-        params = [one.get_params() if hasattr(one, "get_params") else {} for one in found.fitted]
-        details = {"members": EstimatorMembers(found.fitted), "kept_errors": found.kept}
-        return cls.from_counts(params, found.counts, found.splits, **details)
+        check_duplicates(duplicates, groups)
+        rows, labels = csr_rows(X_val), _check_labels(y_val)
+        if number_of_rows(rows) != labels.size:
+            raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {labels.size}")
+        data = Labelled.checked(rows, labels, groups)
+        members, division = check_elsewhere(estimators, data), all_validate(data, duplicates)
+        check_evidence_fits(len(members), data.number)
+        evidence = observe(members, data, division)
+        warn_elsewhere(members, data)
+        return cls(members, evidence, division)
 
     @classmethod
-    def from_predictions(
-        cls, predictions: ArrayLike, y_val: ArrayLike, *, keep_error_rows: bool = False
-    ) -> ClassifierSet:
+    def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> ClassifierSet:
         """Make a set from predicted labels, shape (H, m), of examples no classifier was trained on.
-
-        With `keep_error_rows` it also knows which examples each gets wrong; see `error_rows`.
 
         Examples
         --------
@@ -187,11 +174,14 @@ class ClassifierSet:
                 f"(H, {labels.size}) with H >= 1, got shape {table.shape}"
             )
         check_same_kind("predictions", table, labels)
-        kept = _kept_errors(keep_error_rows, len(table), labels.size)
-        if kept is not None:
-            for bits, row in zip(kept.packed, table, strict=True):
-                bits[:] = np.packbits(row != labels)
-        return cls.from_errors([{} for _ in table], count_errors(table, labels), labels.size, kept_errors=kept)
+        classes, truth = np.unique(labels, return_inverse=True)
+        coding = Coding(classes)
+        codes = [coding.codes(row) for row in table]
+        kept = kept_as(coding.labels.size)
+        answers = np.stack([row.astype(kept) for row in codes])
+        return cls(
+            None, Evidence(coding.labels, classes.size, answers, truth.astype(kept)), validating_division(labels.size)
+        )
 
     @classmethod
     def from_losses(cls, losses: ArrayLike) -> ClassifierSet:
@@ -205,10 +195,10 @@ class ClassifierSet:
         table = check_between("losses", losses, 0.0, 1.0)
         if table.ndim != 2 or 0 in table.shape:
             raise ValueError(f"losses must have shape (H, m) with H >= 1 and m >= 1, got shape {table.shape}")
-        return cls([{} for _ in table], risks_of_losses(table), table.shape[1])
+        return cls(None, None, None, table)
 
     def __len__(self) -> int:
-        return len(self.params)
+        return len(self._losses) if self.evidence is None and self._losses is not None else len(self._evidence)
 
     def __repr__(self) -> str:
         return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks {_from_to(self.risks)})"
@@ -220,12 +210,11 @@ class ClassifierSet:
         """Return what is to be known of the set at a glance."""
         facts = {"validation risks": _from_to(self.risks), "validation examples m": str(self.m)}
         if self.splits is not None:
-            elsewhere = self.splits.trained_elsewhere
-            facts["training examples"] = "not here" if elsewhere else str(self.splits.n_train)
+            facts["training examples"] = "not here" if self.trained_elsewhere else str(self.splits.n_train)
             facts["division"] = _DIVISIONS[self.splits.kind]
         if self.dropped:
             facts["left out, could not be trained"] = str(len(self.dropped))
-        if self._members is None:
+        if self.members is None:
             facts["classifiers"] = "not here: made from predictions or losses"
         return facts
 
@@ -235,13 +224,54 @@ class ClassifierSet:
             raise TypeError(f"the number of a classifier must be an integer, got {i!r}")
         if not -len(self) <= i < len(self):
             raise IndexError(f"the set has {len(self)} classifiers, got number {i}")
-        return self._known_members()[int(i) % len(self)]
+        return self._members[int(i) % len(self)]
 
     @property
-    def m_each(self) -> Errors:
+    def params(self) -> list[dict[str, Any]]:
+        """What distinguishes each classifier."""
+        return [{} for _ in range(len(self))] if self.members is None else self.members.params
+
+    @property
+    def dropped(self) -> list[dict[str, Any]]:
+        """Candidates that could not be trained and were left out."""
+        return [] if self.members is None else self.members.dropped
+
+    @property
+    def kkt_violation(self) -> FloatArray | None:
+        """How far each support vector machine is from optimal; None for other classifiers."""
+        return None if self.members is None else self.members.kkt_violation
+
+    @property
+    def converged(self) -> BoolArray | None:
+        """Whether each support vector machine is near enough to optimal; None for other classifiers."""
+        return None if self.members is None else self.members.converged
+
+    @cached_property
+    def counted(self) -> Counted:
+        """The errors on validation rows; certificates rest on it."""
+        if self.evidence is None or self.splits is None:
+            raise ValueError("this set was made from losses: it holds risks, not counted errors")
+        return self.evidence.count(self.splits)
+
+    @property
+    def errors(self) -> Rows | None:
+        """The validation errors of each classifier; None for losses and for groups."""
+        return self.counted.errors[:, 0] if self.evidence is not None and self.unit != GROUP else None
+
+    @cached_property
+    def risks(self) -> FloatArray:
+        """The share of errors of each classifier, or its mean loss, rounded up."""
+        return self.counted.risks if self._losses is None else risks_of_losses(self._losses)
+
+    @property
+    def m(self) -> int:
+        """The number of validation examples (or groups) of each classifier; the least, where they differ."""
+        return self._losses.shape[1] if self.splits is None and self._losses is not None else self._division.m
+
+    @property
+    def m_each(self) -> Rows:
         """The number of validation examples (or groups) of each classifier, shape (H,); `m` is the least."""
-        sizes = None if self.splits is None else self.splits.sizes_each
-        return np.full(len(self), self.m, dtype=np.int64) if sizes is None else sizes
+        return np.full(len(self), self.m, dtype=np.int64) if self.splits is None else self.splits.m_each(len(self))
 
     @property
     def unit(self) -> str:
@@ -249,27 +279,24 @@ class ClassifierSet:
         return EXAMPLE if self.splits is None else self.splits.unit
 
     @property
-    def counted(self) -> Errors | GroupErrors:
-        """What was counted on validation rows; certificates rest on it."""
-        found = self.errors if self.group_errors is None else self.group_errors
-        if found is None:
-            raise ValueError("this set was made from losses: it holds risks, not counted errors")
-        return found
+    def copies(self) -> int | None:
+        """Validation rows that equal a training row in features and class; None where that is not known."""
+        return None if self.splits is None else self.splits.copies
 
     @property
-    def kept_errors(self) -> PackedErrors | None:
-        """Which validation rows each classifier gets wrong, packed; None where the set was not asked to keep them."""
-        return self.__dict__.get("_kept_errors")
+    def trained_elsewhere(self) -> bool:
+        """Whether the classifiers were trained before, on rows that are not known here."""
+        return self.splits is not None and self.splits.trained_elsewhere
 
     @property
-    def error_rows(self) -> NDArray[np.bool_] | None:
-        """Which validation rows each classifier gets wrong; None where the set was not asked to keep them."""
-        return None if self.kept_errors is None else self.kept_errors.rows()
+    def error_rows(self) -> BoolArray | None:
+        """Which validation rows each classifier gets wrong; None for losses and for groups."""
+        return None if self.evidence is None or self.unit == GROUP else self.evidence.wrong()
 
     @property
-    def validated_rows(self) -> NDArray[np.bool_] | None:
-        """Which rows validate which classifier; None where all columns of `error_rows` do, or none are kept."""
-        return None if self.kept_errors is None else self.kept_errors.validated_rows()
+    def validated_rows(self) -> BoolArray | None:
+        """Which rows validate which classifier; None where all columns of `error_rows` do, or there are none."""
+        return None if self.evidence is None or self.unit == GROUP else self.evidence.validates()
 
     def tandem_risks(self) -> FloatArray:
         """Return for each pair of classifiers the share of validation rows on which both err, rounded up.
@@ -279,61 +306,35 @@ class ClassifierSet:
         Examples
         --------
         >>> predicted = [[0, 1, 1, 0], [0, 1, 0, 1]]
-        >>> ClassifierSet.from_predictions(predicted, [1, 0, 0, 0], keep_error_rows=True).tandem_risks().tolist()
+        >>> ClassifierSet.from_predictions(predicted, [1, 0, 0, 0]).tandem_risks().tolist()
         [[0.75, 0.5], [0.5, 0.75]]
         """
-        if self.kept_errors is None:
-            raise ValueError("this set does not know who errs on which row: make it with keep_error_rows=True")
-        return self.kept_errors.tandem_risks()
-
-    @property
-    def trained_elsewhere(self) -> bool:
-        """Whether the classifiers were trained before, on rows that are not known here."""
-        return self.splits is not None and self.splits.trained_elsewhere
+        if self.evidence is None or self.unit == GROUP:
+            raise ValueError("this set does not know who errs on which row: it was made from losses, or of groups")
+        return self.evidence.tandem_risks
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the labels that every classifier gives the rows of X, shape (H, n)."""
-        return self._known_members().predict(X)
+        members = self._members
+        coding = Coding(members.classes)
+        codes = members.answers(members.prepared(X), np.arange(len(members)), coding)
+        return np.asarray(coding.labels[codes])
 
     @property
-    def members(self) -> Members | None:
-        """The classifiers themselves, None for a set made from predictions or losses."""
-        return self._members
-
-    def recounted(self) -> ClassifierSet:
-        """Return the same set with the risks that follow from its errors."""
-        again, counted = copy.copy(self), self.counted
-        if isinstance(counted, GroupErrors):
-            again.risks = counted.risks(self.m)
-        else:
-            unequal = self.splits is not None and self.splits.sizes_each is not None
-            again.risks = risks_of_errors(counted, self.m_each if unequal else self.m)
-        return again
-
-    def without_error_rows(self) -> ClassifierSet:
-        """Return the same set, which no longer knows who errs on which row."""
-        slim = copy.copy(self)
-        slim.__dict__.pop("_kept_errors", None)
-        return slim
-
-    def without_data(self) -> ClassifierSet:
-        """Return the same set without the rows that only training and validation needed."""
-        slim = copy.copy(self)
-        slim._members = getattr(self._members, "without_data", lambda: self._members)()
-        return slim
-
-    def _known_members(self) -> Members:
-        if self._members is None:
+    def _members(self) -> Members:
+        if self.members is None:
             raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
-        return self._members
+        return self.members
 
+    @property
+    def _evidence(self) -> Evidence:
+        assert self.evidence is not None
+        return self.evidence
 
-def _kept_errors(keep: bool, number: int, n_rows: int) -> PackedErrors | None:
-    """Return room for the errors on every row where they are to be kept and fit into memory."""
-    if not keep:
-        return None
-    check_error_rows_fit(number, n_rows)
-    return PackedErrors.none(number, n_rows)
+    @property
+    def _division(self) -> Division:
+        assert self.splits is not None
+        return self.splits
 
 
 def _from_to(risks: FloatArray) -> str:
@@ -345,3 +346,18 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"y_val must be one-dimensional and not empty, got shape {labels.shape}")
     return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Classifiers that have seen training rows only."""
+
+    members: Members
+    #: Which rows train and which validate; those of a forest are drawn while it is trained.
+    division: Division
+    #: The classifiers with the training rows that all share; None where they share none.
+    folds: Folds | None = None
+
+    def as_set(self, data: Labelled, n_jobs: int | None) -> ClassifierSet:
+        """Return the classifiers with their answers to the validation rows."""
+        return ClassifierSet(self.members, observe(self.members, data, self.division, n_jobs), self.division)

@@ -9,24 +9,52 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from pacbayes.numeric.arrays import Codes, FloatArray, Rows
+from pacbayes.classifiers.members import Answers
+from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.checks import MOST, need, need_array, need_rows, need_whole
 from pacbayes.runtime.progress import current_stage, progress, working_for
 from pacbayes.runtime.threads import at_most_cores, cores
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
 CANDIDATES = 50
 
-#: ``answers_in_fold(candidates, train, test)`` trains candidates on some training rows and asks them about others:
-#: their class numbers, shape (candidates, test), or the number of classes for what is none.
-AnswersInFold = Callable[[Rows, Rows, Rows], Codes]
-#: ``scores_in_fold(train, test)`` trains a weighted set on some training rows and scores every class of others.
-ScoresInFold = Callable[[Rows, Rows], FloatArray]
+
+class Refitted(Protocol):
+    """Classifiers trained on some of the training rows, asked about others of them by their places."""
+
+    def answers(self, test: Rows) -> Answers:
+        """Return their class numbers, shape (classifiers, test), or the number of classes for what is none."""
+
+    def scores(self, test: Rows, weights: FloatArray) -> FloatArray:
+        """Return how sure they are, with some weights, of every class of training rows, shape (test, classes)."""
+
+
+class Folds(Protocol):
+    """The classifiers of a set together with their training rows: they can be trained anew on parts of these."""
+
+    @property
+    def all_cost_little(self) -> bool:
+        """Whether all classifiers cost little more than some: those of a path do."""
+
+    @property
+    def codes(self) -> Rows:
+        """The class numbers of the training rows."""
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+
+    def refit(self, which: Rows, train: Rows) -> Refitted:
+        """Return some of the classifiers, trained anew on some of the training rows."""
+
+    def at_once(self, folds: int) -> int:
+        """Return how many of some folds to train side by side."""
 
 
 class Trials(Protocol):
     """Votes that are tried on the answers of candidates."""
 
-    def hear(self, test: Rows, answers: Codes) -> None:
+    def hear(self, test: Rows, answers: Answers) -> None:
         """Hear what was answered in a fold."""
 
     def errors(self, totals: Rows) -> tuple[int, ...] | None:
@@ -52,6 +80,20 @@ class CrossValidation:
     sizes: Rows
     #: The errors in all folds of the votes that were tried on the same answers; None where none was.
     errors_of_votes: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise unless errors are those of some classifiers on the rows of each fold."""
+        need_rows(self.candidates, "CrossValidation.candidates", MOST)
+        need_array(self.sizes, "CrossValidation.sizes", "i", (None,))
+        need_array(self.errors, "CrossValidation.errors", "i", (self.candidates.size, self.sizes.size))
+        need(self.errors.size > 0, "CrossValidation.errors", "must not be empty")
+        counted = (self.errors >= 0).all() and (self.errors <= self.sizes).all()
+        need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
+        need(sum(self.sizes.tolist()) <= MOST, "CrossValidation.sizes", f"must be at most {MOST} rows")
+        votes = self.errors_of_votes
+        need(votes is None or type(votes) is tuple, "CrossValidation.errors_of_votes", "must be a tuple, or None")
+        for errors in votes or ():
+            need_whole(errors, "CrossValidation.errors_of_votes", 0, int(self.sizes.sum()))
 
     @property
     def totals(self) -> Rows:
@@ -98,17 +140,6 @@ def candidates_of(number: int) -> Rows:
     return np.unique(np.linspace(0, number - 1, min(number, CANDIDATES)).round().astype(np.int64))
 
 
-def kept_as(n_classes: int) -> Any:
-    """Return the smallest type of numbers for answers: of so many classes, and one number for what is no class.
-
-    Examples
-    --------
-    >>> kept_as(2), kept_as(255), kept_as(256)
-    (dtype('uint8'), dtype('uint8'), dtype('uint16'))
-    """
-    return np.min_scalar_type(n_classes)
-
-
 def folds_of(codes: Rows, number: int, rng: np.random.Generator, units: Rows | None = None) -> Rows:
     """Return a fold number for every training row, every class spread evenly over the folds.
 
@@ -130,21 +161,19 @@ def folds_of(codes: Rows, number: int, rng: np.random.Generator, units: Rows | N
 
 
 def cross_validate(
-    answers_in_fold: AnswersInFold,
+    members: Folds,
     candidates: Rows,
-    codes: Rows,
     folds: int,
     rng: np.random.Generator,
     units: Rows | None = None,
-    at_once: int = 1,
     trials: Trials | None = None,
 ) -> CrossValidation:
     """Count the errors of some classifiers of a set in cross-validation over its training rows.
 
-    `codes` are the class numbers of the training rows, `units` the numbers of what they belong to; up to `at_once`
-    folds are counted side by side, in threads.  `trials` hear all answers.
+    `units` are the numbers of what the training rows belong to.  `trials` hear all answers.
     """
-    fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
+    codes = members.codes
+    fold = _dealt(codes, folds, rng, units)
     sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
     errors = np.zeros((candidates.size, sizes.size), dtype=np.int64)
 
@@ -152,18 +181,23 @@ def cross_validate(
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         # With a single class there is nothing to train, and nothing to tell the candidates apart.
         if np.unique(codes[train]).size > 1:
-            answers = answers_in_fold(candidates, train, test)
+            answers = members.refit(candidates, train).answers(test)
             errors[:, k], sizes[k] = np.count_nonzero(answers != codes[test], axis=1), test.size
             if trials is not None:
                 trials.hear(test, answers)
 
-    for some in rounds_of(sizes.size, at_once):
+    for some in rounds_of(sizes.size, members.at_once(folds)):
         if len(some) > 1:
             _side_by_side(count, some, sizes.size)
             continue
         with progress(f"cross-validation, fold {some[0] + 1} of {sizes.size}", candidates.size):
             count(some[0])
     return CrossValidation(candidates, errors, sizes, None if trials is None else trials.errors(errors.sum(axis=1)))
+
+
+def _dealt(codes: Rows, folds: int, rng: np.random.Generator, units: Rows | None) -> Rows:
+    """Return the fold of every training row; there are no more folds than what is dealt out."""
+    return folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
 
 
 def rounds_of(folds: int, at_once: int) -> list[range]:
@@ -194,26 +228,22 @@ def _side_by_side(count: Callable[[int], None], some: range, folds: int) -> None
 
 
 def cross_score(
-    scores_in_fold: ScoresInFold,
-    n_classes: int,
-    codes: Rows,
-    folds: int,
-    rng: np.random.Generator,
-    units: Rows | None = None,
+    members: Folds, weights: FloatArray, folds: int, rng: np.random.Generator, units: Rows | None = None
 ) -> FloatArray:
     """Return what a weighted set, trained without a row's fold, scores its classes: shape (n, n_classes).
 
     The folds are those of `cross_validate` with an equal `rng`.  Where a fold leaves a single class to train with, that
     class is the only one with a score, zero.
     """
-    fold = folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
-    scores = np.full((codes.size, n_classes), -np.inf)
+    codes, chosen = members.codes, np.flatnonzero(weights)
+    fold = _dealt(codes, folds, rng, units)
+    scores = np.full((codes.size, members.n_classes), -np.inf)
     for k in range(int(fold.max()) + 1):
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         known = np.unique(codes[train])
         if known.size > 1:
             with progress(f"confidence in cross-validation, fold {k + 1} of {int(fold.max()) + 1}", None):
-                scores[test] = scores_in_fold(train, test)
+                scores[test] = members.refit(chosen, train).scores(test, weights[chosen])
         else:
             scores[np.ix_(test, known)] = 0.0
     return scores

@@ -1,45 +1,300 @@
-"""The classifiers of a set themselves: handed out one by one, or asked all at once."""
+"""The trained classifiers themselves: one interface to ask them, whatever they are."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples
 
-from pacbayes.data.labels import one_label_each
-from pacbayes.data.rows import copy_rows, csr_rows
-from pacbayes.runtime.threads import one_thread
+from pacbayes.data.labels import check_same_kind, one_label_each
+from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
+from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
+from pacbayes.numeric.checks import need, need_array
+from pacbayes.runtime.progress import current_stage, progress, working_for
+from pacbayes.runtime.threads import one_core, one_thread
+
+
+def probabilities(classifier: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
+    """Return a classifier's probabilities of `classes`, shape (n, classes).
+
+    One without ``predict_proba`` votes: one for the class that it predicts.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> dummy = DummyClassifier(strategy="prior").fit([[0]] * 4, [0, 0, 0, 1])
+    >>> probabilities(dummy, [[0]], np.array([0, 1, 2]))
+    array([[0.75, 0.25, 0.  ]])
+    """
+    if hasattr(classifier, "predict_proba") and hasattr(classifier, "classes_"):
+        found = np.asarray(classifier.predict_proba(X), dtype=np.float64)
+        own = np.asarray(classifier.classes_)
+    else:
+        own = classes
+        said = one_label_each("predict", classifier.predict(X), _num_samples(X))
+        found = (said[:, None] == classes[None, :]).astype(np.float64)
+    if own.shape == classes.shape and bool((own == classes).all()):
+        return found
+    # Of classes that it did not see while training it says nothing; what is no class has no place.
+    known = np.isin(own, classes)
+    spread = np.zeros((len(found), classes.size))
+    spread[:, np.searchsorted(classes, own[known])] = found[:, known]
+    return spread
+
+
+def mean_margins(probabilities: FloatArray) -> FloatArray:
+    """Return by how much each class is ahead of the best other one, shape (n, classes).
+
+    Examples
+    --------
+    >>> mean_margins(np.array([[0.75, 0.25, 0.0]]))
+    array([[ 0.5 , -0.5 , -0.75]])
+    """
+    ordered = np.sort(probabilities, axis=1)
+    first, second = ordered[:, -1:], ordered[:, -2:-1]
+    # The best other class is the second best for the best one, and the best for all others.
+    return np.where(probabilities == first, first - second, probabilities - first)
+
+
+#: Answers as numbers of labels, as small as they can be kept.
+Answers = NDArray[np.unsignedinteger]
+
+
+class Coding:
+    """Numbers of labels: the classes, then whatever else classifiers answered so far.
+
+    A classifier may answer with a label that is none of the classes, such as `outlier_label` of scikit-learn's
+    `RadiusNeighborsClassifier`.  That is its answer, and has a number like any other.
+
+    Examples
+    --------
+    >>> coding = Coding(np.array([0, 1]))
+    >>> coding.codes(np.array([1, -1, 0])), coding.labels, kept_as(coding.labels.size)
+    (array([1, 2, 0]), array([ 0,  1, -1]), dtype('uint8'))
+    """
+
+    def __init__(self, classes: Labels) -> None:
+        self.classes = self.labels = classes
+
+    def codes(self, said: Labels) -> Codes:
+        """Return the number of every label."""
+        codes = np.minimum(np.searchsorted(self.classes, said), self.classes.size - 1)
+        others = self.classes[codes] != said
+        if others.any():
+            found, places = np.unique(said[others], return_inverse=True)
+            codes[others] = np.array([self._code_of_other(label) for label in found])[places]
+        return codes
+
+    def _code_of_other(self, label: Any) -> int:
+        """Return the number of a label that is no class, a new one where it was not met before."""
+        for code in range(self.classes.size, self.labels.size):
+            known = self.labels[code]
+            if known == label or (known != known and label != label):  # NaN is one label
+                return code
+        self.labels = np.append(self.labels, [label])
+        return int(self.labels.size) - 1
+
+
+def kept_as(n_labels: int) -> Any:
+    """Return the smallest type of numbers for answers: of so many labels, and one number for no answer.
+
+    Examples
+    --------
+    >>> kept_as(2), kept_as(255), kept_as(256)
+    (dtype('uint8'), dtype('uint8'), dtype('uint16'))
+    """
+    return np.min_scalar_type(n_labels)
 
 
 class Members(Protocol):
-    """The classifiers themselves: handed out one by one, or asked all at once."""
+    """The classifiers of a set: handed out one by one, or asked all at once."""
+
+    @property
+    def params(self) -> list[dict[str, Any]]:
+        """What distinguishes each."""
+
+    @property
+    def classes(self) -> Labels:
+        """The labels that they were trained to tell apart, or are compared with."""
+
+    @property
+    def dropped(self) -> list[dict[str, Any]]:
+        """Candidates that could not be trained and were left out: "params" and "error" of each."""
+
+    @property
+    def kkt_violation(self) -> FloatArray | None:
+        """For support vector machines: how far each is from optimal."""
+
+    @property
+    def converged(self) -> NDArray[np.bool_] | None:
+        """For support vector machines: whether each is near enough."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, i: int, /) -> Any: ...
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the labels every classifier gives the rows of X, shape (H, n)."""
+    def prepared(self, X: Any) -> Any:
+        """Return rows as the classifiers take them."""
+
+    def answers(self, X: Any, which: Rows, coding: Coding) -> Answers:
+        """Return the numbers of the labels that some classifiers give prepared rows, shape (which, n)."""
+
+    def answers_each(self, X: Any, which: Codes, coding: Coding) -> Codes:
+        """Return the number of the label that classifier ``which[j]`` gives prepared row j, shape (n,)."""
+
+    def scores(self, X: Any, weights: FloatArray) -> FloatArray:
+        """Return how sure the classifiers, with some weights, are of every class, shape (n, classes)."""
 
 
-class EstimatorMembers:
-    """Fitted estimators somebody else trained."""
+@dataclass(frozen=True, eq=False)
+class Estimators:
+    """Any fitted classifiers, asked one by one."""
 
-    def __init__(self, estimators: Sequence[Any]) -> None:
-        self._estimators = list(estimators)
+    estimators: list[Any]
+    params: list[dict[str, Any]]
+    classes: Labels
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+    kkt_violation: FloatArray | None = None
+    converged: NDArray[np.bool_] | None = None
+    #: Whether somebody else trained them, on rows that are not here.
+    elsewhere: bool = False
+
+    def __post_init__(self) -> None:
+        need(type(self.estimators) is list and len(self.estimators) > 0, "Estimators", "must be a list of classifiers")
+        number = len(self.estimators)
+        predict = all(callable(getattr(one, "predict", None)) for one in self.estimators)
+        need(predict, "Estimators", "must have a method predict")
+        for name, facts in (("params", self.params), ("dropped", self.dropped)):
+            dicts = type(facts) is list and all(type(one) is dict for one in facts)
+            need(dicts and (name == "dropped" or len(facts) == number), f"Estimators.{name}", "must be a dict for each")
+        if self.kkt_violation is not None:
+            need_array(self.kkt_violation, "Estimators.kkt_violation", "f", (number,), finite=False)
+        if self.converged is not None:
+            need_array(self.converged, "Estimators.converged", "b", (number,))
+        need(type(self.elsewhere) is bool, "Estimators.elsewhere", "must be True or False")
 
     def __len__(self) -> int:
-        return len(self._estimators)
+        return len(self.estimators)
 
     def __getitem__(self, i: int) -> Any:
-        return self._estimators[i]
+        return self.estimators[i]
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the labels every classifier gives the rows of X, shape (H, n)."""
-        rows = csr_rows(X)
-        with one_thread():
-            # A classifier may write into its rows (StandardScaler(copy=False)): each gets its own.
-            said = [estimator.predict(copy_rows(rows)) for estimator in self._estimators]
-        number = _num_samples(rows)
-        return np.stack([one_label_each(f"classifier {i}.predict", one, number) for i, one in enumerate(said)])
+    def prepared(self, X: Any) -> Any:
+        """Return rows as the classifiers take them: as they are."""
+        return csr_rows(X)
+
+    def answers(self, X: Any, which: Rows, coding: Coding) -> Answers:
+        """Return the numbers of the labels that some classifiers give the rows, shape (which, n)."""
+        found = list(self.ask(which.tolist(), lambda i: X, coding))
+        return np.stack([one.astype(kept_as(coding.labels.size), copy=False) for one in found])
+
+    def ask(
+        self,
+        which: Sequence[int],
+        rows: Callable[[int], Any],
+        coding: Coding,
+        n_jobs: int | None = None,
+        *,
+        validating: bool = False,
+    ) -> Iterator[Answers]:
+        """Yield the answers of some classifiers in turn, each about the rows that are given for it."""
+        stage = current_stage()
+
+        def say(i: int) -> Labels:
+            with working_for(stage), one_core():
+                predict = self._validated if validating else self._predict
+                return predict(i, rows(i), coding.classes)
+
+        with one_thread(), progress("predictions", len(which)) as advance:
+            for said in _in_turn(say, which, n_jobs):
+                yield coding.codes(said).astype(kept_as(coding.labels.size))
+                advance(1)
+
+    def answers_each(self, X: Any, which: Codes, coding: Coding) -> Codes:
+        """Return the number of the label that classifier ``which[j]`` gives row j."""
+        codes = np.empty(which.size, dtype=np.intp)
+        order = np.argsort(which, kind="stable")
+        with one_thread(), progress("predictions", which.size) as advance:
+            for run in runs_of(which[order]):
+                rows = order[run]
+                i = int(which[rows[0]])
+                codes[rows] = coding.codes(self._predict(i, pick_rows(X, rows), coding.classes))
+                advance(rows.size)
+        return codes
+
+    def scores(self, X: Any, weights: FloatArray) -> FloatArray:
+        """Return how far each class is ahead of the others in the weighted mean of probabilities, or votes."""
+        total = np.zeros((number_of_rows(X), self.classes.size))
+        learnt = np.zeros(self.classes.size, dtype=bool)
+        chosen = np.flatnonzero(weights)
+        with one_thread(), progress("confidence", chosen.size) as advance:
+            for i in chosen.tolist():
+                classifier = self.estimators[i]
+                total += weights[i] * probabilities(classifier, copy_rows(X), self.classes)
+                learnt |= np.isin(self.classes, getattr(classifier, "classes_", ()))
+                advance(1)
+        margins = mean_margins(total)
+        # A class that no classifier has learnt is one by the validation rows alone, which must not make a score.
+        margins[:, ~learnt] = np.nan
+        return margins
+
+    def _predict(self, i: int, X: Any, classes: Labels) -> Labels:
+        """Return what the i-th classifier says; it may write into its rows (StandardScaler(copy=False))."""
+        name = self._name(i)
+        try:
+            said = self.estimators[i].predict(copy_rows(X))
+        except NotFittedError as error:
+            raise ValueError(f"{name} must be fitted, on rows other than these: {error}") from error
+        labels = one_label_each(f"{name}.predict", said, number_of_rows(X))
+        check_same_kind(f"{name}.predict", labels, classes, "y_val" if self.elsewhere else "y")
+        return labels
+
+    def _validated(self, i: int, X: Any, classes: Labels) -> Labels:
+        """Return what the i-th classifier says of validation rows; an error of one trained here names its settings."""
+        try:
+            return self._predict(i, X, classes)
+        except MemoryError:  # says something about this machine, not about this classifier
+            raise
+        except Exception as error:  # other people's classifiers raise what they like
+            if self.elsewhere:
+                raise
+            why = f"{type(error).__name__}: {error}"
+            raise ValueError(f"classifier {i} with {self.params[i]} was fitted but could not predict: {why}") from error
+
+    def _name(self, i: int) -> str:
+        return f"estimators[{i}]" if self.elsewhere else f"classifier {i}"
+
+
+def _in_turn(say: Callable[[int], Labels], which: Sequence[int], n_jobs: int | None) -> Iterable[Labels]:
+    """Return what classifiers say one after the other, asked by so many workers."""
+    if n_jobs is None or effective_n_jobs(n_jobs) == 1:
+        return map(say, which)
+    # In threads: sending all classifiers to other processes would take longer than to ask them.
+    workers = Parallel(n_jobs=min(effective_n_jobs(n_jobs), cpu_count()), require="sharedmem", return_as="generator")
+    found: Iterable[Labels] = workers(delayed(say)(i) for i in which)
+    return found
+
+
+def runs_of(values: NDArray[Any]) -> list[slice]:
+    """Return the runs of equal neighbours.
+
+    Examples
+    --------
+    >>> runs_of(np.array([3, 3, 5]))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    if values.size == 0:
+        return []
+    ends = [*(np.flatnonzero(np.diff(values)) + 1).tolist(), values.size]
+    return [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def number_of_rows(X: Any) -> int:
+    """Return the number of rows of an array, a frame, a sparse matrix or a list."""
+    return int(_num_samples(X))

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pacbayes
-from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.rules.rule import PROPOSAL
-from pacbayes.certificates.units import PLURAL
-from pacbayes.classifiers.params import format_params
+from pacbayes.certificates.voting import POSTERIOR, PROPOSAL
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps
 from pacbayes.cli.model import CertifyOptions
 from pacbayes.cli.show import Note, print_guarantee, print_json, print_tables
 from pacbayes.data.reading import listed
+from pacbayes.numeric.words import PLURAL, format_params
 from pacbayes.report.questions import below_table, part_table
 from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, five_bounds, weight_groups, weight_table

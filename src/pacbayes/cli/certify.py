@@ -322,5 +322,5 @@ def _fitted(
             from pacbayes.cli.model import make_model
 
             model = make_model(options, rows.columns).fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices)
-            model._reading = rows.reading
+            model._read_as(rows.reading)
         return ReportView.of(model, tested, (rows.X, rows.y))

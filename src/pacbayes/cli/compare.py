@@ -51,7 +51,7 @@ def compare(
     Each is a column of predictions (--a, --b) or a saved model (--model-a, --model-b), the one in use against the
     candidate, say. The rows must be independent draws that neither was trained, tuned or chosen with.
     """
-    from pacbayes.certificates.questions.difference import certify_difference
+    from pacbayes.certificates.difference import certify_difference
     from pacbayes.cli.new_rows import Cells
     from pacbayes.cli.predictions import no_class
     from pacbayes.cli.show import Note, on_screen, print_json, print_tables, warnings_as_notes
@@ -165,7 +165,7 @@ def _predicted(
     model: Path | None, data: Path, cells: "Cells", trust: bool, note: Callable[[str], None]
 ) -> tuple[Any, bool]:
     """Return what a saved model says of the rows, as text, and whether its classes are text."""
-    from pacbayes.certificates.questions.difference import warn_of_known
+    from pacbayes.certificates.difference import warn_of_known
     from pacbayes.cli.new_rows import load_saved, read_new
     from pacbayes.data.class_names import as_labels
 
@@ -177,7 +177,7 @@ def _predicted(
             "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
         )
     # How the features are read the model knows; the option may be for the classes.
-    known = getattr(vars(loaded).get("_reading"), "missing", ())
+    known = getattr(loaded._fitted.plan.reading, "missing", ())
     own = replace(cells, not_missing=tuple(text for text in cells.not_missing if text not in known))
     rows, notes = read_new(data, loaded, own)
     for line in notes:

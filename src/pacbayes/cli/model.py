@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.bounds.registry import CATONI, get_distance
-from pacbayes.certificates.certify import VOTINGS
-from pacbayes.certificates.questions.by_class import USUAL_SHARE
+from pacbayes.certificates.classes import USUAL_SHARE
+from pacbayes.certificates.voting import VOTINGS
 from pacbayes.data.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level
 

@@ -59,7 +59,7 @@ class NewRows:
     """
 
     def __init__(self, path: Path, model: Any, cells: Cells) -> None:
-        reading: TableReading | None = vars(model).get("_reading")
+        reading: TableReading | None = model._fitted.plan.reading
         if reading is None:
             raise ValueError(
                 "the model was fitted with rows that are no table: a file cannot hold such; use it in Python"
@@ -112,8 +112,11 @@ def read_new(path: Path, model: Any, cells: Cells) -> "tuple[pd.DataFrame, list[
 
 def _lacks_nothing(model: Any) -> bool:
     """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
+    from pacbayes.classifiers.svm.shared import SharedMachines
+
+    members = model.classifiers_.members
     if not hasattr(model, "estimator"):
-        return not model._prepares()
+        return not (isinstance(members, SharedMachines) and members.prepare is not None)
     steps = getattr(model.best_estimator_, "named_steps", {})
     # A pipeline that was not made here may do with missing values what it likes.
     return bool(steps) and set(steps) <= {"scale", "model"}
@@ -162,11 +165,11 @@ class _Unseen:
 
 def _encoders(model: Any) -> Iterator[Any]:
     """Yield the fitted encoders, where the model has such as `preparation` makes: one, or one for each classifier."""
-    from pacbayes.classifiers.svm.shared import SharedMembers
+    from pacbayes.classifiers.svm.shared import SharedMachines
 
     classifiers = model.classifiers_
-    if isinstance(classifiers.members, SharedMembers):
-        steps = [classifiers.members.task.prepare]
+    if isinstance(classifiers.members, SharedMachines):
+        steps = [classifiers.members.prepare]
     else:
         shared = classifiers.splits is not None and classifiers.splits.kind == "shared"
         number = 1 if shared else len(classifiers)

@@ -40,8 +40,6 @@ _ARGUMENTS = {
     r"(?<!['\w])validation_size(?!['\w])": "--validation-size",
     r"fewer lambdas": "fewer --lambdas",
     r"fewer n_jobs": "fewer --jobs",
-    r"keep_error_rows=True for": "keeping the errors of",
-    r", or keep_error_rows=False": "",
     r"^(delta|target) must": r"--\1 must",
     r"^unknown distance": "unknown --distance",
 }

@@ -53,7 +53,7 @@ def predict(
 
     A terminal is shown control characters of names as \x1b or \u202e; files and pipes get the names as they are.
     """
-    from pacbayes.certificates.certify import VOTINGS
+    from pacbayes.certificates.voting import VOTINGS
     from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.new_rows import Cells, NewRows, load_saved
     from pacbayes.cli.options import check_outputs

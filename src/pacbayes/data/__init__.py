@@ -1,4 +1,4 @@
-"""The paper's data, where they come from, and `load_dataset`."""
+"""Rows and labels: read, checked, divided; and the data sets that come with the package."""
 
 from pacbayes.data.datasets import DATASETS, DatasetFacts, PaperRow, SplitSizes
 from pacbayes.data.load import load_dataset

@@ -1,16 +1,14 @@
-"""Which rows train and which measure the risk, for all classifiers or for each, and which of them belong together."""
+"""Which rows train and which validate, for all classifiers or for each; what belongs together: groups, and copies."""
 
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from pacbayes.data.copies import equal_labelled_rows, warn_of_copies
 from pacbayes.numeric.arrays import Labels, Rows
-from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.checks import check_choice, need, need_array, need_choice, need_rows, need_whole
 from pacbayes.runtime.seeds import Purpose, generator
 
 SPLITS = ("shared", "independent")
@@ -20,9 +18,11 @@ OUT_OF_BAG = "out-of-bag"
 EXAMPLE, DISTINCT, GROUP = "example", "distinct example", "group"
 
 
-@dataclass(frozen=True)
-class Splits:
-    """Rows of every classifier; what belongs to the i-th depends on the seed and i only.
+@dataclass(frozen=True, eq=False)
+class Division:
+    """Which rows train and which validate every classifier; made without a look at labels.
+
+    What belongs to the i-th classifier depends on the seed and i only.
 
     Attributes
     ----------
@@ -32,6 +32,8 @@ class Splits:
         the least number of rows that one leaves out.  No training rows where the classifiers were trained elsewhere.
     n_rows : int
         The rows that were divided, copies included.
+    shared : pair of ndarrays, or None
+        The training and the validation rows that all classifiers share, ascending.
     unit : {"example", "distinct example", "group"}
         What was divided.  All rows of a unit are on one side.  Equal rows that are one unit train as often as they
         occur, and are validated once.
@@ -39,6 +41,9 @@ class Splits:
         The number of each row's unit, from 0; None where every row is one.
     bags : ndarray of uint8, shape (H, ceil(N / 8)), or None
         Out of bag: which rows the bag of each classifier holds, packed by `numpy.packbits`.
+    copies : int or None
+        Validation rows that equal a training row in features and class; of all classifiers the most.  None where that
+        is not known.
     """
 
     kind: str
@@ -50,6 +55,67 @@ class Splits:
     unit: str = EXAMPLE
     units: Rows | None = None
     bags: NDArray[np.uint8] | None = None
+    copies: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise unless the parts are sorted rows, none of them in two parts, of the sizes that are said."""
+        need_choice(self.kind, "Division.kind", (*SPLITS, OUT_OF_BAG))
+        need_choice(self.unit, "Division.unit", (EXAMPLE, DISTINCT, GROUP))
+        need_whole(self.n_train, "Division.n_train", 0)
+        need_whole(self.m, "Division.m", 1)
+        need_whole(self.n_rows, "Division.n_rows", 1)
+        need(type(self.seed) is int and 0 <= self.seed < 2**4096, "Division.seed", "must be a seed")
+        if self.copies is not None:
+            need_whole(self.copies, "Division.copies", 0, self.n_rows)
+        number = self._check_units()
+        need((self.bags is None) == (self.kind != OUT_OF_BAG), "Division.bags", "must be there out of bag")
+        need((self.kind == "shared") == (self.shared is not None), "Division.shared", "must be there if it is shared")
+        trains = self.n_train > 0 or self.kind == "shared"
+        need(trains, "Division.n_train", "must be positive but where all rows validate")
+        if self.bags is not None:
+            self._check_bags(self.bags)
+            return
+        need(number == self.n_train + self.m, "Division.n_rows", "must train or validate")
+        if self.shared is not None:
+            self._check_shared(self.shared, number)
+
+    def _check_units(self) -> int:
+        """Return the number of units, or raise."""
+        need((self.units is None) == (self.unit == EXAMPLE), "Division.units", "must be None if every row is one")
+        if self.units is None:
+            return self.n_rows
+        need_array(self.units, "Division.units", "i", (self.n_rows,))
+        # Every number from 0 on, so that there are not more of them than rows.
+        need(int(self.units.min()) == 0 and int(self.units.max()) < self.n_rows, "Division.units", "must be from 0")
+        known = np.bincount(self.units)
+        need(bool((known > 0).all()), "Division.units", "must be numbered from 0")
+        return int(known.size)
+
+    def _check_bags(self, bags: NDArray[np.uint8]) -> None:
+        need(self.unit == EXAMPLE, "Division", "must be of single rows, out of bag")
+        need_array(bags, "Division.bags", "u", (None, -(-self.n_rows // 8)))
+        need(len(bags) > 0, "Division.bags", "must not be empty")
+        beyond = bags & ~np.packbits(np.ones(self.n_rows, dtype=bool))
+        need(not beyond.any(), "Division.bags", "must be zero beyond the last row")
+        left_out = _rows_left_out(bags, self.n_rows)
+        need(self.m == left_out.min(), "Division.m", "must be the least number of rows out of bag")
+        held = int(left_out.max()) < self.n_rows and self.n_rows - self.m <= self.n_train
+        need(held, "Division.bags", "must hold a row, and not more of them than were drawn")
+
+    def _check_shared(self, shared: tuple[Rows, Rows], number: int) -> None:
+        need(type(shared) is tuple and len(shared) == 2, "Division.shared", "must be a pair")
+        for part in shared:
+            need_rows(part, "Division.shared", self.n_rows)
+        units = [part if self.units is None else np.unique(self.units[part]) for part in shared]
+        sizes = (units[0].size, units[1].size)
+        need(sizes == (self.n_train, self.m), "Division.shared", "must have the sizes it says")
+        # As many as there are, and all of them different.
+        need(np.unique(np.concatenate(units)).size == number, "Division.shared", "must divide all rows")
+        if self.units is not None:
+            whole = np.array_equal(_all_rows(self.units, units[0]), shared[0])
+            need(whole, "Division.shared", "must train with all rows of a unit")
+            counted = np.array_equal(_counted_rows(self.units, units[1], self.unit), shared[1])
+            need(counted, "Division.shared", "must count copies once, and all rows of a group")
 
     def __call__(self, i: int) -> tuple[Rows, Rows]:
         """Return the i-th classifier's training rows and validation rows, sorted."""
@@ -70,6 +136,16 @@ class Splits:
         return self.n_train == 0
 
     @property
+    def validating(self) -> Rows:
+        """The rows that validate some classifier, ascending: the columns of `Evidence`."""
+        return np.arange(self.n_rows) if self.shared is None else self.shared[1]
+
+    @property
+    def n_validating(self) -> int:
+        """How many rows validate some classifier."""
+        return self.n_rows if self.shared is None else int(self.shared[1].size)
+
+    @property
     def most_rows(self) -> tuple[int, int]:
         """No classifier has more training rows, and more validation rows, than these."""
         if self.shared is not None:
@@ -78,33 +154,18 @@ class Splits:
             return self.n_rows, self.n_rows
         return self.n_rows - self.m, self.n_rows - self.n_train
 
-    @property
-    def sizes_each(self) -> Rows | None:
-        """The number of validation rows of each classifier out of bag; None where all have `m`."""
-        return None if self.bags is None else _rows_left_out(self.bags, self.n_rows)
-
-    @property
-    def sizes(self) -> Rows:
-        """The sizes that groups have; a single 1 where rows are no groups."""
-        return np.ones(1, dtype=np.int64) if self.group_sizes is None else np.unique(self.group_sizes)
-
-    def kinds(self, rows: Rows) -> Rows:
-        """Return for every row the place of its group's size among `sizes`."""
-        if self.units is None or self.group_sizes is None:
-            return np.zeros(rows.size, dtype=np.int64)
-        return np.searchsorted(self.sizes, self.group_sizes[self.units[rows]])
+    def m_each(self, number: int) -> Rows:
+        """Return the number of validation units of each of so many classifiers; `m` is the least."""
+        if self.bags is None:
+            return np.full(number, self.m, dtype=np.int64)
+        return _rows_left_out(self.bags, self.n_rows)
 
     def units_of(self, rows: Rows) -> Rows | None:
         """Return the number of every row's unit; None where every row is one."""
         return None if self.units is None else self.units[rows]
 
-    @property
-    def group_sizes(self) -> Rows | None:
-        """The number of rows of every group; None where rows are no groups."""
-        return np.bincount(self.units) if self.units is not None and self.unit == GROUP else None
 
-
-def plan_splits(
+def plan_division(
     n_rows: int,
     *,
     kind: str,
@@ -112,16 +173,16 @@ def plan_splits(
     seed: int,
     unit: str = EXAMPLE,
     units: Rows | None = None,
-) -> Splits:
-    """Return the splits of so many rows, and of the units they belong to, whatever their classes are.
+) -> Division:
+    """Return the division of so many rows, and of the units they belong to, whatever their classes are.
 
     A stratified division would tell, in its training part, the class counts of its validation part: the two would not
     be independent, as every certificate assumes.  Sizes are in units: with groups, shares or numbers of groups.
 
     Examples
     --------
-    >>> splits = plan_splits(20, kind="shared", validation_size=0.3, seed=0)
-    >>> splits.n_train, splits.m
+    >>> division = plan_division(20, kind="shared", validation_size=0.3, seed=0)
+    >>> division.n_train, division.m
     (14, 6)
     """
     check_choice("split", kind, SPLITS)
@@ -141,34 +202,34 @@ def plan_splits(
         shared = np.sort(order[m:]), np.sort(order[:m])
         if units is not None:
             shared = _all_rows(units, shared[0]), _counted_rows(units, shared[1], unit)
-    return Splits(kind, n_train, m, n_rows, seed, shared, unit, units)
+    return Division(kind, n_train, m, n_rows, seed, shared, unit, units)
 
 
-def validating_splits(n: int, unit: str = EXAMPLE, units: Rows | None = None) -> Splits:
-    """Return the splits of `n` rows that all validate, for classifiers that were trained on others.
+def validating_division(n: int, unit: str = EXAMPLE, units: Rows | None = None) -> Division:
+    """Return the division of `n` rows that all validate, for classifiers that were trained on others.
 
     Examples
     --------
-    >>> splits = validating_splits(5, DISTINCT, np.array([0, 1, 0, 2, 1]))
-    >>> splits.trained_elsewhere, splits.m, splits(0)[1]
+    >>> division = validating_division(5, DISTINCT, np.array([0, 1, 0, 2, 1]))
+    >>> division.trained_elsewhere, division.m, division(0)[1]
     (True, 3, array([0, 1, 3]))
     """
     m = n if units is None else int(units.max()) + 1
     counted = np.arange(n) if units is None else _counted_rows(units, np.arange(m), unit)
-    return Splits("shared", 0, m, n, 0, (np.arange(0), counted), unit, units)
+    return Division("shared", 0, m, n, 0, (np.arange(0), counted), unit, units)
 
 
-def out_of_bag_splits(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: int) -> Splits:
+def out_of_bag_division(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: int) -> Division:
     """Return the division of a forest's rows from the packed bags of its classifiers.
 
     Examples
     --------
-    >>> splits = out_of_bag_splits(np.packbits([[1, 0, 1, 0], [1, 1, 1, 0]], axis=1), 4, 4, seed=0)
-    >>> splits(0)[1], splits(1)[1], splits.m, splits.sizes_each
+    >>> division = out_of_bag_division(np.packbits([[1, 0, 1, 0], [1, 1, 1, 0]], axis=1), 4, 4, seed=0)
+    >>> division(0)[1], division(1)[1], division.m, division.m_each(2)
     (array([1, 3]), array([3]), 1, array([2, 1]))
     """
     least = int(_rows_left_out(bags, n_rows).min())
-    return Splits(OUT_OF_BAG, draws, least, n_rows, seed, None, bags=bags)
+    return Division(OUT_OF_BAG, draws, least, n_rows, seed, None, bags=bags)
 
 
 def _rows_left_out(bags: NDArray[np.uint8], n_rows: int) -> Rows:
@@ -206,23 +267,23 @@ def _part_size(size: Any, n: int, what: str) -> int:
     raise TypeError(f"validation_size must be a fraction or a number of {what}, got {size!r}")
 
 
-def check_training_classes(splits: Splits, codes: Rows, classes: NDArray[np.generic], number: int) -> None:
+def check_training_classes(division: Division, codes: Rows, classes: Labels, number: int) -> None:
     """Raise if the training sample of any of `number` classifiers has one class only, naming both."""
-    for i in range(1 if splits.shared is not None else number):
-        train = codes[splits(i)[0]]
+    for i in range(1 if division.shared is not None else number):
+        train = codes[division(i)[0]]
         if (train == train[0]).all():
-            whose = "the training sample" if splits.shared is not None else f"the training sample of classifier {i}"
+            whose = "the training sample" if division.shared is not None else f"the training sample of classifier {i}"
             raise ValueError(
                 f"y must give every training sample at least two classes; all {train.size} rows of {whose} are of "
                 f"class {classes.tolist()[train[0]]!r}"
             )
 
 
-def _copies_across(same: Rows, splits: Splits, number: int) -> int:
+def copies_across(same: Rows, division: Division, number: int) -> int:
     """Return how many validation rows equal a training row in features and class: of all classifiers the most."""
     most = 0
-    for i in range(1 if splits.shared is not None else number):
-        train, validation = splits(i)
+    for i in range(1 if division.shared is not None else number):
+        train, validation = division(i)
         trained = np.zeros(int(same.max()) + 1, dtype=bool)
         trained[same[train]] = True
         most = max(most, int(np.count_nonzero(trained[same[validation]])))
@@ -240,86 +301,6 @@ def check_duplicates(duplicates: Any, groups: Any) -> None:
             "duplicates must be 'keep' with groups: equal rows of different groups cannot be one draw, and a group is "
             "counted once, whatever copies it holds"
         )
-
-
-@dataclass(frozen=True)
-class Belonging:
-    """What is divided and counted, and which rows are equal.
-
-    Attributes
-    ----------
-    unit : {"example", "distinct example", "group"}
-    units : ndarray of shape (N,), or None
-        The number of each row's unit; None where every row is one.
-    same : ndarray of shape (N,), or None
-        The same number for rows equal in features and class; None where rows cannot be compared.
-    """
-
-    unit: str
-    units: Rows | None
-    same: Rows | None
-
-    def copies(self, X: Any, codes: Rows, splits: Splits, number: int) -> int | None:
-        """Return how many validation rows equal a training row; warn where they look like copies."""
-        if self.same is None:
-            return None
-        found = _copies_across(self.same, splits, number)
-        warn_of_copies(X, codes, self.same, found, self.units if self.unit == GROUP else None)
-        return found
-
-
-def belonging(X: Any, codes: Rows, groups: Any, duplicates: str) -> Belonging:
-    """Return which rows belong together, by `groups` and (where those are None) by `duplicates`.
-
-    Examples
-    --------
-    >>> X, codes = [[1.0], [2.0], [1.0]], np.array([0, 0, 0])
-    >>> belonging(X, codes, None, "keep").units is None, belonging(X, codes, None, "together").units
-    (True, array([0, 1, 0]))
-    >>> belonging(X, codes, ["a", "b", "b"], "keep").units
-    array([0, 1, 1])
-    """
-    numbers = None if groups is None else check_groups(groups, codes.size)
-    same = equal_labelled_rows(X, codes)
-    if numbers is not None:
-        return Belonging(GROUP, numbers, same)
-    if duplicates == "keep":
-        return Belonging(EXAMPLE, None, same)
-    if same is None:
-        raise TypeError("duplicates='together' needs rows of numbers, texts and the like, which can be compared")
-    return Belonging(DISTINCT, same, same)
-
-
-def check_groups(groups: Any, n: int) -> Rows:
-    """Return the number of each row's group, from 0 by first appearance; a row without a group is refused.
-
-    Examples
-    --------
-    >>> check_groups(["anna", "ben", "anna"], 3)
-    array([0, 1, 0])
-    >>> check_groups([1.0, float("nan")], 2)
-    Traceback (most recent call last):
-    ValueError: groups must name the group of every row, got nan for row 1
-    """
-    if isinstance(groups, str | bytes) or not (hasattr(groups, "__len__") or hasattr(groups, "__array__")):
-        raise TypeError(f"groups must hold one entry per row of X, got {groups!r}")
-    given: Any = groups.array if isinstance(groups, pd.Series | pd.Index) else _as_array(groups)
-    if given.ndim != 1 or len(given) != n:
-        raise ValueError(f"groups must hold one entry per row of X, shape ({n},), got shape {given.shape}")
-    try:
-        numbers, _ = pd.factorize(given)
-    except TypeError as error:
-        raise TypeError(f"groups must be names or numbers: {error}") from None
-    if (numbers < 0).any():
-        row = int(np.argmax(numbers < 0))
-        raise ValueError(f"groups must name the group of every row, got {given[row]} for row {row}")
-    return np.asarray(numbers, dtype=np.int64)
-
-
-def _as_array(groups: Any) -> NDArray[Any]:
-    """Return a list of names as it is: NumPy would make texts of numbers that stand beside texts."""
-    table = np.asarray(groups)
-    return np.array(groups, dtype=object) if isinstance(groups, list | tuple) and table.ndim == 1 else table
 
 
 @dataclass(frozen=True)
@@ -346,50 +327,3 @@ class DivisionChoices:
     def as_dict(self) -> dict[str, Any]:
         """Return the choices by name: they are part of what makes two runs the same."""
         return dict(vars(self))
-
-
-@dataclass(frozen=True)
-class Division:
-    """Rows divided among classifiers.
-
-    Attributes
-    ----------
-    classes : ndarray
-        The labels that occur, sorted.
-    codes : ndarray of shape (N,)
-        The place of each row's label among them.
-    splits : Splits
-    copies : int or None
-        Validation rows with an equal training row; None where that is not known.
-    """
-
-    classes: Labels
-    codes: Rows
-    splits: Splits
-    copies: int | None
-
-
-def divide_rows(X: Any, labels: Labels, choices: DivisionChoices, number: int, seed: int) -> Division:
-    """Divide checked rows among `number` classifiers, each of which must see two classes; warn of copies.
-
-    Examples
-    --------
-    >>> X, labels = np.arange(8.0).reshape(8, 1), np.array(["no", "yes"] * 4)
-    >>> division = divide_rows(X, labels, DivisionChoices("shared", 0.5, None, "keep"), 3, seed=0)
-    >>> division.classes.tolist(), division.codes, division.splits.m, division.copies
-    (['no', 'yes'], array([0, 1, 0, 1, 0, 1, 0, 1]), 4, 0)
-    """
-    classes, codes = np.unique(labels, return_inverse=True)
-    if classes.size < 2:
-        raise ValueError(f"y must hold at least two classes, got class {classes.tolist()[0]!r} only")
-    together = belonging(X, codes, choices.groups, choices.duplicates)
-    splits = plan_splits(
-        codes.size,
-        kind=choices.split,
-        validation_size=choices.validation_size,
-        seed=seed,
-        unit=together.unit,
-        units=together.units,
-    )
-    check_training_classes(splits, codes, classes, number)
-    return Division(classes, codes, splits, together.copies(X, codes, splits, number))

@@ -10,9 +10,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 
+from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.arrays import FloatArray
 
 
 def check_prepare(prepare: Any, split: str) -> None:
@@ -72,30 +73,22 @@ def _parts_of(value: Any) -> Iterator[Any]:
             yield from _parts_of(list(value.get_params(deep=False).values()))
 
 
-def fit_prepare(prepare: Any, X: Any, y: Any, train: Rows, validation: Rows) -> tuple[Any, FloatArray]:
-    """Return a copy of the transformer fitted on the training rows alone, and all rows as it prepares them.
+def fit_prepare(prepare: Any, training: Labelled) -> tuple[Any, FloatArray]:
+    """Return a copy of the transformer fitted on the training rows alone, and these rows as it prepares them.
 
-    The training rows are prepared apart from those that validate: in one batch a transformer could let validation rows
-    change training rows.
+    Warn if what it makes of a row depends on the rows around it.
 
     Examples
     --------
     >>> from sklearn.preprocessing import MinMaxScaler
-    >>> X = np.array([[0.0], [2.0], [6.0]])
-    >>> fitted, rows = fit_prepare(MinMaxScaler(), X, np.zeros(3), np.array([0, 1]), np.array([2]))
-    >>> rows.ravel()
-    array([0., 1., 3.])
+    >>> fitted, rows = fit_prepare(MinMaxScaler(), Labelled.checked(np.array([[0.0], [2.0]]), np.array([0, 1])))
+    >>> rows.ravel(), apply_prepare(fitted, np.array([[6.0]])).ravel()
+    (array([0., 1.]), array([3.]))
     """
-    fitted = clone(prepare).fit(pick_rows(X, train), y[train])
-    first = apply_prepare(fitted, pick_rows(X, train))
-    rows = np.full((_num_samples(X), first.shape[1]), np.nan)
-    rows[train] = first
-    made = apply_prepare(fitted, pick_rows(X, validation))
-    if made.shape[1] != first.shape[1]:
-        raise ValueError(f"prepare must give every sample the same columns, got {first.shape[1]} and {made.shape[1]}")
-    rows[validation] = made
-    few = train[few_rows(y[train])]
-    warn_of_batches([fitted], lambda i: pick_rows(X, few), "transform")
+    fitted = clone(prepare).fit(copy_rows(training.rows), training.labels)
+    rows = apply_prepare(fitted, training.rows)
+    few = few_rows(training.labels)
+    warn_of_batches([fitted], lambda i: pick_rows(training.rows, few), "transform")
     return fitted, rows
 
 

@@ -8,7 +8,7 @@ import copy
 import hashlib
 import math
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -231,11 +231,16 @@ def hashed_rows(X: Any, key: bytes) -> NDArray[np.int64] | None:
     >>> hashed_rows([[1, 2], [3, 4]], b"key").size, hashed_rows([[print]], b"key")
     (2, None)
     """
+    return hashes_if_few(X, lambda: row_hashes(X, key))
+
+
+def hashes_if_few(X: Any, hashes: Callable[[], NDArray[np.uint64]]) -> NDArray[np.int64] | None:
+    """Return what `hashes` gives of rows, sorted; it is not asked about very many, and may fail."""
     shape: tuple[int, ...] = X.shape if sp.issparse(X) or hasattr(X, "shape") else np.shape(np.asarray(X, dtype=object))
     if float(np.prod(shape, dtype=np.float64)) > MOST_VALUES:
         return None
     try:
-        return np.sort(row_hashes(X, key).view(np.int64))
+        return np.sort(hashes().view(np.int64))
     except (TypeError, ValueError):  # functions, rows of different lengths: nothing stands for their value
         return None
 
@@ -248,6 +253,8 @@ class Overlap:
     seen: int
     #: All rows of the table.
     rows: int
+    #: All others.
+    known: int
     #: Whether they must be copies: the same table in any order, or half of it where equal rows are rare.
     is_copy: bool
     #: Whether more are equal than chance explains.
@@ -273,19 +280,19 @@ def overlap(known: NDArray[np.int64], new: NDArray[np.int64]) -> Overlap:
     --------
     >>> known = hashed_rows([[i] for i in range(100)], b"")
     >>> overlap(known, hashed_rows([[i] for i in range(100)][::-1], b""))
-    Overlap(seen=100, rows=100, is_copy=True, is_large=True)
+    Overlap(seen=100, rows=100, known=100, is_copy=True, is_large=True)
     >>> overlap(known, hashed_rows([[i + 90] for i in range(100)], b""))
-    Overlap(seen=10, rows=100, is_copy=False, is_large=True)
+    Overlap(seen=10, rows=100, known=100, is_copy=False, is_large=True)
     >>> coins = hashed_rows([[i % 2] for i in range(100)], b"")
     >>> overlap(coins, coins[:60])
-    Overlap(seen=60, rows=60, is_copy=False, is_large=False)
+    Overlap(seen=60, rows=60, known=100, is_copy=False, is_large=False)
     """
     seen, rows = int(np.isin(new, known).sum()), int(new.size)
     times = np.unique(known, return_counts=True)[1]
     by_chance, share = float(times[times > 1].sum() / known.size), seen / rows
     spread = math.sqrt(by_chance * (1.0 - by_chance) * (1.0 / known.size + 1.0 / rows))
     is_copy = np.array_equal(known, new) or (share >= _HALF and by_chance <= _FINE)
-    return Overlap(seen, rows, is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
+    return Overlap(seen, rows, int(known.size), is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
 
 
 def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
@@ -302,6 +309,6 @@ def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     ValueError: test must hold rows that the model was not fitted with, but 60 of 60 rows equal a row behind it
     """
     found: Overlap | None = model._overlap_with(X) if hasattr(model, "_overlap_with") else None
-    if found is not None and found.is_copy and found.seen == found.rows == model._fitted_rows.size:
+    if found is not None and found.is_copy and found.seen == found.rows == found.known:
         raise ValueError(f"{name} must hold rows that {who} was not fitted with, but {found.said} behind it")
     return found

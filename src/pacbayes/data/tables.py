@@ -148,17 +148,14 @@ class TableReading:
 
 
 def check_reading(reading: Any, columns: int | None) -> None:
-    """Raise unless what a file says of a model's table can be: no constructor looked at it."""
+    """Raise unless what a file says of a model's table is a reading of so many columns."""
     if reading is None:
         return
     if type(reading) is not TableReading:
-        raise ValueError(f"_reading must be a TableReading, got {type(reading).__name__}")
-    reading.__post_init__()
-    for column in reading.text:
-        column.__post_init__()
+        raise ValueError(f"Plan.reading must be a TableReading, got {type(reading).__name__}")
     last = max((*(column.place for column in reading.text), *reading.unclear), default=-1)
     if columns is not None and last >= columns:
-        raise ValueError(f"_reading must be of {columns} columns, got the place {last}")
+        raise ValueError(f"Plan.reading must be of {columns} columns, got the place {last}")
 
 
 def _kind(series: Any) -> str:

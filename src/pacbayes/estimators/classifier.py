@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
@@ -11,28 +12,21 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distance import Distance
-from pacbayes.classifiers.forest.bags import check_bagged
-from pacbayes.classifiers.forest.forest_set import forest_set
-from pacbayes.classifiers.grid.grid_set import grid_set
-from pacbayes.data.copies import equal_labelled_rows
-from pacbayes.data.division import OUT_OF_BAG, SPLITS, check_duplicates
+from pacbayes.classifiers.classifier_set import Trained
+from pacbayes.classifiers.forest_set import ForestFamily, check_bagged
+from pacbayes.classifiers.grid_set import GridFamily
+from pacbayes.classifiers.members import number_of_rows
+from pacbayes.data.division import OUT_OF_BAG, SPLITS, DivisionChoices
+from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
-from pacbayes.data.rows import check_values, pick_rows, pickable_rows
-from pacbayes.data.samples import check_rows
-from pacbayes.data.unusable import ENCODE_FIRST, in_pipeline, naming_column, naming_remedy
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.data.rows import check_values, pickable_rows
+from pacbayes.data.unusable import ENCODE_FIRST, in_pipeline, naming_column
+from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
-from pacbayes.estimators.prediction.asked_rows import AskedRows
-from pacbayes.estimators.prediction.draws import draw_key
-from pacbayes.estimators.prediction.voters import EachVoters, Voters, number_of_rows
-from pacbayes.estimators.questions.asked import check_copies, check_slices
-from pacbayes.estimators.training.grid_folds import GridFolds
-from pacbayes.estimators.whole_fits import whole_or_not_at_all
 from pacbayes.numeric.checks import narrow_labels
-from pacbayes.runtime.progress import progress
 
 
-class StochasticClassifier(CertifiedClassifier):
+class StochasticClassifier(CertifiedModel):
     r"""A grid of classifiers as one classifier with a certificate.
 
     Where `GridSearchCV` picks one setting, this trains every setting on one part of the rows, lets cross-validation
@@ -165,6 +159,11 @@ class StochasticClassifier(CertifiedClassifier):
     _splits = (*SPLITS, OUT_OF_BAG)
 
     def _check_choices(self) -> None:
+        if self.estimator is None and self.param_grid is None:
+            raise ValueError(
+                "there is nothing to train: estimator and param_grid are None, as from_fitted leaves them; give both, "
+                "or call StochasticClassifier.from_fitted with fitted classifiers"
+            )
         super()._check_choices()
         if self.split != OUT_OF_BAG:
             if self.param_grid is None:
@@ -182,89 +181,29 @@ class StochasticClassifier(CertifiedClassifier):
                     f"trained on bags of all rows; got {getattr(self, name)!r}"
                 )
 
-    @whole_or_not_at_all
-    @progress("fitting", None)
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
-        """Train the classifiers, find the posterior and its certificates.
-
-        Parameters
-        ----------
-        X : array_like, sparse matrix, data frame or list of N rows
-            Handed to the estimator as it is, rows picked.
-        y : array_like of shape (N,)
-            Labels of two or more classes.
-        groups : array_like of shape (N,), optional
-            The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
-            fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
-            errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
-
-        slices : array_like of shape (N,), optional
-            With `class_share`: a value for every row (a site, a device), and the certificate has a limit for the
-            rows of each beside those by class; a pandas Series gives them its name.
-
-        Returns
-        -------
-        self
-        """
-        if self.estimator is None and self.param_grid is None:
-            raise ValueError(
-                "there is nothing to train: estimator and param_grid are None, as from_fitted leaves them; give both, "
-                "or call StochasticClassifier.from_fitted with fitted classifiers"
-            )
-        self._check_choices()
-        check_duplicates(self.duplicates, groups)
+    def _check_asked(self, groups: Any, slices: Any) -> None:
+        super()._check_asked(groups, slices)
         if groups is not None and self.split == OUT_OF_BAG:
             raise ValueError(f"groups must be None with split={OUT_OF_BAG!r}: bags are drawn row by row")
-        self._forget()
+
+    def _labelled(self, X: Any, y: Any, groups: Any, slices: Any) -> Labelled:
         X, y = pickable_rows(X), check_complete(narrow_labels(y))
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
         if labels.size < 2:
             raise ValueError("X must hold at least two rows, got 1 sample")
         check_values(rows)
-        parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if parts is not None and self.duplicates == "together":
-            check_copies(parts, equal_labelled_rows(rows, codes))
-        seed = self._seed()
-        key = draw_key(seed)
-        self._remember(rows, key)
+        return Labelled.checked(rows, labels, groups, slices)
+
+    def _train(self, data: Labelled, groups: Any, seed: int) -> Trained:
         if self.split == OUT_OF_BAG:
-            with naming_remedy(rows, self._remedy()):
-                trees = forest_set(self.estimator, rows, labels, n_jobs=self.n_jobs, random_state=seed)
-            return self._certify_trained_set(trees, trees.params, None, None, key, codes)
-        with naming_remedy(rows, self._remedy()), naming_column(rows, ENCODE_FIRST):
-            classifiers = grid_set(
-                self.estimator,
-                self.param_grid,
-                rows,
-                labels,
-                n_iter=self.n_iter,
-                split=self.split,
-                validation_size=self.validation_size,
-                groups=groups,
-                duplicates=self.duplicates,
-                error_score=self.error_score,
-                keep_error_rows=self._keeps_error_rows(groups),
-                n_jobs=self.n_jobs,
-                random_state=seed,
-                checkpoint=self.checkpoint,
-            )
-        assert classifiers.splits is not None
-        train, validation = classifiers.splits(0) if self.split == "shared" else (None, None)
-        if train is not None:
-            folds = GridFolds(classifiers, rows, labels, codes, self.classes_, self.cv, self.n_jobs, seed)
-            self._cross_validated = folds.validated(votes=self.hedge_ < 1.0)
-        return self._certify_trained_set(
-            classifiers,
-            classifiers.params,
-            None if train is None else lambda: (pick_rows(rows, train), labels[train]),
-            None if validation is None else lambda: (AskedRows(pick_rows(rows, validation)), codes[validation]),
-            key,
-            codes,
-            slices=parts,
-            cross_scores=None if train is None else folds.scores,
-        )
+            return ForestFamily.checked(self.estimator).train(data, n_jobs=self.n_jobs, random_state=seed)
+        family = GridFamily.checked(self.estimator, self.param_grid, self.n_iter, self.error_score, self.split)
+        choices = DivisionChoices(self.split, self.validation_size, groups, self.duplicates)
+        return family.train(data, choices, n_jobs=self.n_jobs, random_state=seed, checkpoint=self.checkpoint)
+
+    def _working(self, data: Labelled) -> AbstractContextManager[None]:
+        return naming_column(data.rows, ENCODE_FIRST)
 
     @classmethod
     def from_fitted(
@@ -354,23 +293,19 @@ class StochasticClassifier(CertifiedClassifier):
             random_state=random_state,
         )
         facts = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
-        certify_fitted(model, estimators, pickable_rows(X_val), y_val, **facts)
-        return model
+        return model._take(certify_fitted(model, estimators, pickable_rows(X_val), y_val, **facts))
 
-    def _validated(self, X: Any) -> AskedRows:
+    def _validated(self, X: Any) -> Any:
         rows = pickable_rows(X)
         if number_of_rows(rows) == 0:
             raise ValueError("X must hold at least one row, got none")
         if hasattr(self, "n_features_in_") and np.ndim(rows) == 1:
             raise ValueError(f"X must have {self.n_features_in_} columns, got one dimension. Reshape your data.")
         validate_data(self, rows, reset=False, skip_check_array=True)
-        return AskedRows(rows)
+        return rows
 
     def _remedy(self) -> str:
         return in_pipeline(self.estimator)
-
-    def _voters(self) -> Voters:
-        return EachVoters(self.classifiers_, self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,40 +1,44 @@
 """What `StochasticClassifier.from_fitted` does: from classifiers that were trained elsewhere to a fitted estimator."""
 
+from __future__ import annotations
+
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from pacbayes.certificates.rules.given_proposal import given_rules
-from pacbayes.certificates.rules.hedge import resolve_hedge
-from pacbayes.certificates.rules.rule import Rule
-from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.data.division import check_duplicates
+from pacbayes.certificates.choices import asks_for_data, resolve_prior
+from pacbayes.certificates.find import find
+from pacbayes.certificates.gather import gather
+from pacbayes.certificates.levels import resolve_hedge
+from pacbayes.certificates.plan import without_reserve
+from pacbayes.certificates.proposals import given_rules
+from pacbayes.certificates.voting import Rule
+from pacbayes.classifiers.classifier_set import check_elsewhere, warn_elsewhere
+from pacbayes.classifiers.evidence import check_evidence_fits
+from pacbayes.classifiers.members import number_of_rows
+from pacbayes.data.labelled import Labelled, all_validate, check_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.rows import check_values, copy_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows
-from pacbayes.data.samples import check_rows
-from pacbayes.estimators.prediction.asked_rows import AskedRows
-from pacbayes.estimators.prediction.draws import draw_key
-from pacbayes.estimators.prediction.voters import number_of_rows
-from pacbayes.estimators.questions.asked import check_slices
-from pacbayes.estimators.training.beforehand import Beforehand
-from pacbayes.estimators.training.prior import asks_for_data
+from pacbayes.estimators.fitted import Fitted
+from pacbayes.estimators.planning import planned
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.seeds import seed_of
 
 if TYPE_CHECKING:
-    from pacbayes.estimators.certified_classifier import CertifiedClassifier
+    from pacbayes.estimators.base import CertifiedModel
 
 # Why nothing can come from the training rows.
 _ELSEWHERE = "the classifiers were trained on rows that are not here"
 
 
 def certify_fitted(
-    model: "CertifiedClassifier",
+    model: CertifiedModel,
     estimators: Any,
     rows: Any,
     y_val: Any,
@@ -42,45 +46,41 @@ def certify_fitted(
     proposal: Any,
     groups: Any,
     most_frequent: Any,
-) -> None:
-    """Fill an estimator, made with its parameters, with classifiers that were trained elsewhere and their certificates.
+) -> Fitted:
+    """Return classifiers that were trained elsewhere with their evidence, for an estimator made with its parameters.
 
     All that is wrong with the arguments is said before a classifier is asked anything.
     """
     fitted = list(estimators) if isinstance(estimators, list | tuple) or hasattr(estimators, "__iter__") else estimators
     rules = _check_choices(model, fitted, proposal)
-    check_duplicates(model.duplicates, groups)
-    check_slices(None, 0, model.class_share, groups, model.max_error)
+    model._check_asked(groups, None)
     labels = check_complete(narrow_labels(y_val), "y_val")
     if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
         raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {len(labels)}")
     rows, labels = check_rows(rows, labels)
     validate_data(model, rows, labels, skip_check_array=True)
     check_values(rows)
-    model.classes_ = _classes(fitted, labels)
-    constant = _code_of(most_frequent, model.classes_)
-    model.hedge_ = resolve_hedge(model.hedge, None if rules else "no proposal was given")
-    model._cross_validated = None
-    fitted, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))
-    kept = model._keeps_error_rows(groups)
-    options = {"groups": groups, "duplicates": model.duplicates, "keep_error_rows": kept}
-    classifiers = ClassifierSet.from_fitted(fitted, rows, labels, **options)
+    data = Labelled.checked(rows, labels, groups, classes=_classes(fitted, labels))
+    label = _known_class(most_frequent, data.classes)
+    hedge = resolve_hedge(model.hedge, None if rules else "no proposal was given")
+    copies, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))
+    members = check_elsewhere(copies, data)
+    check_evidence_fits(len(members), data.number)
+    division = replace(all_validate(data, model.duplicates), seed=seed_of(model.random_state))
+    plan = planned(
+        model,
+        data,
+        division=division,
+        hedge=hedge,
+        prior=resolve_prior(model.prior, members.params, None, None, division),
+        planned=() if hedge == 1.0 else rules if hedge > 0.0 else without_reserve(rules),
+        no_skill=label,
+    )
+    evidence = gather(members, plan, data)
+    warn_elsewhere(members, data)
     for line in not_copied:
         warn_caller(line)
-    assert classifiers.splits is not None
-    validation = classifiers.splits(0)[1]
-    codes = np.searchsorted(model.classes_, labels)
-    key = draw_key(seed_of(model.random_state))
-    model._remember(rows, key)
-    model._certify_trained_set(
-        classifiers,
-        classifiers.params,
-        None,
-        lambda: (AskedRows(pick_rows(rows, validation)), codes[validation]),
-        key,
-        codes,
-        Beforehand(rules, constant),
-    )
+    return Fitted(members, plan, evidence, find(plan, evidence))
 
 
 def _copied(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
@@ -108,7 +108,7 @@ def _copied(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
     return copies, said
 
 
-def _check_choices(model: "CertifiedClassifier", fitted: Any, proposal: Any) -> tuple[Rule, ...]:
+def _check_choices(model: CertifiedModel, fitted: Any, proposal: Any) -> tuple[Rule, ...]:
     """Return the rules that the proposal stands for, or raise for wrong parameters."""
     if not isinstance(fitted, list) or not fitted:
         raise TypeError(f"estimators must be a list of fitted classifiers, got {fitted!r}")
@@ -138,11 +138,11 @@ def _classes(fitted: list[Any], labels: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def _code_of(label: Any, classes: NDArray[Any]) -> int | None:
-    """Return the number of a class, None for no class."""
+def _known_class(label: Any, classes: NDArray[Any]) -> Any:
+    """Return a label as it is among the classes, None for none, or raise."""
     if label is None:
         return None
     found = np.flatnonzero(classes == label)
     if found.size != 1:
         raise ValueError(f"most_frequent must be one of the classes {classes.tolist()}, got {label!r}")
-    return int(found[0])
+    return classes[found[0]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,26 +14,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.rules.vote_trials import VoteTrials
-from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
-from pacbayes.classifiers.svm.folds import (
-    folds_at_once,
-    landmark_answers_in_fold,
-    landmark_scores_in_fold,
-    svm_answers_in_fold,
-    svm_scores_in_fold,
-)
-from pacbayes.classifiers.svm.kernel import NYSTROEM
+from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
-from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.classifiers.svm.svm_set import svm_set
-from pacbayes.data.copies import equal_labelled_rows
-from pacbayes.data.division import check_duplicates
+from pacbayes.classifiers.svm.shared import SharedMachines
+from pacbayes.classifiers.svm.svm_set import SvmFamily, jobs_of
+from pacbayes.data.division import DivisionChoices
+from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
-from pacbayes.data.rows import check_values, pick_rows
-from pacbayes.data.samples import check_rows
+from pacbayes.data.rows import check_values
 from pacbayes.data.unusable import (
     ENCODE,
     ENCODE_FIRST,
@@ -39,27 +30,16 @@ from pacbayes.data.unusable import (
     check_finite,
     in_pipeline,
     naming_column,
-    naming_remedy,
 )
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
-from pacbayes.estimators.prediction.asked_rows import AskedRows
-from pacbayes.estimators.prediction.draws import draw_key
-from pacbayes.estimators.prediction.svm_voters import SharedVoters
-from pacbayes.estimators.prediction.voters import EachVoters, Voters
-from pacbayes.estimators.questions.asked import CrossScores, check_copies, check_slices
-from pacbayes.estimators.training.training_choices import CROSS_VALIDATION
-from pacbayes.estimators.whole_fits import whole_or_not_at_all
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.checks import check_not_masked, narrow_labels
-from pacbayes.runtime.progress import progress
-from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import at_most_cores, one_thread
 
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
 
 
-class StochasticSVC(CertifiedClassifier):
+class StochasticSVC(CertifiedModel):
     r"""Support vector machines for many :math:`\lambda` as one classifier with a certificate.
 
     Half of the rows (see `validation_size`) train a machine for every :math:`\lambda`, with :math:`C = 1/\lambda`, and
@@ -157,11 +137,11 @@ class StochasticSVC(CertifiedClassifier):
         Of the cross-validation within the training rows, where there was one.
     constant_label_
         The class most frequent among the training rows, which every certificate is compared with.
-    vote_errors_ : int, GroupErrors or None
-        Errors of the majority vote on the validation rows; where the vote is the posterior's, its certificate is not
+    vote_errors_ : int or None
+        Validation rows that the majority vote gets wrong; where the vote is the posterior's, its certificate is not
         computed from them.  None with independent splits, where no row validates all machines.
     vote_risk_ : float or None
-        The same as a share, rounded up.
+        Its share of errors, rounded up; with groups the mean over these.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -241,112 +221,26 @@ class StochasticSVC(CertifiedClassifier):
         self.checkpoint = checkpoint
         self.random_state = random_state
 
-    @whole_or_not_at_all
-    @progress("fitting", None)
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
-        """Train the machines, find the posterior and its certificates.
-
-        Parameters
-        ----------
-        X : array_like of shape (N, d)
-        y : array_like of shape (N,)
-            Labels of two or more classes.
-        groups : array_like of shape (N,), optional
-            The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
-            fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
-            errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
-
-        slices : array_like of shape (N,), optional
-            With `class_share`: a value for every row (a site, a device), and the certificate has a limit for the
-            rows of each beside those by class; a pandas Series gives them its name.
-
-        Returns
-        -------
-        self
-        """
-        self._check_choices()
-        check_duplicates(self.duplicates, groups)
-        self._forget()
+    def _labelled(self, X: Any, y: Any, groups: Any, slices: Any) -> Labelled:
         rows, labels = self._checked(X, check_complete(narrow_labels(y)))
-        parts = check_slices(slices, labels.size, self.class_share, groups, self.max_error)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if parts is not None and self.duplicates == "together":
-            check_copies(parts, equal_labelled_rows(rows, codes))
-        seed = self._seed()
-        with naming_remedy(rows, self._remedy()):
-            classifiers = svm_set(
-                rows,
-                labels,
-                DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas,
-                kernel=self.kernel,
-                gamma=self.gamma,
-                n_components=self.n_components,
-                scale=self.scale,
-                prepare=self.prepare,
-                split=self.split,
-                validation_size=self.validation_size,
-                groups=groups,
-                duplicates=self.duplicates,
-                keep_error_rows=self._keeps_error_rows(groups),
-                n_jobs=self.n_jobs,
-                random_state=seed,
-                checkpoint=self.checkpoint,
-            )
-        self._cross_validated = self._cross_validate(classifiers, codes, seed)
-        shared = self.split == "shared"
-        assert classifiers.splits is not None
-        train, validation = classifiers.splits(0) if shared else (None, None)
+        return Labelled.checked(rows, labels, groups, slices)
+
+    def _train(self, data: Labelled, groups: Any, seed: int) -> Trained:
+        lambdas = DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas
+        settings = (self.kernel, self.gamma, self.n_components, self.scale, self.prepare)
+        family = SvmFamily.checked(lambdas, *settings, self.split, self.checkpoint)
+        choices = DivisionChoices(self.split, self.validation_size, groups, self.duplicates)
+        return family.train(data, choices, n_jobs=self.n_jobs, random_state=seed, checkpoint=self.checkpoint)
+
+    def _prior_params(self, trained: Trained) -> list[dict[str, Any]]:
         # With independent splits a kernel width comes from rows that validate other machines.
-        params = classifiers.params if shared else [{"lambda": setting["lambda"]} for setting in classifiers.params]
-        key = draw_key(seed)
-        self._remember(rows, key)
-        return self._certify_trained_set(
-            classifiers.without_data(),
-            params,
-            None if train is None else lambda: (pick_rows(rows, train), labels[train]),
-            None if validation is None else lambda: (self._asked_rows(pick_rows(rows, validation)), codes[validation]),
-            key,
-            codes,
-            slices=parts,
-            cross_scores=None if train is None else self._cross_scores(classifiers, codes[train], seed),
-        )
+        params = trained.members.params
+        return params if self.split == "shared" else [{"lambda": one["lambda"]} for one in params]
 
-    def _cross_validate(
-        self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int
-    ) -> CrossValidation | None:
-        """Return what cross-validation within the training rows counted."""
-        members = classifiers.members
-        if not isinstance(members, SharedMembers) or self.cv is None:
-            return None
-        splits = members.task.splits
-        train = splits(0)[0]
-        with one_thread(), at_most_cores(members.task.jobs):
-            on_landmarks = members.task.kernel == NYSTROEM
-            in_fold = landmark_answers_in_fold if on_landmarks else svm_answers_in_fold
-            answers_in_fold = in_fold(members, codes[train])
-            # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
-            number, rng = len(classifiers), generator(seed, Purpose.FOLDS)
-            every = self.hedge_ < 1.0 or (isinstance(self.prior, str) and self.prior == CROSS_VALIDATION)
-            candidates = np.arange(number) if every else candidates_of(number)
-            units, together = splits.units_of(train), 1 if on_landmarks else folds_at_once(train.size, self.cv)
-            trials = None if self.hedge_ == 1.0 else VoteTrials(codes[train], candidates.size)
-            return cross_validate(answers_in_fold, candidates, codes[train], self.cv, rng, units, together, trials)
-
-    def _cross_scores(self, classifiers: ClassifierSet, codes: NDArray[np.int64], seed: int) -> CrossScores:
-        """Return how the mean decisions of machines with some weights score the training rows in cross-validation."""
-        members, folds = classifiers.members, self.cv
-
-        def scores(weights: FloatArray) -> FloatArray:
-            assert isinstance(members, SharedMembers)
-            assert folds is not None
-            splits = members.task.splits
-            with one_thread():
-                on_landmarks = members.task.kernel == NYSTROEM
-                in_fold = (landmark_scores_in_fold if on_landmarks else svm_scores_in_fold)(members, codes, weights)
-                units = splits.units_of(splits(0)[0])
-                return cross_score(in_fold, self.classes_.size, codes, folds, generator(seed, Purpose.FOLDS), units)
-
-        return scores
+    @contextmanager
+    def _working(self, data: Labelled) -> Iterator[None]:
+        with one_thread(), at_most_cores(jobs_of(self.n_jobs)):
+            yield
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""
@@ -365,26 +259,17 @@ class StochasticSVC(CertifiedClassifier):
         check_values(rows)
         return rows, labels
 
-    def _validated(self, X: Any) -> AskedRows:
+    def _validated(self, X: Any) -> Any:
         check_not_masked("X", X)
-        if self._prepares():
+        # Whether rows were prepared when this was fitted, whatever `prepare` is now.
+        members = self._fitted.members
+        if isinstance(members, SharedMachines) and members.prepare is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
-            return self._asked_rows(X)
+            return X
         with naming_column(X, self._encode()):
             rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
         check_finite(rows, X, self._remedy())
-        return AskedRows(rows)
-
-    def _asked_rows(self, rows: Any) -> AskedRows:
-        """Return rows beside what the machines take: prepared where that is needed."""
-        members = self.classifiers_.members
-        assert isinstance(members, SharedMembers)
-        return AskedRows(rows, members.numbers(rows)) if self._prepares() else AskedRows(rows)
-
-    def _prepares(self) -> bool:
-        """Return whether rows were prepared when this was fitted, whatever `prepare` is now."""
-        members = self.classifiers_.members
-        return isinstance(members, SharedMembers) and members.task.prepare is not None
+        return rows
 
     def _encode(self) -> str:
         """Say where text is turned into numbers."""
@@ -396,12 +281,6 @@ class StochasticSVC(CertifiedClassifier):
 
     def _remedy(self) -> str:
         return IN_PREPARE if self.split == "shared" else in_pipeline(SVC())
-
-    def _voters(self) -> Voters:
-        members = self.classifiers_.members
-        if isinstance(members, SharedMembers):
-            return SharedVoters(members, self.classes_.size)
-        return EachVoters(self.classifiers_, self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

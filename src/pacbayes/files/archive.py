@@ -3,7 +3,9 @@
 ::
 
     manifest.json    format, version and SHA-256
-    model.skops      the model, itself an archive: a schema and the arrays it names, none of them compressed
+    values.json      our own values: what was planned, observed and found, and machines
+    arrays/0.npy     the arrays that these name, and so on
+    objects.skops    other people's estimators, itself an archive: a schema and the arrays it names, not compressed
 """
 
 import io
@@ -21,13 +23,14 @@ from numpy.lib import format as npy
 from pacbayes.runtime.files import write_file
 from pacbayes.runtime.memory import memory_limit, readable
 
-MANIFEST, MODEL, SCHEMA = "manifest.json", "model.skops", "schema.json"
+MANIFEST, VALUES, OBJECTS, SCHEMA = "manifest.json", "values.json", "objects.skops", "schema.json"
+ARRAY = "arrays/{}.npy"
 _LARGEST_MANIFEST = 10_000
 # Archives know no date before 1980, and clocks may stand at 1970; the same date in all makes equal models equal files.
 _DATE = (1980, 1, 1, 0, 0, 0)
 # Levels of braces and brackets in a schema; a pipeline in a pipeline in a grid has about 50.
 _DEEPEST = 200
-# skops makes objects of this many bytes, at most, from one byte of a schema.
+# Objects of this many bytes, at most, are made from one byte of a schema, or of values.
 _OBJECT_BYTES = 60
 # How often skops may come by a node of a schema, on average, where parts of a model are named more than once.
 _MOST_VISITS = 1000
@@ -48,21 +51,42 @@ def packed(parts: Mapping[str, bytes], method: int) -> bytes:
     return buffer.getvalue()
 
 
-def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], contents: bytes) -> None:
-    """Write manifest and model; no reader ever sees half of them."""
-    parts = {MANIFEST: json.dumps(manifest).encode(), MODEL: contents}
-    write_file(Path(path), packed(parts, zipfile.ZIP_DEFLATED))
+def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], parts: Mapping[str, bytes]) -> None:
+    """Write manifest and parts; no reader ever sees half of them."""
+    everything = {MANIFEST: json.dumps(manifest).encode(), **parts}
+    write_file(Path(path), packed(everything, zipfile.ZIP_DEFLATED))
 
 
-def read_archive(file: BinaryIO, max_bytes: int | None) -> tuple[dict[str, Any], bytes]:
-    """Return manifest and model, or raise `ValueError`; what would unpack to too much is refused before it is."""
-    with zipfile.ZipFile(file) as archive:
-        manifest = json.loads(_member(archive, MANIFEST, _LARGEST_MANIFEST))
-        if not isinstance(manifest, dict):
-            raise ValueError(f"its manifest is {type(manifest).__name__}")
-        size = archive.getinfo(MODEL).file_size
-        _check_room(size, max_bytes)
-        return manifest, _member(archive, MODEL, size)
+def read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """Return the manifest, or raise `ValueError`."""
+    manifest = json.loads(_member(archive, MANIFEST, _LARGEST_MANIFEST))
+    if not isinstance(manifest, dict):
+        raise ValueError(f"its manifest is {type(manifest).__name__}")
+    return manifest
+
+
+def read_parts(archive: zipfile.ZipFile, max_bytes: int | None) -> dict[str, bytes]:
+    """Return all parts but the manifest by name, or raise; what would unpack to too much is refused before it is."""
+    infos = [info for info in archive.infolist() if info.filename != MANIFEST]
+    names = [info.filename for info in infos]
+    if len(set(names)) < len(names):
+        raise ValueError("it has two parts of the same name")
+    arrays = [ARRAY.format(number) for number in range(len(set(names) - {VALUES, OBJECTS}))]
+    if set(names) - {OBJECTS} != {VALUES, *arrays}:
+        raise ValueError(f"it has the parts {sorted(names)[:5]}")
+    total = sum(info.file_size for info in infos)
+    objects = _OBJECT_BYTES * archive.getinfo(VALUES).file_size
+    _check_room(_COPIES * total + objects, max_bytes)
+    parts = {name: _member(archive, name, archive.getinfo(name).file_size) for name in names}
+    for name, data in parts.items():
+        if name in arrays:
+            _check_npy(io.BytesIO(data), len(data))
+    return parts
+
+
+def open_archive(file: BinaryIO) -> zipfile.ZipFile:
+    """Return the archive in a file."""
+    return zipfile.ZipFile(file)
 
 
 def check_parts(contents: bytes, max_bytes: int | None) -> None:

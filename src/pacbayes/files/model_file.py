@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import os
+import warnings
 import zipfile
 from collections.abc import Iterable
 from typing import Any
@@ -14,17 +16,40 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import pacbayes
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.certificates.find import Found, restored_posterior
+from pacbayes.certificates.levels import divide_delta
+from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.voting import integer_weights, weights_of
+from pacbayes.classifiers.evidence import Evidence
+from pacbayes.classifiers.members import Estimators
+from pacbayes.classifiers.svm.kernel import Kernel, Scaling
+from pacbayes.classifiers.svm.machines import OneMachine
+from pacbayes.classifiers.svm.shared import SharedMachines
+from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
+from pacbayes.data.tables import check_reading
+from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.classifier import StochasticClassifier
+from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.svc import StochasticSVC
-from pacbayes.files.archive import SCHEMA, check_parts, packed, read_archive, write_archive
-from pacbayes.files.checking import check_model, settle_objects
-from pacbayes.files.rule_checks import check_follows, check_posterior
-from pacbayes.files.values import check_names, decode, encode
+from pacbayes.files.archive import (
+    ARRAY,
+    OBJECTS,
+    SCHEMA,
+    VALUES,
+    check_parts,
+    open_archive,
+    packed,
+    read_manifest,
+    read_parts,
+    write_archive,
+)
+from pacbayes.files.values import Decoder, Encoder
 from pacbayes.numeric.caller import warn_caller
+from pacbayes.numeric.checks import check_choice, need, need_array, need_whole
+from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.
-FORMAT = 7
+FORMAT = 8
 # Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
 # categories had, our own machines, which may stand at the end of a pipeline, are arrays, and so are scikit-learn's
 # trees.  Ours are checked.  A forged tree may crash the process, as forged objects of types that skops trusts may.
@@ -37,11 +62,11 @@ HARMLESS = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.tree._tree.Tree",
 )
-# What follows from the rest, and is therefore not stored.
-DERIVED = ("best_index_", "certificates_", "posterior_", "_distances")
-ESTIMATORS: dict[str, type[CertifiedClassifier]] = {
-    kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)
-}
+# What scikit-learn notes of the rows of a fit.
+NOTED = ("n_features_in_", "feature_names_in_")
+# What is stored of a model.
+STATE = ("class", "params", "noted", "members", "plan", "evidence", "posterior", "tandem")
+ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)}
 # What objects made of wrong parts raise when they are put together and looked at.
 _WRONG = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
@@ -60,14 +85,14 @@ class UntrustedTypesError(ValueError):
         self.names = tuple(names)
 
 
-def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
+def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
     """Save a fitted model; no code is stored, and none runs when it is loaded.
 
-    The file is a zip archive of a manifest (format, version, SHA-256) and the model in the format of skops: support
-    vector machines as arrays, other classifiers as skops writes them.  It holds support vectors, hence rows of the
-    training data.  A callable `prior` is replaced by its weights, a `random_state` that is no integer by None; draws
-    stay.  Certificates, bounds and words are not stored: `load` computes them from errors and weights.  A warning says
-    at once if `load` will need `trusted`.
+    The file is a zip archive: a manifest (format, version, SHA-256), our own values as JSON and arrays, and other
+    people's estimators as skops writes them.  It holds support vectors, hence rows of the training data, and the labels
+    of the validation rows with what every classifier answered.  A callable `prior` is replaced by its weights, a
+    `random_state` that is no integer by None; draws stay.  Certificates, bounds and words are not stored: `load`
+    computes them from answers and weights.  A warning says at once if `load` will need `trusted`.
 
     Parameters
     ----------
@@ -99,14 +124,18 @@ def save(model: CertifiedClassifier, path: str | os.PathLike[str]) -> str:
     if type(model).__name__ not in ESTIMATORS or type(model) is not ESTIMATORS[type(model).__name__]:
         raise TypeError(f"model must be one of {', '.join(ESTIMATORS)}, got {type(model).__name__}")
     check_is_fitted(model)
-    contents = _dumped(_state(model))
-    needed = sorted(_untrusted(contents))
-    if needed:
-        at_prompt = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
-        warn_caller(f"to load this model, load will need trusted={needed!r}{at_prompt}: these types may run code")
+    encoder = Encoder()
+    values = json.dumps(encoder.encode(_state(model)))
+    parts = {VALUES: values.encode()} | {ARRAY.format(i): data for i, data in enumerate(encoder.arrays)}
+    if encoder.objects:
+        parts[OBJECTS] = _dumped(encoder.objects)
+        needed = sorted(_untrusted(parts[OBJECTS]))
+        if needed:
+            at_prompt = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
+            warn_caller(f"to load this model, load will need trusted={needed!r}{at_prompt}: these types may run code")
     manifest = {"format": FORMAT, "version": pacbayes.__version__}
-    digest = _digest(manifest, contents)
-    write_archive(path, manifest | {"sha256": digest}, contents)
+    digest = _digest(manifest, parts)
+    write_archive(path, manifest | {"sha256": digest}, parts)
     return digest
 
 
@@ -116,12 +145,12 @@ def load(
     sha256: str | None = None,
     trusted: Iterable[str] = (),
     max_bytes: int | None = None,
-) -> CertifiedClassifier:
+) -> CertifiedModel:
     """Load a model that `save` wrote.
 
     No code runs that skops does not trust, and nothing in the file is believed that can be computed: certificates,
-    bounds, baselines and words follow from the stored errors, weights and sizes, and weights that follow from the
-    stored cross-validation must do so to 1e-9.  Refused, with a `ValueError`, are files of another format, files whose
+    bounds, baselines and words follow from the stored answers and weights, and weights that follow from the stored
+    cross-validation must do so to 1e-9.  Refused, with a `ValueError`, are files of another format, files whose
     contents do not match their own SHA-256, files that would unpack to more than `max_bytes`, models with an index,
     shape or number that cannot be, and types that skops does not trust.  A forged object of scikit-learn may crash the
     process or fill its memory all the same: give `sha256` where a file may have been changed.  No loaded classifier
@@ -154,58 +183,120 @@ def load(
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
     """
-    manifest, contents = _read(path, max_bytes)
-    found, version = manifest.get("format"), manifest.get("version")
-    if type(found) is not int or found != FORMAT:
-        raise ValueError(
-            f"{path} is a model of format {found!r}, saved by pacbayes {version}; this is pacbayes "
-            f"{pacbayes.__version__}, which reads format {FORMAT} only"
-        )
-    digest = _digest({"format": found, "version": version}, contents)
+    manifest, parts = _read(path, max_bytes)
+    digest = _digest(manifest, parts)
     for expected in (str(manifest.get("sha256")), sha256):
         if expected is not None and not hmac.compare_digest(digest.encode(), str(expected).encode()):
             raise ValueError(f"{path} was changed after it was saved: its SHA-256 is {digest}, not {expected}")
-    state = _loaded(path, contents, list(trusted), max_bytes)
+    objects = _loaded(path, parts[OBJECTS], list(trusted), max_bytes) if OBJECTS in parts else []
+    arrays = [parts[ARRAY.format(number)] for number in range(len(parts) - 1 - (OBJECTS in parts))]
     try:
-        return _model(state)
+        settle_objects(objects)
+        return _model(Decoder(arrays, objects).decode(json.loads(parts[VALUES])))
     except _WRONG as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {type(error).__name__}: {error}") from error
 
 
-def _state(model: CertifiedClassifier) -> dict[str, Any]:
-    """Return what is stored of a model, as plain values and the classifiers of others."""
-    params = model.get_params(deep=False)
-    fitted = {name: value for name, value in vars(model).items() if name not in params and name not in DERIVED}
+def _state(model: CertifiedModel) -> dict[str, Any]:
+    """Return what is stored of a model: parameters, what scikit-learn notes of the rows, and the values of the fit."""
+    params, fitted = model.get_params(deep=False), model._fitted
     if callable(params["prior"]):
         params["prior"] = model.prior_
     params["checkpoint"] = None
     if not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
-    found = vars(model).get("posterior_")
-    facts = ("weights", "distance", "constant")
-    posterior = None if found is None else {name: getattr(found, name) for name in facts}
+    found, posterior = fitted.found, fitted.found.posterior
     return {
         "class": type(model).__name__,
-        "params": encode(params),
-        "fitted": encode(fitted),
-        "posterior": encode(posterior),
+        "params": params,
+        "noted": {name: getattr(model, name) for name in NOTED if hasattr(model, name)},
+        "members": fitted.members,
+        "plan": fitted.plan,
+        "evidence": fitted.evidence,
+        "posterior": None if posterior is None else (posterior.weights, posterior.distance),
+        "tandem": found.tandem,
     }
 
 
-def _model(state: Any) -> CertifiedClassifier:
-    """Make the estimator from a state that was loaded: check its parts, then compute what follows from them."""
-    settle_objects(state)
-    kind = ESTIMATORS[state["class"]]
-    model = kind(**decode(state["params"]) | {"n_jobs": None})
-    model.__dict__.update(check_names(kind, decode(state["fitted"])))
-    for name in DERIVED:
-        model.__dict__.pop(name, None)
-    posterior = decode(state["posterior"])
-    check_model(model)
-    check_posterior(posterior, model)
-    check_follows(model)
-    model._restore(posterior)
-    return model
+def _model(state: dict[str, Any]) -> CertifiedModel:
+    """Make the estimator from values that their constructors have checked; all that follows is computed anew."""
+    need(isinstance(state, dict) and set(state) == set(STATE), "model", f"must be of {', '.join(STATE)}")
+    plan, evidence = state["plan"], state["evidence"]
+    right = isinstance(plan, Plan) and isinstance(evidence, Evidence)
+    need(right and isinstance(state["members"], SharedMachines | Estimators), "model", "must have the values of a fit")
+    model = ESTIMATORS[state["class"]](**state["params"] | {"n_jobs": None})
+    need(type(model.voting) is str, "voting", "must be text")
+    members = state["members"]
+    for name, value in _check_noted(state["noted"], members).items():
+        setattr(model, name, value)
+    check_reading(plan.reading, getattr(model, "n_features_in_", None))
+    found = Found(_posterior(state["posterior"], plan, evidence), state["tandem"])
+    return model._take(Fitted(members, plan, evidence, found))
+
+
+def _posterior(stored: Any, plan: Plan, evidence: Evidence) -> Posterior | None:
+    if stored is None:
+        return None
+    weights, distance = stored
+    need_array(weights, "weights", "f", (len(evidence),))
+    whole = bool((weights >= 0.0).all()) and math.fsum(weights.tolist()) == 1.0
+    need(whole, "weights", "must have the sum one")
+    need(np.array_equal(weights_of(integer_weights(weights)), weights), "weights", "must be multiples of 2^-52")
+    among = {one.name: one for one in plan.distances}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an invalid constant was warned of when it was asked for
+        return restored_posterior(
+            weights,
+            evidence.count(plan.division).risks,
+            plan.division.m,
+            distance=among[check_choice("distance", distance, among)],
+            delta=divide_delta(plan.reserve, len(plan.distances)),
+            prior=plan.prior,
+            constant=plan.constant,
+        )
+
+
+def _check_noted(noted: dict[str, Any], members: Any) -> dict[str, Any]:
+    """Return what scikit-learn noted of the rows, or raise unless it fits the machines."""
+    need(isinstance(noted, dict) and set(noted) <= set(NOTED), "noted", f"must be of {', '.join(NOTED)}")
+    number = noted.get("n_features_in_")
+    if "n_features_in_" in noted:
+        need_whole(number, "n_features_in_", 1)
+        if isinstance(members, SharedMachines) and members.prepare is None:
+            width = members.rows.shape[1]
+            need(number == width, "n_features_in_", f"must be {width}")
+    if "feature_names_in_" in noted:
+        names = noted["feature_names_in_"]
+        need_array(names, "feature_names_in_", "O", (number,))
+        need(all(type(name) is str for name in names.tolist()), "feature_names_in_", "must be text")
+    return noted
+
+
+def settle_objects(root: Any) -> None:
+    """Check the single machines among all that was made of a file, and let no object in it start processes."""
+    seen: set[int] = set()
+    left = [root]
+    while left:
+        value = left.pop()
+        if id(value) in seen or isinstance(value, str | bytes | int | float | complex | type | None):
+            continue
+        seen.add(id(value))
+        if isinstance(value, dict):
+            left += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            left += value
+        elif isinstance(value, np.ndarray):
+            left += value.ravel().tolist() if value.dtype == object else []
+        else:
+            own = getattr(value, "__dict__", {})
+            if "n_jobs" in own:
+                own["n_jobs"] = None
+            if isinstance(value, SVMClassifier):
+                value.check_state()
+            elif isinstance(value, OneMachine | Scaling | Kernel):
+                value.__post_init__()  # no constructor has looked at it
+            # A method holds its object.
+            left += [*own.values(), getattr(value, "__self__", None)]
 
 
 class _Parts(dict[str, bytes]):
@@ -220,7 +311,7 @@ class _Parts(dict[str, bytes]):
         self[name] = bytes(data)
 
 
-def _dumped(state: dict[str, Any]) -> bytes:
+def _dumped(objects: list[Any]) -> bytes:
     # skops takes a while to import and is needed nowhere else.
     import skops
     from skops.io._utils import SaveContext, get_state
@@ -236,7 +327,7 @@ def _dumped(state: dict[str, Any]) -> bytes:
     parts = _Parts()
     try:
         context = Numbered(parts)
-        schema = get_state(state, context) | {"protocol": context.protocol, "_skops_version": skops.__version__}
+        schema = get_state(objects, context) | {"protocol": context.protocol, "_skops_version": skops.__version__}
         parts.writestr(SCHEMA, json.dumps(schema).encode())
     except Exception as error:  # skops raises many kinds for what it does not know
         raise ValueError(f"model holds something that skops cannot save: {error}") from error
@@ -273,15 +364,27 @@ def _untrusted(contents: bytes) -> set[str]:
     return set(get_untrusted_types(data=contents)) - set(HARMLESS)
 
 
-def _digest(manifest: dict[str, Any], contents: bytes) -> str:
-    head = json.dumps([manifest["format"], manifest["version"]]).encode()
-    return hashlib.sha256(head + b"\0" + contents).hexdigest()
+def _digest(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:
+    """Return the SHA-256 of format, version and all parts, in the order of their names."""
+    found = hashlib.sha256(json.dumps([manifest.get("format"), manifest.get("version")]).encode())
+    for name in sorted(parts):
+        found.update(json.dumps([name, len(parts[name])]).encode() + parts[name])
+    return found.hexdigest()
 
 
-def _read(path: Any, max_bytes: int | None) -> tuple[dict[str, Any], bytes]:
+def _read(path: Any, max_bytes: int | None) -> tuple[dict[str, Any], dict[str, bytes]]:
     # A file that cannot be opened is no damaged one; one that is open, and leads nowhere, is.
     with open(path, "rb") as file:
         try:
-            return read_archive(file, max_bytes)
+            with open_archive(file) as archive:
+                manifest = read_manifest(archive)
+                found, version = manifest.get("format"), manifest.get("version")
+                parts = read_parts(archive, max_bytes) if type(found) is int and found == FORMAT else None
         except Exception as error:  # zipfile, zlib and json have many ways to say it
             raise ValueError(f"{path} is not a model saved by pacbayes, or is damaged: {error}") from error
+    if parts is None:
+        raise ValueError(
+            f"{path} is a model of format {found!r}, saved by pacbayes {version}; this is pacbayes "
+            f"{pacbayes.__version__}, which reads format {FORMAT} only"
+        )
+    return manifest, parts

@@ -254,7 +254,7 @@ def need_counts(values: Any, name: str, number: int, most: int) -> None:
 def need_array(values: Any, name: str, kind: str, shape: tuple[int | None, ...], finite: bool = True) -> None:
     """Raise unless `values` is an array of 64-bit numbers ("f", "i"), booleans ("b"), bytes ("u") or objects ("O")."""
     dtype = np.dtype({"f": np.float64, "i": np.int64, "b": np.bool_, "u": np.uint8, "O": object}[kind])
-    need(type(values) is np.ndarray and values.dtype == dtype, name, f"must be an array of {dtype}")
+    need(isinstance(values, np.ndarray) and values.dtype == dtype, name, f"must be an array of {dtype}")
     same = values.ndim == len(shape) and all(
         want in (None, have) for want, have in zip(shape, values.shape, strict=True)
     )
@@ -265,6 +265,11 @@ def need_array(values: Any, name: str, kind: str, shape: tuple[int | None, ...],
 def need_number(value: Any, name: str) -> None:
     """Raise unless a value is a float of at least 0, and finite."""
     need(type(value) is float and 0.0 <= value < math.inf, name, f"must be a number of at least 0, got {value!r}")
+
+
+def need_choice(value: Any, name: str, choices: Collection[str]) -> None:
+    """Raise unless a value is one of some words; an array that equals one is none."""
+    need(type(value) is str and value in choices, name, f"must be one of {', '.join(choices)}")
 
 
 def need_whole(value: Any, name: str, least: int, most: int = MOST) -> None:

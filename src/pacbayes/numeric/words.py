@@ -1,7 +1,11 @@
-"""Numbers in words, rounded away from the truth: bounds and levels up, confidence down."""
+"""Numbers in words, rounded away from the truth: bounds and levels up, confidence down; parameters as text."""
 
 import math
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+import numpy as np
 
 # Levels below this are not written as percentages.
 _SMALL_DELTA = Decimal("1e-6")
@@ -118,3 +122,76 @@ def _small_up(value: Decimal) -> str:
     rounded = value.quantize(Decimal(1).scaleb(value.adjusted() - 1), rounding=ROUND_CEILING).normalize()
     digits = rounded.scaleb(-rounded.adjusted()).normalize()
     return f"{digits}e{rounded.adjusted()}"
+
+
+# Longer texts are cut: a parameter may be a list of a thousand settings.
+_LONGEST = 600
+
+
+def format_params(params: Mapping[str, Any]) -> str:
+    """Return the parameters of a classifier as text.
+
+    The names of a pipeline that was made here are those of its last step.
+
+    Examples
+    --------
+    >>> format_params({"lambda": 0.1 + 0.2, "kernel": "rbf"}), format_params({"model__C": 10}), format_params({})
+    ("lambda = 0.3, kernel = 'rbf'", 'C = 10', 'as it is')
+    """
+    shown = {name.removeprefix("model__"): value for name, value in params.items()}
+    return (
+        ", ".join(
+            f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {format_value(value)}"
+            for name, value in shown.items()
+        )
+        or "as it is"
+    )
+
+
+def format_value(value: Any) -> str:
+    """Return any value as a text of bearable length.
+
+    Examples
+    --------
+    >>> format_value(np.arange(0.1, 20, 0.1)), format_value("uniform"), format_value(len)
+    ('199 values from 0.1 to 19.9', "'uniform'", 'builtins.len')
+    """
+    if isinstance(value, np.ndarray | list | tuple) and len(value) > 8:
+        numbers = np.asarray(value) if all(isinstance(one, float | int | np.number) for one in value) else None
+        if numbers is not None and numbers.ndim == 1:
+            return f"{numbers.size} values from {numbers.min():.6g} to {numbers.max():.6g}"
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return cut(repr(value), _LONGEST)
+
+
+def cut(text: str, longest: int) -> str:
+    """Return a text, or its beginning with a remark on how long it was.
+
+    Examples
+    --------
+    >>> cut("abcdef", 6), cut("abcdef", 3)
+    ('abcdef', 'abc … (6 characters)')
+    """
+    return text if len(text) <= longest else f"{text[:longest]} … ({len(text)} characters)"
+
+
+#: What a certificate says the share of errors is of, by unit.
+OF_NEW = {
+    "example": "new examples",
+    "distinct example": "new examples, each counted once however often it is copied",
+    "group": "the rows of a new group, on average over groups",
+}
+#: The unit in few words, for tables.
+PLURAL = {"example": "rows", "distinct example": "distinct rows", "group": "groups"}
+
+
+def counted_once(unit: str) -> str:
+    """Return what is to be added where examples were named, and copies of them do not count.
+
+    Examples
+    --------
+    >>> counted_once("example"), counted_once("distinct example")
+    ('', ', each counted once however often it is copied')
+    """
+    return OF_NEW["distinct example"].removeprefix(OF_NEW["example"]) if unit == "distinct example" else ""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from pacbayes.classifiers import sigest, svm_set
-from pacbayes.classifiers.risks import count_errors, risks_of_errors
+from pacbayes.classifiers.counted import count_errors, risks_of_errors
 from pacbayes.data import load_dataset
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.paper.protocol import Protocol

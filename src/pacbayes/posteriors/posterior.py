@@ -148,7 +148,7 @@ class VotePosterior:
 
     Examples
     --------
-    >>> from pacbayes.posteriors.vote import optimal_vote
+    >>> from pacbayes.posteriors.optimal_vote import optimal_vote
     >>> errors = np.random.default_rng(0).random((25, 1000)) < 0.2
     >>> optimal_vote(errors, 1000)  # doctest: +ELLIPSIS
     VotePosterior(bound=0.2924, proved within ... of the least of all weights; tandem, m=1000, delta=0.05)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.questions.answered import format_target
-from pacbayes.certificates.units import PLURAL
-from pacbayes.numeric.words import format_share, percent_up
+from pacbayes.certificates.target import format_target
+from pacbayes.certificates.voting import POSTERIOR
+from pacbayes.numeric.words import PLURAL, format_share, percent_up
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.guarantee import bars_of
 from pacbayes.report.questions import Coverage

@@ -2,12 +2,19 @@
 
 from dataclasses import dataclass
 
-from pacbayes.certificates.certificate import CONSTANT, Certificate
-from pacbayes.certificates.certify import OCCAM, POSTERIOR
-from pacbayes.certificates.questions.answered import Answered, format_target
-from pacbayes.certificates.rules.claim import BEFOREHAND, TRAINING, VALIDATION
-from pacbayes.certificates.units import OF_NEW, PLURAL, counted_once
-from pacbayes.numeric.words import confidence, failure, format_share, percent_down, percent_up
+from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, TRAINING, VALIDATION, Certificate
+from pacbayes.certificates.target import Answered, format_target
+from pacbayes.certificates.voting import OCCAM, POSTERIOR
+from pacbayes.numeric.words import (
+    OF_NEW,
+    PLURAL,
+    confidence,
+    counted_once,
+    failure,
+    format_share,
+    percent_down,
+    percent_up,
+)
 from pacbayes.report.tables import format_bound
 from pacbayes.report.view import ReportView
 

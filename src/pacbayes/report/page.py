@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.caller import import_optional
 from pacbayes.report.charts import bounds_chart, coverage_chart, gibbs_chart, risks_chart
 from pacbayes.report.guarantee import guarantee
@@ -27,7 +27,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0
 
 
 def write_report(
-    model: CertifiedClassifier,
+    model: CertifiedModel,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -88,7 +88,7 @@ def write_report(
 
 
 def report_html(
-    model: CertifiedClassifier,
+    model: CertifiedModel,
     *,
     title: str | None = None,
     test: Any = None,

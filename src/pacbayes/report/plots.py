@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.registry import DISTANCES
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.caller import import_optional
 from pacbayes.numeric.words import confidence, format_up
 from pacbayes.posteriors.problem import Problem
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _RISK, _TEST, _POSTERIOR = "#1f4e79", "#7fa8d1", "#d9822b"
 
 
-def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
+def plot_risks(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
     """Draw the validation risk, test error and weight of every classifier.
 
     Against the regularisation parameter for `StochasticSVC`, against the rank by validation risk otherwise.  Weights,
@@ -77,7 +77,7 @@ def plot_risks(clf: CertifiedClassifier, ax: "Axes | None" = None, *, test: Any 
     return axes
 
 
-def plot_bounds(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
+def plot_bounds(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     """Draw the smallest bound of each of the five distances, with the empirical risk it starts from.
 
     All at the level of the estimator, each with the posterior that is best for it.  Each holds alone: choosing the
@@ -120,7 +120,7 @@ def plot_bounds(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
     return axes
 
 
-def plot_gibbs_curve(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
+def plot_gibbs_curve(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     r"""Draw the bound `B` along the curve of Gibbs posteriors, :math:`q_i \propto p_i e^{-\beta \hat l_i}`.
 
     The optimal posterior is a point of this curve; one line for each distance of the estimator.
@@ -149,7 +149,7 @@ def plot_gibbs_curve(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axe
     axes = _axes(clf, ax)
     best = ReportView.of(clf).posterior
     betas = np.geomspace(1e-2, 100.0 * clf.classifiers_.m, 400)
-    for distance in clf._distances:
+    for distance in clf._fitted.plan.distances:
         problem = Problem.checked(
             clf.classifiers_.risks, clf.classifiers_.m, distance, best.delta, clf.prior_, best.constant
         )
@@ -171,7 +171,7 @@ def plot_gibbs_curve(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axe
     return axes
 
 
-def plot_coverage(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
+def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     """Draw the errors among answered validation rows against the share answered, for an estimator with `max_error`.
 
     The dashed line is the exact upper limit at each threshold, alone at delta; thresholds were tested against the
@@ -216,8 +216,8 @@ def plot_coverage(clf: CertifiedClassifier, ax: "Axes | None" = None) -> "Axes":
     return axes
 
 
-def _axes(clf: CertifiedClassifier, ax: "Axes | None") -> "Axes":
-    if not isinstance(clf, CertifiedClassifier):
+def _axes(clf: CertifiedModel, ax: "Axes | None") -> "Axes":
+    if not isinstance(clf, CertifiedModel):
         raise TypeError(f"clf must be a StochasticSVC or StochasticClassifier, got {type(clf).__name__}")
     check_is_fitted(clf)
     if ax is not None:

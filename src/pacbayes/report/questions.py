@@ -5,16 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.certificates.below import CertifiedMember
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.questions.answered import format_target
-from pacbayes.certificates.questions.below import CertifiedMember
-from pacbayes.certificates.questions.by_class import CLASS
-from pacbayes.certificates.units import OF_NEW
-from pacbayes.classifiers.params import format_params
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
+from pacbayes.certificates.certify import threshold_counts
+from pacbayes.certificates.classes import CLASS
+from pacbayes.certificates.target import format_target
+from pacbayes.certificates.voting import POSTERIOR
+from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.words import confidence, format_share, percent_up
+from pacbayes.numeric.words import OF_NEW, confidence, format_params, format_share, percent_up
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
@@ -43,29 +42,30 @@ class Coverage:
     target: float
 
     @classmethod
-    def of(cls, model: CertifiedClassifier, voting: str) -> "Coverage | None":
+    def of(cls, model: CertifiedModel, voting: str) -> "Coverage | None":
         """Return the curve of a model with a target, None without one."""
-        asked = model._asked
-        if asked.max_error is None:
+        fitted = model._fitted
+        if fitted.plan.max_error is None:
             return None
-        counted, m = asked.tested[voting], model.classifiers_.m
-        some = np.flatnonzero(counted.answered > 0)
-        rows, wrong = counted.answered[some].tolist(), counted.wrong[some].tolist()
+        counts, m = threshold_counts(fitted.plan, fitted.evidence, voting), model.classifiers_.m
+        some = np.flatnonzero(counts[0] > 0)
+        rows, wrong = counts[0][some].tolist(), counts[1][some].tolist()
         limits = [float(binomial_upper(k, a, model.delta_)) for a, k in zip(rows, wrong, strict=True)]
         answered = model.certificates_[voting].answered
         chosen = None
         if answered is not None and answered.passed:
             chosen = max(place for place, a in enumerate(rows) if a == answered.rows)
         shares, errors = np.array(rows) / m, np.array(wrong) / np.array(rows)
-        return cls(shares, errors, np.array(limits), rows, wrong, chosen, asked.max_error)
+        return cls(shares, errors, np.array(limits), rows, wrong, chosen, fitted.plan.max_error)
 
 
 def part_table(view: ReportView) -> TextTable | None:
     """Return the limits by class, and in slices, of the classifier that predicts; None where nobody asked."""
-    share, found = view.model._asked.class_share, view.certificate
+    plan, found = view.model._fitted.plan, view.certificate
+    share = plan.class_share
     if share == 0.0:
         return None
-    title = "Errors by class" if not view.model._asked.slices else "Errors by class and in slices"
+    title = "Errors by class" if not plan.slices else "Errors by class and in slices"
     if not found.by_class:
         why = (
             "None: the rule that predicts is a posterior that the validation rows chose, and of these none are proved."
@@ -100,7 +100,7 @@ def cost_of_parts(found: Certificate, share: float) -> str:
     return f"{kept}." if without == bound else f"{kept}; without them the bound would be {without} instead of {bound}."
 
 
-def _runs_of(model: CertifiedClassifier, found: list[CertifiedMember]) -> list[list[CertifiedMember]]:
+def _runs_of(model: CertifiedModel, found: list[CertifiedMember]) -> list[list[CertifiedMember]]:
     """Return the members by limit, those next to each other on a path of lambdas and with equal limits together."""
     is_path = all(set(params) >= {"lambda"} for params in model.classifiers_.params)
     runs: list[list[CertifiedMember]] = []
@@ -124,7 +124,7 @@ def _range(run: list[CertifiedMember]) -> str:
     return f"lambda = {lambdas[0]:.6g} to {lambdas[-1]:.6g}{same}"
 
 
-def below_table(model: CertifiedClassifier, target: float) -> TextTable:
+def below_table(model: CertifiedModel, target: float) -> TextTable:
     """Return the single classifiers whose limits are at most a target, the smallest first.
 
     On a path, neighbours with equal limits stand in one line.

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 import pacbayes
-from pacbayes.certificates.units import PLURAL
-from pacbayes.classifiers.params import cut, format_value
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.words import PLURAL, cut, format_value
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 from pacbayes.runtime.fingerprint import fingerprint
@@ -67,7 +66,7 @@ def data_table(view: ReportView) -> TextTable:
 
 def _result_fingerprint(view: ReportView) -> str:
     """Return the fingerprint of what a second run has to find again."""
-    return fingerprint([view.classifiers.counted, view.weights])
+    return fingerprint([view.classifiers.counted.errors, view.weights])
 
 
 def _classes(view: ReportView) -> str:

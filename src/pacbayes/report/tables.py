@@ -8,15 +8,12 @@ from decimal import ROUND_FLOOR, Decimal
 import numpy as np
 
 from pacbayes.bounds.registry import DISTANCES
-from pacbayes.certificates.certificate import CONSTANT, Baseline, Certificate
-from pacbayes.certificates.certify import POSTERIOR
-from pacbayes.certificates.constant import format_label
-from pacbayes.certificates.questions.answered import format_target
-from pacbayes.certificates.rules.claim import BEFOREHAND, FOUND, TRAINING, VALIDATION
-from pacbayes.certificates.units import PLURAL
-from pacbayes.classifiers.params import format_params
+from pacbayes.certificates.baselines import format_label
+from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, FOUND, TRAINING, VALIDATION, Baseline, Certificate
+from pacbayes.certificates.target import format_target
+from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.data.division import GROUP
-from pacbayes.numeric.words import confidence, format_level, format_share, format_up, percent_up
+from pacbayes.numeric.words import PLURAL, confidence, format_level, format_params, format_share, format_up, percent_up
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.report.view import ObservedErrors, ReportView
 

@@ -12,16 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.certify import POSTERIOR, VOTINGS
-from pacbayes.certificates.posterior_choice import choose_posterior
-from pacbayes.classifiers.classifier_set import ClassifierSet, Errors
-from pacbayes.classifiers.risks import risks_of_errors
-from pacbayes.classifiers.wrong_rows import errors_of
-from pacbayes.data.labels import check_complete
+from pacbayes.certificates.find import choose_posterior
+from pacbayes.certificates.voting import POSTERIOR, VOTINGS
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.counted import risks_of_errors
+from pacbayes.classifiers.members import number_of_rows
+from pacbayes.data.labels import check_complete, check_same_kind
 from pacbayes.data.rows import check_new_rows, pick_rows
-from pacbayes.estimators.certified_classifier import CertifiedClassifier
-from pacbayes.estimators.prediction.voters import number_of_rows
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.estimators.base import CertifiedModel
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_choice
 from pacbayes.posteriors.posterior import Posterior
@@ -34,7 +33,7 @@ _LABELS = 10_000_000
 class ObservedErrors:
     """Errors on rows that had no part in the certificates."""
 
-    model: CertifiedClassifier
+    model: CertifiedModel
     X: Any
     labels: NDArray[Any]
     #: Errors by way of predicting.
@@ -45,18 +44,20 @@ class ObservedErrors:
     constant: int | None
 
     @classmethod
-    def count(cls, model: CertifiedClassifier, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
+    def count(cls, model: CertifiedModel, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
         """Count the errors of all three ways of predicting; the model keeps its own."""
         errors, among = {}, {}
         for name, certificate in model.certificates_.items():
             # A copy with the same parts: the user's estimator is not touched, not even for a moment.
             one = copy(model)
             one.voting = name
-            errors[name] = errors_of(one, X, labels, "model.predict(X_test)")
+            said = one.predict(X)
+            check_same_kind("model.predict(X_test)", said, labels)
+            errors[name] = int(np.count_nonzero(said != labels))
             among[name] = (errors[name], int(labels.size))
             if certificate.answered is not None:
                 answered = np.flatnonzero(one.answers(X))
-                wrong = one.predict(X)[answered] != labels[answered]
+                wrong = said[answered] != labels[answered]
                 among[name] = (int(np.count_nonzero(wrong)), int(answered.size))
         constant = model.constant_label_
         errs = None if constant is None else int(np.count_nonzero(constant != labels))
@@ -68,7 +69,7 @@ class ObservedErrors:
         return int(self.labels.size)
 
     @cached_property
-    def errors_of_each(self) -> Errors:
+    def errors_of_each(self) -> Rows:
         """The errors of each classifier, shape (H,); counted when first asked for."""
         classifiers = self.model.classifiers_
         errors = np.zeros(len(classifiers), dtype=np.int64)
@@ -99,7 +100,7 @@ class ReportView:
     (0.05, array([0.1, 1. ]), {'stochastic': 0, 'majority': 0, 'best': 0}, 24)
     """
 
-    model: CertifiedClassifier
+    model: CertifiedModel
     #: Errors on rows the model was not fitted with.
     observed: ObservedErrors | None
     #: The rows and labels the model was fitted with, for their fingerprint.
@@ -125,7 +126,7 @@ class ReportView:
     @classmethod
     def of(cls, model: Any, test: Any = None, data: Any = None) -> "ReportView":
         """Check everything, naming what is wrong, and gather the numbers."""
-        if not isinstance(model, CertifiedClassifier):
+        if not isinstance(model, CertifiedModel):
             raise TypeError(f"model must be a StochasticSVC or StochasticClassifier, got {type(model).__name__}")
         check_is_fitted(model)
         classifiers = model.classifiers_
@@ -147,7 +148,7 @@ class ReportView:
             is_shared=classifiers.splits.kind == "shared",
             is_path=is_path,
             places=np.array([one["lambda"] for one in classifiers.params]) if is_path else _ranks(classifiers.risks),
-            own_distances={one.name: one for one in model._distances},
+            own_distances={one.name: one for one in model._fitted.plan.distances},
         )
 
     @cached_property
@@ -216,16 +217,16 @@ class ReportView:
         return self._found[distance]
 
 
-def _posterior(model: CertifiedClassifier) -> Posterior:
+def _posterior(model: CertifiedModel) -> Posterior:
     if model.hedge_ > 0.0:
         return model.posterior_
     return choose_posterior(
         model.classifiers_.risks,
         model.classifiers_.m,
-        distance=model._distances,
+        distance=model._fitted.plan.distances,
         delta=model.delta_,
         prior=None if model.has_uniform_prior_ else model.prior_,
-        constant=model._bound_constant,
+        constant=model._fitted.plan.constant,
     )
 
 
@@ -254,7 +255,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
     return X, labels
 
 
-def _check_data(model: CertifiedClassifier, data: Any) -> tuple[Any, NDArray[Any]]:
+def _check_data(model: CertifiedModel, data: Any) -> tuple[Any, NDArray[Any]]:
     """Return the pair, or raise if the model cannot have been fitted with it."""
     X, labels = _pair("data", data)
     splits = model.classifiers_.splits

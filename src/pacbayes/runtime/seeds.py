@@ -1,9 +1,12 @@
-"""Random numbers that depend on the seed and on what they are for, never on the order of the work."""
+"""Random numbers, and the key of draws, by the seed and what they are for: never by the order of the work."""
 
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
+
+#: Of the key of draws.
+KEY_BYTES = 32
 
 
 class Purpose(IntEnum):
@@ -27,7 +30,7 @@ class Purpose(IntEnum):
     #: The paper's width that is estimated once, and its validation sample that does not look at the training sample.
     WIDTH_ONCE = 101
     OVERLAPPING = 102
-    #: The key of later draws, and the folds of cross-validation.
+    #: The key of the random choice of classifiers (`draw_key`), and the folds of cross-validation.
     KEY = 1000
     FOLDS = 1001
 
@@ -69,3 +72,14 @@ def generator(random_state: Any, *purpose: Purpose | int) -> np.random.Generator
     np.True_
     """
     return np.random.default_rng(np.random.SeedSequence(seed_of(random_state), spawn_key=purpose))
+
+
+def draw_key(seed: int) -> bytes:
+    """Return the key of the draws that belongs to a seed.
+
+    Examples
+    --------
+    >>> draw_key(0) == draw_key(0), draw_key(0) == draw_key(1), len(draw_key(0))
+    (True, False, 32)
+    """
+    return generator(seed, Purpose.KEY).bytes(KEY_BYTES)

@@ -4,32 +4,43 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.svm import SVC
+from tests.classifiers.told import ToldFolds
 
-from pacbayes import svm_path, svm_set
+from pacbayes import svm_path
 from pacbayes.classifiers.cross_validation import cross_validate, folds_of
 from pacbayes.classifiers.svm import folds as module
-from pacbayes.classifiers.svm.folds import folds_at_once, pick, svm_answers_in_fold
+from pacbayes.classifiers.svm.folds import KernelFolds, pick
+from pacbayes.classifiers.svm.kernel import Kernel
+from pacbayes.classifiers.svm.svm_classifier import MachineSettings
+from pacbayes.classifiers.svm.svm_set import SvmFamily
+from pacbayes.data.division import DivisionChoices
+from pacbayes.data.labelled import Labelled
 from pacbayes.runtime import threads
 
 LAMBDAS = np.geomspace(0.05, 20.0, 9)
 FEW_LAMBDAS = np.array([0.03, 0.3, 1.0, 30.0])
 
 
+def folds_of_set(X, y, lambdas, random_state=0):
+    """The training rows of a set, and what trains its machines anew."""
+    family = SvmFamily.checked(lambdas, "rbf", "sigest", 300, True, None, "shared", None)
+    choices = DivisionChoices("shared", 0.5, None, "keep")
+    return family.train(Labelled.checked(X, y), choices, n_jobs=None, random_state=random_state).folds
+
+
 @pytest.mark.parametrize("loader", [load_breast_cancer, load_wine])
 def test_errors_in_a_fold_are_those_of_svc(loader):
-    X, y = loader(return_X_y=True)
-    classifiers = svm_set(X, y, FEW_LAMBDAS, random_state=3)
-    members = classifiers.members
-    codes = y[classifiers.splits(0)[0]]
+    members = folds_of_set(*loader(return_X_y=True), FEW_LAMBDAS, random_state=3)
+    codes, gamma = members.codes, members.kernel.gamma
     fold = folds_of(codes, 4, np.random.default_rng(0))
     train, test = np.flatnonzero(fold != 1), np.flatnonzero(fold == 1)
-    found = svm_answers_in_fold(members, codes)(np.arange(4), train, test)
-    gamma = classifiers.params[0]["gamma"]
+    found = members.refit(np.arange(4), train).answers(test)
     machines = [SVC(C=1 / lam, gamma=gamma).fit(members.rows[train], codes[train]) for lam in FEW_LAMBDAS]
     expected = [machine.predict(members.rows[test]).tolist() for machine in machines]
     assert found.tolist() == expected
@@ -38,13 +49,13 @@ def test_errors_in_a_fold_are_those_of_svc(loader):
 
 def trained(n=500, classes=2):
     X, y = make_classification(n, n_features=6, n_informative=4, flip_y=0.1, n_classes=classes, random_state=0)
-    members = svm_set(X, y, LAMBDAS, random_state=0).members
-    return members, members.task.codes[members.task.splits(0)[0]]
+    return folds_of_set(X, y, LAMBDAS)
 
 
 def test_errors_are_those_of_machines_trained_on_the_fold():
-    members, codes = trained()
-    found = cross_validate(svm_answers_in_fold(members, codes), np.arange(9), codes, 4, np.random.default_rng(1))
+    members = trained()
+    codes = members.codes
+    found = cross_validate(members, np.arange(9), 4, np.random.default_rng(1))
     fold = folds_of(codes, 4, np.random.default_rng(1))
     for k in range(4):
         rows, new = members.rows[fold != k], members.rows[fold == k]
@@ -55,18 +66,19 @@ def test_errors_are_those_of_machines_trained_on_the_fold():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_same_counts_side_by_side_and_without_the_shared_matrix(classes, monkeypatch):
-    members, codes = trained(classes=classes)
-    rng = np.random.default_rng
+    members = trained(classes=classes)
 
     def count(at_once):
-        return cross_validate(svm_answers_in_fold(members, codes), np.arange(9), codes, 5, rng(2), None, at_once)
+        monkeypatch.setattr(KernelFolds, "at_once", lambda self, folds: at_once)
+        # As it was before anything was computed for it.
+        return cross_validate(replace(members), np.arange(9), 5, np.random.default_rng(2))
 
     expected = count(1)
     for at_once in (2, 3, 7):
         np.testing.assert_array_equal(count(at_once).errors, expected.errors)
         np.testing.assert_array_equal(count(at_once).sizes, expected.sizes)
     # No memory for one matrix of all rows: each fold computes its own.
-    monkeypatch.setattr(module, "memory_limit", lambda _: (8 * len(codes) ** 2, "test"))
+    monkeypatch.setattr(module, "memory_limit", lambda _: (8 * len(members.codes) ** 2, "test"))
     monkeypatch.setattr(module, "pick", None)
     np.testing.assert_array_equal(count(1).errors, expected.errors)
 
@@ -74,6 +86,11 @@ def test_the_same_counts_side_by_side_and_without_the_shared_matrix(classes, mon
 def test_as_many_at_once_as_keep_all_cores_busy_and_memory_allows(monkeypatch):
     monkeypatch.setattr(threads, "_cores_of_process", lambda: 4)
     monkeypatch.setattr(module, "memory_limit", lambda _: (None, "unknown"))
+
+    def folds_at_once(n, folds):
+        settings, codes = MachineSettings(LAMBDAS, "rbf", 1.0, True, 300, 0), np.arange(n) % 2
+        return KernelFolds(settings, Kernel("rbf", 1.0), np.zeros((n, 1)), codes, 2, jobs=1).at_once(folds)
+
     assert folds_at_once(100, 5) == 1
     # (folds, cores) -> side by side: 5 on 4 take turns, 10 on 4 are 5 and 5, 5 on 2 are 3 and 2, 5 on 1 follow.
     for folds, cores, expected in ((5, 4, 5), (10, 4, 5), (4, 4, 4), (3, 4, 3), (5, 2, 3), (4, 2, 2), (5, 1, 1)):
@@ -94,7 +111,7 @@ def test_folds_side_by_side_share_the_cores(monkeypatch):
 
     for at_once, expected in ((1, [6] * 5), (2, [3, 3, 3, 3, 6]), (3, [2, 2, 2, 3, 3]), (5, [1] * 5)):
         seen.clear()
-        cross_validate(answers, np.arange(2), codes, 5, np.random.default_rng(0), None, at_once)
+        cross_validate(ToldFolds(codes, answers, at_once), np.arange(2), 5, np.random.default_rng(0))
         assert seen == expected
 
 
@@ -114,6 +131,6 @@ def test_an_interrupt_does_not_wait_for_folds_side_by_side():
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        cross_validate(endless, np.arange(2), codes, 4, np.random.default_rng(0), None, 2)
+        cross_validate(ToldFolds(codes, endless, at_once=2), np.arange(2), 4, np.random.default_rng(0))
     assert time.perf_counter() - start < 20.0
     released.set()

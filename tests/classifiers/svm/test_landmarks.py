@@ -124,7 +124,7 @@ def test_cross_validation_counts_errors_as_new_machines_would():
     X, y = sample("two")
     model = StochasticSVC(GRID, n_components=10**6, cv=4, **CHOICES).fit(X, y)
     exact = StochasticSVC(GRID, kernel="rbf", cv=4, random_state=1).fit(X, y)
-    ours, theirs = model._cross_validated, exact._cross_validated
+    ours, theirs = (one._fitted.plan.cross_validation for one in (model, exact))
     np.testing.assert_array_equal(ours.sizes, theirs.sizes)
     # All training rows are landmarks: the same machines but for the tolerance.
     assert np.abs(ours.errors - theirs.errors).max() <= 1

@@ -5,12 +5,12 @@ from importlib import import_module
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from tests.classifiers.svm.test_folds import folds_of_set
 from tests.classifiers.svm.test_path import violation
 
 from pacbayes import svm_set
 from pacbayes.classifiers.cross_validation import cross_validate
-from pacbayes.classifiers.svm import folds, shared
-from pacbayes.classifiers.svm.folds import svm_answers_in_fold
+from pacbayes.classifiers.svm import folds
 
 svm_set_module = import_module("pacbayes.classifiers.svm.svm_set")
 LAMBDAS = np.geomspace(0.01, 10.0, 7)
@@ -18,7 +18,7 @@ LAMBDAS = np.geomspace(0.01, 10.0, 7)
 
 @pytest.fixture
 def single(monkeypatch):
-    for module in (shared, svm_set_module, folds):
+    for module in (svm_set_module, folds):
         monkeypatch.setattr(module, "SINGLE_FROM", 100)
 
 
@@ -38,27 +38,22 @@ def test_what_is_counted_is_what_predicts(single, classes):
 def test_as_far_from_optimal_as_stated(single, monkeypatch):
     X, y = sample()
     made = svm_set(X, y, LAMBDAS, random_state=0)
-    members, codes = made.members, made.members.task.codes[made.splits(0)[0]]
-    K, signs = members.kernel.gram(members.rows), np.where(codes == 1, 1.0, -1.0)
+    members = made.members
+    K, signs = members.kernel.gram(members.rows), np.where(y[made.splits(0)[0]] == 1, 1.0, -1.0)
     path = members.machines.paths[0]
     for h, lam in enumerate(LAMBDAS):
         allowed = 1e-3 + 2.0**-23 * np.abs(path.dual_coef[h]).sum()
         assert violation(K, signs, path.dual_coef[h], 1.0 / lam) <= allowed * (1 + 1e-6)
     # The fixture did something: in double precision the machines are others.
-    monkeypatch.setattr(shared, "SINGLE_FROM", 10**9)
+    monkeypatch.setattr(folds, "SINGLE_FROM", 10**9)
     double = svm_set(X, y, LAMBDAS, random_state=0).members.machines.paths[0]
     assert not np.array_equal(path.dual_coef, double.dual_coef)
     np.testing.assert_allclose(path.decision_function(K), double.decision_function(K), rtol=0, atol=5e-3)
 
 
 def test_folds_count_with_the_kernel_that_predicts(single, monkeypatch):
-    X, y = sample()
-    made = svm_set(X, y, LAMBDAS, random_state=0)
-    members, codes = made.members, made.members.task.codes[made.splits(0)[0]]
-
     def count():
-        in_fold = svm_answers_in_fold(members, codes)
-        return cross_validate(in_fold, np.arange(7), codes, 3, np.random.default_rng(0)).errors
+        return cross_validate(folds_of_set(*sample(), LAMBDAS), np.arange(7), 3, np.random.default_rng(0)).errors
 
     expected = count()
     # No memory for one matrix of all rows: each fold computes its own, and rounds it the same way.

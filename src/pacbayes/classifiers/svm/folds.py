@@ -1,24 +1,28 @@
-"""Support vector machines in a fold of cross-validation: one path for all lambdas, its answers, its mean decisions."""
+"""Training machines that share a kernel, on all training rows and anew on parts of them: one kernel matrix for all."""
 
 from collections.abc import Callable
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.cross_validation import AnswersInFold, ScoresInFold, kept_as
-from pacbayes.classifiers.svm.kernel import SINGLE_FROM
-from pacbayes.classifiers.svm.landmarks import nystroem_map, train_on_features
+from pacbayes.classifiers.cross_validation import Refitted
+from pacbayes.classifiers.members import Answers, kept_as
+from pacbayes.classifiers.svm.hinge_path import MOST_STEPS
+from pacbayes.classifiers.svm.kernel import NYSTROEM, SINGLE_FROM, Kernel, fit_kernel, fit_scaling
+from pacbayes.classifiers.svm.landmarks import NystroemMap, choose_landmarks, nystroem_map, train_on_features
 from pacbayes.classifiers.svm.machines import KernelBlock, Machines, blocks, mean_scores, train_machines
-from pacbayes.classifiers.svm.shared import SharedMembers
-from pacbayes.numeric.arrays import Codes, FloatArray, Rows
+from pacbayes.classifiers.svm.path import MAX_ITER, warn_unconverged
+from pacbayes.classifiers.svm.shared import SharedMachines
+from pacbayes.classifiers.svm.svm_classifier import MachineSettings
+from pacbayes.numeric.arrays import FloatArray, Labels, Rows
+from pacbayes.numeric.cached import cached_property
 from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.progress import progress
+from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import cores, on_cores
 
-# Kernel values of some training rows (down) and others (across), by their places among all training rows.
-_KernelOf = Callable[[Rows, Rows], NDArray[Any]]
 # Threads are not worth their start for fewer rows.
 _FEW = 500
 # Earlier than for all training rows: or folds of somewhat fewer would take several times as long as these.
@@ -27,135 +31,170 @@ _LINEAR_FROM = 1000
 _ROWS_PER_PART = 128
 
 
-def svm_answers_in_fold(members: SharedMembers, codes: Rows) -> AnswersInFold:
-    """Return what support vector machines say in a fold; scaling and width are those of all training rows.
+def train_shared(
+    settings: MachineSettings,
+    rows: FloatArray,
+    codes: Rows,
+    classes: Labels,
+    prepare: Any,
+    jobs: int,
+    max_bytes: int | None = None,
+) -> tuple[SharedMachines, "KernelFolds | LandmarkFolds"]:
+    """Train machines for all lambdas on numbers; return them, and what trains them anew on parts of these rows."""
+    scaling = fit_scaling(rows, settings.scale)
+    scaled = scaling(rows)
+    kernel = fit_kernel(scaled, settings.kernel, settings.gamma, generator(settings.seed, Purpose.WIDTH))
+    folds: KernelFolds | LandmarkFolds
+    if settings.kernel == NYSTROEM:
+        places = choose_landmarks(len(scaled), settings.n_components, generator(settings.seed, Purpose.LANDMARKS))
+        folds = LandmarkFolds(settings, kernel, scaled, codes, classes.size, nystroem_map(scaled[places], kernel))
+        summed, most = scaled[places], MOST_STEPS
+    else:
+        folds = KernelFolds(settings, kernel, scaled, codes, classes.size, jobs, max_bytes)
+        summed, most = scaled, MAX_ITER
+    members = SharedMachines(settings, classes, scaling, kernel, summed, folds.train(), prepare)
+    warn_unconverged(settings.lambdas, members.kkt_violation, members.converged, most)
+    return members, folds
 
-    All folds take their kernel values from one matrix, computed here.
-    """
-    to_train, to_predict = _kernels_of(members)
-    n_classes = members.task.classes.size
 
-    def answers(candidates: Rows, train: Rows, test: Rows) -> Codes:
-        machines = _trained(members, to_train, codes, candidates, train)
-        return _answers(machines, lambda block: to_predict(train, test[block]), test.size, train.size, n_classes)
+@dataclass(frozen=True, eq=False)
+class FoldMachines(Refitted):
+    """Machines trained on some of the training rows, asked about others by their places."""
 
-    return answers
+    machines: Machines
+    #: Kernel values of the rows they sum over with other training rows, by the places of these.
+    kernel_with: Callable[[Rows], FloatArray]
+    n_summed: int
+    n_classes: int
 
-
-def svm_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray) -> ScoresInFold:
-    """Return the weighted mean decisions of support vector machines, trained anew, on the rows of a fold."""
-    chosen, n_classes = np.flatnonzero(weights), members.task.classes.size
-    to_train, to_predict = _kernels_of(members)
-
-    def scores(train: Rows, test: Rows) -> FloatArray:
-        machines = _trained(members, to_train, codes, chosen, train)
-        found = np.empty((test.size, n_classes))
-        for block in blocks(test.size, train.size):
-            found[block] = mean_scores(machines, weights[chosen], to_predict(train, test[block]), n_classes)
+    def answers(self, test: Rows) -> Answers:
+        """Return the class numbers, shape (H, test), that all machines give training rows."""
+        found = np.empty((self.machines.number, test.size), dtype=kept_as(self.n_classes))
+        kernel_block: KernelBlock = lambda block: self.kernel_with(test[block])  # noqa: E731
+        with progress("counting errors", test.size) as advance:
+            for block, predicted in self.machines.predict(kernel_block, test.size, self.n_summed):
+                found[:, block] = predicted
+                advance(predicted.shape[1])
         return found
 
-    return scores
+    def scores(self, test: Rows, weights: FloatArray) -> FloatArray:
+        """Return the weighted mean decisions on training rows, shape (test, classes)."""
+        found = np.empty((test.size, self.n_classes))
+        for block in blocks(test.size, self.n_summed):
+            found[block] = mean_scores(self.machines, weights, self.kernel_with(test[block]), self.n_classes)
+        return found
 
 
-def _answers(machines: Machines, kernel_block: KernelBlock, n: int, n_train: int, n_classes: int) -> Codes:
-    """Return the class numbers, shape (H, n), that all machines give the rows of a fold."""
-    found = np.empty((machines.number, n), dtype=kept_as(n_classes))
-    with progress("counting errors", n) as advance:
-        for block, predicted in machines.predict(kernel_block, n, n_train):
-            found[:, block] = predicted
-            advance(predicted.shape[1])
-    return found
+@dataclass(frozen=True, eq=False)
+class KernelFolds:
+    """Machines on a kernel matrix.  Scaling and width are those of all training rows; neither has seen a label.
 
-
-def _trained(members: SharedMembers, to_train: _KernelOf, codes: Rows, chosen: Rows, train: Rows) -> Machines:
-    """Return the chosen machines, trained anew on some of the training rows."""
-    lambdas, jobs = members.task.lambdas[chosen], min(cores(), members.task.jobs)
-    return train_machines(lambda part: to_train(train[part], train[part]), codes[train], lambdas, jobs, _LINEAR_FROM)
-
-
-def _kernels_of(members: SharedMembers) -> tuple[_KernelOf, _KernelOf]:
-    """Return kernel values by places, to train and to predict: out of one matrix, or anew where it would not fit.
-
-    Either way they have the same bits, since a value depends on its two rows alone.  A matrix in single precision
-    serves for training only, as outside of folds.
+    Kernel values have the same bits wherever they are computed, since one depends on its two rows alone.
     """
-    n = len(members.rows)
-    kernel, rows, single = members.kernel, members.rows, n >= SINGLE_FROM
 
-    def anew(down: Rows, across: Rows) -> FloatArray:
-        return kernel.between(rows[down], rows[across])
+    settings: MachineSettings
+    kernel: Kernel
+    #: All training rows, scaled, and their class numbers.
+    rows: FloatArray
+    codes: Rows
+    n_classes: int
+    jobs: int
+    max_bytes: int | None = None
 
-    if _matrices_that_fit(n) < 2:
-        values = kernel.gram_in_single if single else kernel.gram
-        return lambda down, _: values(rows[down]), anew
-    if single:
-        rounded = kernel.gram_in_single(rows)
-        return lambda down, across: pick(rounded, down, across), anew
-    everything = kernel.gram(rows)
+    @property
+    def all_cost_little(self) -> bool:
+        """A path costs little more with all lambdas than with some."""
+        return True
 
-    def picked(down: Rows, across: Rows) -> NDArray[Any]:
-        return pick(everything, down, across)
+    def train(self) -> Machines:
+        """Return the machines of all lambdas on all training rows."""
+        return train_machines(lambda part: self._gram(part), self.codes, self.settings.lambdas, self.jobs)
 
-    return picked, picked
+    def refit(self, which: Rows, train: Rows) -> FoldMachines:
+        """Return some machines, trained anew on some of the training rows."""
+        lambdas, jobs = self.settings.lambdas[which], min(cores(), self.jobs)
+        machines = train_machines(lambda part: self._gram(train[part]), self.codes[train], lambdas, jobs, _LINEAR_FROM)
+        return FoldMachines(machines, lambda test: self._between(train, test), train.size, self.n_classes)
+
+    def at_once(self, folds: int) -> int:
+        """Return how many of some folds to train side by side, if memory allows.
+
+        A fold alone would use all cores as well, but not all of the time.  So many that no round leaves a core without
+        work: five folds on two cores are three, which take turns, and two.
+        """
+        n = len(self.rows)
+        if n < _FEW or cores() == 1:
+            return 1
+        together = -(-folds // max(1, folds // cores()))
+        # Each needs a part of the kernel matrix and something to work with, beside the whole.
+        return max(1, min(together, self._matrices_that_fit - 1))
+
+    @cached_property
+    def _matrix(self) -> NDArray[Any] | None:
+        """The kernel matrix of all training rows, computed once; None where it would not fit beside its parts.
+
+        In single precision where there are many rows, for training only.
+        """
+        if self._matrices_that_fit < 2:
+            return None
+        return self._anew(self.rows)
+
+    @property
+    def _matrices_that_fit(self) -> int:
+        (limit, _), n = memory_limit(self.max_bytes), len(self.rows)
+        return n if limit is None else limit // (8 * n * n)
+
+    def _anew(self, rows: FloatArray) -> NDArray[Any]:
+        return self.kernel.gram(rows) if len(self.rows) < SINGLE_FROM else self.kernel.gram_in_single(rows)
+
+    def _gram(self, part: Rows) -> NDArray[Any]:
+        """Return the kernel matrix of some training rows, all of them ascending."""
+        if self._matrix is None:
+            return self._anew(self.rows if part.size == len(self.rows) else self.rows[part])
+        return self._matrix if part.size == len(self.rows) else pick(self._matrix, part, part)
+
+    def _between(self, down: Rows, across: Rows) -> FloatArray:
+        if self._matrix is None or self._matrix.dtype != np.float64:
+            return self.kernel.between(self.rows[down], self.rows[across])
+        return pick(self._matrix, down, across)
 
 
-def landmark_answers_in_fold(members: SharedMembers, codes: Rows) -> AnswersInFold:
-    """Return what machines on landmarks say in a fold.
+@dataclass(frozen=True, eq=False)
+class LandmarkFolds:
+    """Machines on landmarks.  Scaling, width and landmarks are those of all training rows; none has seen a label."""
 
-    Scaling, width and landmarks are those of all training rows; none of the three has seen a label.
-    """
-    rows = members.scaling(members.task.X[members.task.splits(0)[0]])
-    found = nystroem_map(members.rows, members.kernel)
+    settings: MachineSettings
+    kernel: Kernel
+    rows: FloatArray
+    codes: Rows
+    n_classes: int
+    map: NystroemMap
 
-    @cache
-    def features() -> FloatArray:
-        return found.features(rows)
+    @property
+    def all_cost_little(self) -> bool:
+        """A path costs little more with all lambdas than with some."""
+        return True
 
-    def answers(candidates: Rows, train: Rows, test: Rows) -> Codes:
-        lambdas = members.task.lambdas[candidates]
-        machines = train_on_features(found, features()[train], codes[train], lambdas)
+    def train(self) -> Machines:
+        """Return the machines of all lambdas on all training rows."""
+        return train_on_features(self.map, self._features, self.codes, self.settings.lambdas)
 
-        def kernel_block(block: slice) -> FloatArray:
-            return members.kernel.between(found.landmarks, rows[test[block]])
+    def refit(self, which: Rows, train: Rows) -> FoldMachines:
+        """Return some machines, trained anew on some of the training rows."""
+        lambdas = self.settings.lambdas[which]
+        machines = train_on_features(self.map, self._features[train], self.codes[train], lambdas)
+        landmarks = self.map.landmarks
+        return FoldMachines(
+            machines, lambda test: self.kernel.between(landmarks, self.rows[test]), len(landmarks), self.n_classes
+        )
 
-        return _answers(machines, kernel_block, test.size, len(found.landmarks), members.task.classes.size)
-
-    return answers
-
-
-def landmark_scores_in_fold(members: SharedMembers, codes: Rows, weights: FloatArray) -> ScoresInFold:
-    """Return the weighted mean decisions of machines on landmarks, trained anew, on the rows of a fold."""
-    rows = members.scaling(members.task.X[members.task.splits(0)[0]])
-    found = nystroem_map(members.rows, members.kernel)
-    chosen, features, n_classes = np.flatnonzero(weights), found.features(rows), members.task.classes.size
-
-    def scores(train: Rows, test: Rows) -> FloatArray:
-        machines = train_on_features(found, features[train], codes[train], members.task.lambdas[chosen])
-        scored = np.empty((test.size, n_classes))
-        for block in blocks(test.size, len(found.landmarks)):
-            K = members.kernel.between(found.landmarks, rows[test[block]])
-            scored[block] = mean_scores(machines, weights[chosen], K, n_classes)
-        return scored
-
-    return scores
-
-
-def folds_at_once(n: int, folds: int) -> int:
-    """Return how many of some folds to train side by side on n training rows, if memory allows.
-
-    A fold alone would use all cores as well, but not all of the time.  So many that no round leaves a core without
-    work: five folds on two cores are three, which take turns, and two.
-    """
-    if n < _FEW or cores() == 1:
+    def at_once(self, folds: int) -> int:
+        """Return how many folds to train side by side: each uses all cores."""
         return 1
-    together = -(-folds // max(1, folds // cores()))
-    # Each needs a part of the kernel matrix and something to work with, beside the whole.
-    return max(1, min(together, _matrices_that_fit(n) - 1))
 
-
-def _matrices_that_fit(n: int) -> int:
-    limit, _ = memory_limit(None)
-    return n if limit is None else limit // (8 * n * n)
+    @cached_property
+    def _features(self) -> FloatArray:
+        return self.map.features(self.rows)
 
 
 def pick(matrix: NDArray[Any], down: Rows, across: Rows) -> NDArray[Any]:

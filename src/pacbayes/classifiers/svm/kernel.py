@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_choice, check_number
+from pacbayes.numeric.checks import check_choice, check_number, need, need_array, need_choice
 from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import generator
@@ -44,6 +45,11 @@ class Scaling:
 
     shift: FloatArray
     width: FloatArray
+
+    def __post_init__(self) -> None:
+        need_array(self.shift, "Scaling.shift", "f", (None,))
+        need_array(self.width, "Scaling.width", "f", self.shift.shape)
+        need(bool((self.width > 0.0).all()), "Scaling.width", "must be positive")
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Return the scaled rows in new memory.
@@ -124,6 +130,13 @@ class Kernel:
 
     name: str
     gamma: float | None
+
+    def __post_init__(self) -> None:
+        need_choice(self.name, "Kernel.name", KERNELS)
+        if self.name == "linear":
+            need(self.gamma is None, "Kernel.gamma", "must be None for linear")
+        else:
+            need(type(self.gamma) is float and 0.0 < self.gamma < math.inf, "Kernel.gamma", "must be positive")
 
     def between(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the kernel values of rows of A (down) and rows of B (across).

@@ -1,7 +1,7 @@
 """One-vs-one support vector machines for every lambda on one training sample."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pacbayes.classifiers.svm.path import SVMPath, solve_path
 from pacbayes.classifiers.svm.path_scores import PathScores, decisions_of_one, path_scores, sizes_of, tie_widths
 from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.checks import MOST, need, need_array, need_number, need_rows
 from pacbayes.runtime.memory import BLOCK_BYTES
 from pacbayes.runtime.progress import current_stage, progress, working_for
 from pacbayes.runtime.threads import one_core
@@ -30,6 +31,12 @@ class Pair:
     path: SVMPath
     kernel_size: float
 
+    def __post_init__(self) -> None:
+        need(isinstance(self.path, SVMPath), "Pair.path", "must be an SVMPath")
+        need_rows(self.rows, "Pair.rows", MOST)
+        need(self.rows.size == self.path.dual_coef.shape[1], "Pair.rows", "must be one for each coefficient")
+        need_number(self.kernel_size, "Pair.kernel_size")
+
 
 @dataclass(frozen=True)
 class Machines:
@@ -37,6 +44,46 @@ class Machines:
 
     codes: Rows
     pairs: tuple[Pair, ...]
+
+    def __post_init__(self) -> None:
+        """Raise unless there is a path of as many machines for every pair of classes, in order."""
+        _check_codes(self.codes, "Machines.codes")
+        of_pairs = type(self.pairs) is tuple and all(isinstance(pair, Pair) for pair in self.pairs)
+        need(of_pairs, "Machines.pairs", "must be a tuple of Pair")
+        found = [(pair.first, pair.second) for pair in self.pairs]
+        whole = all(type(code) is int for pair in found for code in pair)  # 0.0 and False are equal to 0, and no index
+        need(whole and found == pairs_of(self.codes), "Machines.pairs", "must be all pairs of the classes, in order")
+        same = all(np.array_equal(path.lambdas, self.paths[0].lambdas) for path in self.paths)
+        need(same, "SVMPath.lambdas", "must be the same for all pairs")
+
+    def check_rows(self, number: int) -> None:
+        """Raise unless the machines are on so many rows: that of a single pair on all of them."""
+        for pair in self.pairs:
+            need(pair.rows.size > 0, "Pair.rows", "must not be empty")
+            need_rows(pair.rows, "Pair.rows", number)
+            need(len(self.pairs) > 1 or pair.rows.size == number, "Pair.rows", "must be all training rows")
+
+    def some(self, which: Rows) -> tuple["Machines", NDArray[np.bool_]]:
+        """Return some machines of each pair on the rows that support any of them, and which rows these are."""
+        kept = np.zeros(max(int(pair.rows.max()) for pair in self.pairs) + 1, dtype=bool)
+        duals = [pair.path.dual_coef[which] for pair in self.pairs]
+        for pair, dual in zip(self.pairs, duals, strict=True):
+            kept[pair.rows[dual.any(axis=0)]] = True
+        numbers = np.cumsum(kept) - 1
+        pairs = []
+        for pair, dual in zip(self.pairs, duals, strict=True):
+            inside = kept[pair.rows]
+            path = pair.path
+            part = SVMPath(
+                path.lambdas[which],
+                np.ascontiguousarray(dual[:, inside]),
+                path.intercept[which],
+                path.n_iter[which],
+                path.kkt_violation[which],
+                path.converged[which],
+            )
+            pairs.append(replace(pair, rows=numbers[pair.rows[inside]], path=part))
+        return replace(self, pairs=tuple(pairs)), kept
 
     @property
     def paths(self) -> list[SVMPath]:
@@ -98,6 +145,18 @@ class OneMachine:
     coefs: FloatArray
     intercepts: FloatArray
     kernel_sizes: FloatArray
+
+    def __post_init__(self) -> None:
+        """Raise unless there are coefficients for every pair of the classes and every support vector."""
+        _check_codes(self.codes, "OneMachine.codes")
+        pairs = pairs_of(self.codes)
+        need_array(self.pairs, "OneMachine.pairs", "i", (len(pairs), 2))
+        need(np.array_equal(self.pairs, pairs), "OneMachine.pairs", "must be all pairs of the classes, in order")
+        need_rows(self.support, "OneMachine.support", MOST)
+        need_array(self.coefs, "OneMachine.coefs", "f", (len(pairs), self.support.size), finite=False)
+        need(self.coefs.flags.c_contiguous, "OneMachine.coefs", "must be stored by rows")
+        need_array(self.intercepts, "OneMachine.intercepts", "f", (len(pairs),), finite=False)
+        need_array(self.kernel_sizes, "OneMachine.kernel_sizes", "f", (len(pairs),), finite=False)
 
     def decisions(self, K: FloatArray) -> FloatArray:
         """Return decisions of shape (n, pairs) for support rows by new rows: above zero the second class."""
@@ -174,6 +233,11 @@ def train_machines(
         else:
             pairs = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(train_elsewhere)(*job) for job in jobs)
     return Machines(present, tuple(pairs))
+
+
+def _check_codes(codes: Any, name: str) -> None:
+    need_rows(codes, name, MOST)
+    need(codes.size >= 2, name, "must be at least two classes")
 
 
 def pairs_of(present: Rows) -> list[tuple[int, int]]:

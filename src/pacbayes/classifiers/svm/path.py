@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.caller import warn_caller
-from pacbayes.numeric.checks import check_numbers
+from pacbayes.numeric.checks import check_numbers, need, need_array
 from pacbayes.numeric.rounding import EPS
 from pacbayes.runtime.compiled import compile_notice
 from pacbayes.runtime.progress import progress
@@ -76,6 +76,17 @@ class SVMPath:
     n_iter: NDArray[np.int64]
     kkt_violation: FloatArray
     converged: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        """Raise unless there is a machine for each lambda, in memory as compiled code reads it."""
+        need_array(self.lambdas, "SVMPath.lambdas", "f", (None,))
+        number = self.lambdas.size
+        need_array(self.dual_coef, "SVMPath.dual_coef", "f", (number, None), finite=False)
+        need(self.dual_coef.flags.c_contiguous, "SVMPath.dual_coef", "must be stored by rows")
+        need_array(self.intercept, "SVMPath.intercept", "f", (number,), finite=False)
+        need_array(self.n_iter, "SVMPath.n_iter", "i", (number,))
+        need_array(self.kkt_violation, "SVMPath.kkt_violation", "f", (number,), finite=False)
+        need_array(self.converged, "SVMPath.converged", "b", (number,))
 
     def decision_function(self, K: ArrayLike) -> FloatArray:
         """Return the decision values, shape (H, n), for kernel values `K` of shape (n, m): new rows by training rows.

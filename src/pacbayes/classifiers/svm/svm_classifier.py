@@ -1,6 +1,6 @@
-"""One support vector machine of a set as a scikit-learn classifier, and the task whose answer it is."""
+"""One support vector machine of a set as a scikit-learn classifier, and what those of a set were asked to be."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,9 +22,8 @@ from pacbayes.classifiers.svm.kernel import (
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components, train_on_landmarks
 from pacbayes.classifiers.svm.machines import OneMachine, blocks, train_machines
 from pacbayes.classifiers.svm.path import check_lambdas
-from pacbayes.data.division import Splits
-from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.numeric.checks import check_choice, narrow_labels
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_choice, narrow_labels, need, need_array, need_choice, need_whole
 from pacbayes.runtime.seeds import generator
 from pacbayes.runtime.threads import one_thread
 
@@ -112,6 +111,24 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self._labels, self._scaling, self._kernel, self._machine = classes, scaling, kernel, machine
         return self
 
+    def check_state(self) -> None:
+        """Raise unless a machine that no constructor has made, but skops, is one on its own support vectors."""
+        if not hasattr(self, "_machine"):  # not fitted
+            return
+        need(isinstance(self._labels, np.ndarray) and self._labels.ndim == 1, "SVMClassifier._labels", "must be labels")
+        parts = ((self._machine, OneMachine), (self._scaling, Scaling), (self._kernel, Kernel))
+        for part, kind in parts:
+            need(type(part) is kind, "SVMClassifier", f"must have a {kind.__name__}")
+            part.__post_init__()
+        need(int(self._machine.codes[-1]) < self._labels.size, "OneMachine.codes", "must be classes")
+        size, width = self._machine.coefs.shape[1], self._scaling.shift.size
+        need_array(self.support_vectors_, "SVMClassifier.support_vectors_", "f", (size, width))
+        need(
+            type(self.n_features_in_) is int and self.n_features_in_ == width,
+            "SVMClassifier.n_features_in_",
+            "is wrong",
+        )
+
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return decision values as scikit-learn's `SVC` does: shape (n,) for two classes, else (n, classes)."""
         decisions = self._decisions(X)
@@ -133,27 +150,27 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return decisions
 
 
-@dataclass(frozen=True)
-class SvmTrainingTask:
-    """Data, grid and choices; class numbers instead of labels."""
+@dataclass(frozen=True, eq=False)
+class MachineSettings:
+    """What the machines of a set were asked to be, one for each lambda."""
 
-    X: FloatArray
-    codes: Rows
-    classes: NDArray[Any]
     lambdas: FloatArray
     kernel: str
     gamma: float | str
     scale: bool | str
-    splits: Splits
-    seed: int
-    jobs: int
-    #: Validation rows with an equal training row; None where that is not known.
-    copies: int | None = None
-    #: Fitted on the training rows of a shared split; X is what it made of the rows.
-    prepare: Any = None
     #: Landmarks of the kernel "nystroem".
-    n_components: int = N_COMPONENTS
-    keep_error_rows: bool = False
+    n_components: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        need_array(self.lambdas, "MachineSettings.lambdas", "f", (None,))
+        check_lambdas(self.lambdas)
+        need_choice(self.kernel, "MachineSettings.kernel", SVM_KERNELS)
+        check_gamma(self.gamma)
+        need(type(self.scale) in (bool, str), "MachineSettings.scale", "must be True, False or a word")
+        check_scale(self.scale)
+        need_whole(self.n_components, "MachineSettings.n_components", 1)
+        need(type(self.seed) is int and 0 <= self.seed < 2**4096, "MachineSettings.seed", "must be a seed")
 
     def params(self, gammas: list[float | None]) -> list[dict[str, Any]]:
         """Return what distinguishes each classifier."""
@@ -162,12 +179,14 @@ class SvmTrainingTask:
             for lam, gamma in zip(self.lambdas, gammas, strict=True)
         ]
 
-    def with_rows(self, X: FloatArray) -> "SvmTrainingTask":
-        """Return the task with other rows in place of the data, for machines that are trained already."""
-        return replace(self, X=X, codes=self.codes[:0])
-
     def classifier(
-        self, i: int, scaling: Scaling, kernel: Kernel, machine: OneMachine, support_vectors: FloatArray
+        self,
+        i: int,
+        classes: NDArray[Any],
+        scaling: Scaling,
+        kernel: Kernel,
+        machine: OneMachine,
+        support_vectors: FloatArray,
     ) -> SVMClassifier:
         """Return the i-th classifier, fitted."""
         unfitted = SVMClassifier(
@@ -178,4 +197,4 @@ class SvmTrainingTask:
             scale=self.scale,
             random_state=self.seed,
         )
-        return unfitted.take_over(self.classes, scaling, kernel, machine, support_vectors)
+        return unfitted.take_over(classes, scaling, kernel, machine, support_vectors)

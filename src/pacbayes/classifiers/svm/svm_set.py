@@ -1,7 +1,8 @@
-"""Support vector machines for a grid of regularisation parameters, with their errors on validation examples."""
+"""Support vector machines for a grid of regularisation parameters, with their answers to validation examples."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -11,20 +12,20 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
-from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.packed_errors import check_kept_rows
+from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
+from pacbayes.classifiers.evidence import check_evidence_fits
+from pacbayes.classifiers.svm.folds import train_shared
 from pacbayes.classifiers.svm.hinge_path import GRAM_BLOCKS
-from pacbayes.classifiers.svm.independent import SVM_CHUNKS, train_independent
+from pacbayes.classifiers.svm.independent import SVM_CHUNKS, IndependentTask, train_independent
 from pacbayes.classifiers.svm.kernel import NYSTROEM, SINGLE_FROM, SVM_KERNELS, check_gamma, check_scale
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.path import check_lambdas
-from pacbayes.classifiers.svm.shared import train_shared
-from pacbayes.classifiers.svm.svm_classifier import SvmTrainingTask
-from pacbayes.data.division import Division, DivisionChoices, divide_rows
+from pacbayes.classifiers.svm.svm_classifier import MachineSettings
+from pacbayes.data.division import Division, DivisionChoices
+from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, fit_prepare
-from pacbayes.data.samples import check_rows
-from pacbayes.numeric.arrays import FloatArray, Labels
+from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
 from pacbayes.runtime.checkpoint import describe_run, open_checkpoint
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
@@ -46,13 +47,12 @@ def svm_set(
     validation_size: float | int = 0.5,
     groups: ArrayLike | None = None,
     duplicates: str = "keep",
-    keep_error_rows: bool = False,
     n_jobs: int | None = None,
     random_state: Any = None,
     checkpoint: str | PathLike[str] | None = None,
     max_bytes: int | None = None,
 ) -> ClassifierSet:
-    r"""Train a support vector machine for every :math:`\lambda` and count its errors on validation examples.
+    r"""Train a support vector machine for every :math:`\lambda` and ask it about validation examples.
 
     `C` is :math:`1/\lambda`.  Scaling, kernel width and machine are fitted on the training sample alone.
 
@@ -91,9 +91,6 @@ def svm_set(
     duplicates : {"keep", "together"}
         Rows equal in features and class: each for itself, or one example that is on one side of the division and is
         validated once.  "together" is for copies made after sampling; see `copies`.
-    keep_error_rows : bool
-        Keep which validation rows each classifier gets wrong, a bit each, for `optimal_vote`: `error_rows` of the set.
-        Not with groups.
     n_jobs : int, optional
         Threads; None for all cores.  For independent splits `joblib.parallel_config` may set other workers.  The result
         is the same for any number, to the last bit.
@@ -135,32 +132,89 @@ def svm_set(
     >>> len(classifiers), classifiers.m, bool(classifiers.risks.max() < 0.2)
     (3, 284, True)
     """
-    lambdas = check_lambdas(lambdas)
-    check_choice("kernel", kernel, SVM_KERNELS)
     choices = DivisionChoices(split, validation_size, groups, duplicates)
-    if checkpoint is not None and split == "shared":
-        raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
-    check_prepare(prepare, split)
-    options: dict[str, Any] = {"kernel": kernel, "gamma": check_gamma(gamma), "scale": check_scale(scale)}
-    options["n_components"] = check_components(n_components)
+    family = SvmFamily.checked(lambdas, kernel, gamma, n_components, scale, prepare, split, checkpoint)
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
-    with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
-        seed = seed_of(random_state) if store is None else store.seed(random_state)
-        division = divide_rows(features, labels, choices, lambdas.size, seed)
-        if keep_error_rows:
-            check_kept_rows(division.splits, lambdas.size, max_bytes)
-        task = _training_task(
-            features, labels, division, prepare, lambdas=lambdas, seed=seed, jobs=_jobs(n_jobs),
-            keep_error_rows=keep_error_rows, **options,
-        )  # fmt: skip
-        _check_memory(task, max_bytes)
-        if store is not None:
-            data = {"X": features, "y": labels, "lambdas": lambdas}
-            chosen = options | choices.as_dict() | {"keep_error_rows": keep_error_rows}
-            store.begin(describe_run("svm_set", lambdas.size, seed, data, chosen))
-        # One thread each: the bits of a product depend on how many share it, and the workers use the cores already.
-        with one_thread(), at_most_cores(task.jobs):
-            return train_shared(task) if task.splits.shared is not None else train_independent(task, store)
+    data = Labelled.checked(features, labels, groups)
+    with at_most_cores(jobs_of(n_jobs)):
+        trained = family.train(
+            data, choices, n_jobs=n_jobs, random_state=random_state, checkpoint=checkpoint, max_bytes=max_bytes
+        )
+        return trained.as_set(data, n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class SvmFamily:
+    """Support vector machines for many lambdas, as they were asked for."""
+
+    lambdas: FloatArray
+    kernel: str
+    gamma: float | str
+    n_components: int
+    scale: bool | str
+    prepare: Any
+
+    @classmethod
+    def checked(
+        cls,
+        lambdas: ArrayLike,
+        kernel: Any,
+        gamma: Any,
+        n_components: Any,
+        scale: Any,
+        prepare: Any,
+        split: str,
+        checkpoint: Any,
+    ) -> SvmFamily:
+        """Raise before any work for what cannot be trained, or not with such a division."""
+        checked = check_lambdas(lambdas)
+        check_choice("kernel", kernel, SVM_KERNELS)
+        if checkpoint is not None and split == "shared":
+            raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
+        check_prepare(prepare, split)
+        width, scaling = check_gamma(gamma), check_scale(scale)
+        return cls(checked, kernel, width, check_components(n_components), scaling, prepare)
+
+    def train(
+        self,
+        data: Labelled,
+        choices: DivisionChoices,
+        *,
+        n_jobs: int | None,
+        random_state: Any,
+        checkpoint: Any = None,
+        max_bytes: int | None = None,
+    ) -> Trained:
+        """Divide the rows, and train the machines on the training rows alone."""
+        number, jobs = self.lambdas.size, jobs_of(n_jobs)
+        with open_checkpoint(checkpoint, SVM_CHUNKS) as store, one_thread():
+            seed = seed_of(random_state) if store is None else store.seed(random_state)
+            division = divide(data, choices, number, seed)
+            settings = MachineSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
+            check_evidence_fits(number, division.validating.size, max_bytes)
+            if division.shared is None:
+                _check_memory(settings, division, data, data.rows.shape[1], jobs, max_bytes)
+                if store is not None:
+                    store.begin(self._run(data, choices, seed))
+                # One thread each: the bits of a product depend on how many share it, and the workers use the cores.
+                return Trained(train_independent(IndependentTask(settings, data, division), jobs, store), division)
+            rows, fitted = self._numbers(data, division.shared[0])
+            _check_memory(settings, division, data, rows.shape[1], jobs, max_bytes)
+            codes = data.codes[division.shared[0]]
+            members, folds = train_shared(settings, rows, codes, data.classes, fitted, jobs, max_bytes)
+            return Trained(members, division, folds)
+
+    def _numbers(self, data: Labelled, train: Rows) -> tuple[FloatArray, Any]:
+        """Return the training rows as numbers, and what makes such of other rows."""
+        if self.prepare is None:
+            return data.rows[train], None
+        fitted, rows = fit_prepare(self.prepare, data.pick(train))
+        return rows, fitted
+
+    def _run(self, data: Labelled, choices: DivisionChoices, seed: int) -> dict[str, Any]:
+        options = {"kernel": self.kernel, "gamma": self.gamma, "scale": self.scale, "n_components": self.n_components}
+        files = {"X": data.rows, "y": data.labels, "lambdas": self.lambdas}
+        return describe_run("svm_set", self.lambdas.size, seed, files, options | choices.as_dict())
 
 
 def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
@@ -171,31 +225,17 @@ def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
     return features, labels
 
 
-def _training_task(X: Any, labels: Labels, division: Division, prepare: Any, **settings: Any) -> SvmTrainingTask:
-    """Return what is to be trained on divided rows, prepared where they are to be."""
-    fitted = None
-    if prepare is not None:
-        fitted, X = fit_prepare(prepare, X, labels, *division.splits(0))
-    return SvmTrainingTask(
-        X=X,
-        codes=division.codes,
-        classes=division.classes,
-        splits=division.splits,
-        copies=division.copies,
-        prepare=fitted,
-        **settings,
-    )
-
-
-def _jobs(n_jobs: int | None) -> int:
+def jobs_of(n_jobs: int | None) -> int:
     """Return the number of workers: what the user, or joblib's context, says; all cores where nobody does."""
     said = int(effective_n_jobs(n_jobs))
     return int(cpu_count()) if n_jobs is None and said == 1 else said
 
 
-def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
+def _check_memory(
+    task: MachineSettings, splits: Division, data: Labelled, columns: int, jobs: int, max_bytes: int | None
+) -> None:
     """Refuse what will not fit before anything is allocated."""
-    splits, h, k, jobs = task.splits, task.lambdas.size, task.classes.size, task.jobs
+    h, k = task.lambdas.size, data.classes.size
     n, m = splits.most_rows
     if task.kernel == NYSTROEM:
         width = min(n, task.n_components)
@@ -206,7 +246,7 @@ def _check_memory(task: SvmTrainingTask, max_bytes: int | None) -> None:
         what = f"{width} features of {n} rows"
     elif splits.shared is not None:
         entry = 10 if n < SINGLE_FROM else 5
-        needed = entry * n * n + 10 * (k - 1) * h * n + 8 * n * task.X.shape[1] + BLOCK_BYTES
+        needed = entry * n * n + 10 * (k - 1) * h * n + 8 * n * columns + BLOCK_BYTES
         what = f"a kernel matrix of {n} x {n} and the duals of {h} classifiers"
     else:
         whole = splits.n_rows**2 if task.scale is False else 0

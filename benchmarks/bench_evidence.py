@@ -1,0 +1,98 @@
+"""What kept answers cost: ``python benchmarks/bench_evidence.py``.
+
+Small trees on made rows as classifiers from elsewhere: 1990 of them and 100 000 validation rows, 201 and 1 000 000.
+For each, the memory that is asked for beforehand (three bytes an answer), and time and memory of gathering, finding,
+certifying, saving and loading.  Memory is the most that the process had beyond what it began the step with.  Each size
+runs in a process of its own; two cores, about three minutes.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+SIZES = ((1990, 100_000), (201, 1_000_000))
+
+
+def resident() -> float:
+    """Return the memory that the process has now, in megabytes."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def measured(name: str, work: Callable[[], Any]) -> Any:
+    """Return what some work returns; print its time, and the most memory it took beyond what was there."""
+    before, began = resident(), time.perf_counter()
+    # The largest size so far is forgotten (Linux), so that it is this step's.
+    Path("/proc/self/clear_refs").write_text("5")
+    found = work()
+    seconds = time.perf_counter() - began
+    lines = Path("/proc/self/status").read_text().splitlines()
+    most = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
+    print(f"  {name:22}{seconds:8.2f} s {most - before:8.0f} MB")
+    return found
+
+
+def run(number: int, n: int) -> None:
+    """Print what the answers of so many classifiers to so many rows cost."""
+    from pacbayes import load, save
+    from pacbayes.certificates.certify import certify
+    from pacbayes.certificates.find import find
+    from pacbayes.certificates.gather import gather
+    from pacbayes.certificates.plan import Plan
+    from pacbayes.certificates.proposals import given_rules
+    from pacbayes.classifiers.members import Estimators
+    from pacbayes.data.labelled import Labelled, all_validate
+    from pacbayes.estimators.classifier import StochasticClassifier
+    from pacbayes.estimators.fitted import Fitted
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4)).astype(np.float32)
+    y = (X @ [1.0, 0.5, 0.25, 0.0] + rng.normal(size=n) > 0.0).astype(np.int64)
+    few = rng.integers(0, n, size=(number, 300))
+    trees = [DecisionTreeClassifier(max_depth=3, random_state=i).fit(X[rows], y[rows]) for i, rows in enumerate(few)]
+    print(
+        f"{number} classifiers, {n} rows: {number * n / 1e6:.0f} MB of answers, {3 * number * n / 1e6:.0f} MB asked for"
+    )
+    data = Labelled.checked(X, y)
+    members = Estimators(trees, [{"number": i} for i in range(number)], data.classes, elsewhere=True)
+    division = all_validate(data, "keep")
+    plan = Plan(division, hedge=0.1, planned=given_rules(np.full(number, 1.0 / number), number))
+    evidence = measured("gather", lambda: gather(members, plan, data))
+    found = measured("find", lambda: find(plan, evidence))
+    certificates = measured("certify", lambda: certify(plan, evidence, found))
+    model = StochasticClassifier(None, None, cv=None, voting="majority")._take(Fitted(members, plan, evidence, found))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        measured("save", lambda: save(model, path))
+        print(f"  {'the file':22}{path.stat().st_size / 1e6:18.0f} MB")
+        again = measured("load", lambda: load(path, max_bytes=10**11))
+    assert again.certificates_["majority"].bound == certificates["majority"].bound
+    print(f"  {certificates['majority']}")
+
+
+def main() -> None:
+    """Run every size in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", nargs=2, type=int, metavar=("CLASSIFIERS", "ROWS"), help="this size only")
+    given = parser.parse_args()
+    if given.size is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run(*given.size)
+        return
+    for number, n in SIZES:
+        subprocess.run([sys.executable, __file__, "--size", str(number), str(n)], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""What a certificate is compared with: one classifier chosen within the training rows, always the same answer.
+
+The third, the best of all single classifiers, is in occam.py.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.certificates.certificate import Baseline
+from pacbayes.certificates.plan import Plan
+from pacbayes.classifiers.counted import Counted
+from pacbayes.classifiers.cross_validation import candidates_of
+from pacbayes.classifiers.evidence import Evidence
+from pacbayes.numeric.words import format_params
+
+# Why there is no hold-out.
+NOT_SHARED = "every row validates some classifier"
+NOT_ASKED = "cv=None: not asked for"
+NOT_PROPOSED = "no classifier was proposed beforehand"
+# Longer names of classes are cut.
+_LONGEST = 40
+
+
+def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
+    """Return the label most frequent in training, the first of several, and the validation labels that are another.
+
+    Examples
+    --------
+    >>> most_frequent(["no", "yes", "no"], ["no", "no", "yes", "no"])
+    ('no', 1)
+    """
+    labels, counts = np.unique(np.asarray(train), return_counts=True)
+    label = labels[np.argmax(counts)]
+    errors = int(np.count_nonzero(np.asarray(validation) != label))
+    return (label.item() if isinstance(label, np.generic) else label), errors
+
+
+def constant_baseline(label: Any, counted: Counted, delta: float, whose: str = "the training rows") -> Baseline:
+    """Return what always answering `label` errs on: the share of errors on validation rows, and its upper limit.
+
+    The label must be chosen before any of these rows is seen, as `most_frequent` does.  Then it is one classifier, and
+    its limit (exact, of groups Chernoff's) holds at the whole level `delta`.
+
+    Examples
+    --------
+    >>> print(constant_baseline("no", Counted(np.array([[6]]), None, np.array([1000])), 0.05))
+    at most 1.2 % (0.6 % of the validation rows): always answering 'no', the class most frequent among the training rows
+    """
+    return Baseline(
+        float(counted.upper(delta)[0]),
+        float(counted.risks[0]),
+        f"always answering {format_label(label)}, the class most frequent among {whose}",
+    )
+
+
+def no_skill(plan: Plan, evidence: Evidence) -> Baseline:
+    """Return what always answering the most frequent training label errs on, on the first classifier's rows."""
+    if plan.no_skill is None:
+        return Baseline(None, None, "the training rows are not here")
+    kind = plan.division.kind
+    whose = "the training rows" if kind == "shared" else "the training rows of the first classifier"
+    counted = evidence.count_constant(evidence.code_of(plan.no_skill), plan.division)
+    return constant_baseline(plan.no_skill, counted, plan.delta, whose)
+
+
+def hold_out(plan: Plan, counted: Counted, params: Sequence[dict[str, Any]]) -> Baseline:
+    """Return the baseline for the classifier chosen within the training rows; `counted` are the errors of all."""
+    found, elsewhere, chosen = plan.cross_validation, plan.division.trained_elsewhere, plan.hold_out
+    if chosen is None:
+        shared = NOT_PROPOSED if elsewhere else NOT_ASKED
+        return Baseline(None, None, shared if plan.division.kind == "shared" else NOT_SHARED)
+    own = counted[chosen]
+    bound, risk = float(own.upper(plan.delta)[0]), float(own.risks[0])
+    named = f"classifier {chosen} ({format_params(params[chosen])})"
+    if found is None:
+        return Baseline(bound, risk, f"{named}, proposed beforehand")
+    number = max(found.candidates.size, candidates_of(len(counted)).size)
+    among = f"all {number}" if number == len(counted) else f"{number} of {len(counted)}"
+    note = f"{named}, chosen among {among} by {found.sizes.size}-fold cross-validation within the training rows"
+    return Baseline(bound, risk, note)
+
+
+def format_label(label: Any) -> str:
+    """Return a label as it is written in a sentence.
+
+    Examples
+    --------
+    >>> format_label("no"), format_label(np.int64(1)), len(format_label("x" * 500))
+    ("'no'", '1', 41)
+    """
+    text = repr(label.item() if isinstance(label, np.generic) else label)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

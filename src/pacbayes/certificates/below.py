@@ -1,0 +1,98 @@
+"""The classifiers of a set that are certified to be good enough, so that any of them may be taken."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.certificates.occam import occam_levels
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_number, check_numbers
+from pacbayes.numeric.words import OF_NEW, format_params, percent_up
+
+
+@dataclass(frozen=True)
+class CertifiedMember:
+    """One classifier of a set with a limit that holds at once with those of all others.
+
+    Examples
+    --------
+    >>> print(CertifiedMember(3, {"max_depth": 2}, 0.0481, 0.02))
+    classifier 3 (max_depth = 2): errs on at most 4.9 % of new examples
+    """
+
+    #: Its number: ``classifiers_[index]`` is the fitted classifier.
+    index: int
+    #: Its parameters.
+    params: dict[str, Any]
+    #: Its risk is at most this; rounded up.
+    bound: float
+    #: Its share of validation errors.
+    empirical_risk: float
+    #: What it costs, None where nobody said.
+    cost: float | None = None
+    #: What was drawn, and what the shares are of: "example", "distinct example" (copies count once) or "group".
+    unit: str = "example"
+
+    def __str__(self) -> str:
+        costs = "" if self.cost is None else f", at a cost of {self.cost:g}"
+        named = f"classifier {self.index} ({format_params(self.params)})"
+        return f"{named}: errs on at most {percent_up(self.bound)} of {OF_NEW[self.unit]}{costs}"
+
+
+def members_below(
+    classifiers: ClassifierSet,
+    target: float,
+    cost: ArrayLike | Callable[[Any], float] | None,
+    delta: float,
+    prior: FloatArray | None,
+) -> list[CertifiedMember]:
+    """Return the classifiers whose limit at delta times their prior weight is at most a target, the cheapest first.
+
+    Examples
+    --------
+    >>> labels = np.zeros(100, dtype=int)
+    >>> said = np.array([np.arange(100) < errors for errors in (0, 1, 20)]).astype(int)
+    >>> found = members_below(ClassifierSet.from_predictions(said, labels), 0.09, [3.0, 1.0, 0.5], 0.05, None)
+    >>> [(one.index, round(one.bound, 4), one.cost) for one in found]
+    [(1, 0.059, 1.0), (0, 0.0401, 3.0)]
+    """
+    most = check_number("target", target, "a number between 0 and 1")
+    if not 0.0 <= most <= 1.0:
+        raise ValueError(f"target must lie in [0, 1] (a share, such as 0.05), got {target!r}")
+    limits = classifiers.counted.upper(occam_levels(len(classifiers), delta, prior))
+    below = np.flatnonzero(limits <= most)
+    costs = _costs(classifiers, cost, below)
+    order = np.lexsort((limits[below], np.zeros(below.size) if costs is None else costs))
+    return [
+        CertifiedMember(
+            int(i),
+            classifiers.params[i],
+            float(limits[i]),
+            float(classifiers.risks[i]),
+            None if costs is None else float(costs[place]),
+            classifiers.unit,
+        )
+        for place, i in ((place, below[place]) for place in order.tolist())
+    ]
+
+
+def _costs(classifiers: ClassifierSet, cost: Any, below: Any) -> FloatArray | None:
+    """Return the costs of some classifiers, or raise."""
+    if cost is None:
+        return None
+    if callable(cost):
+        found = check_numbers("cost", [cost(classifiers[int(i)]) for i in below])
+    else:
+        given = check_numbers("cost", cost)
+        if given.shape != (len(classifiers),):
+            raise ValueError(
+                f"cost must be a number for each of {len(classifiers)} classifiers, got shape {given.shape}"
+            )
+        found = given[below]
+    if np.isnan(found).any():
+        raise ValueError("cost must be a number for every classifier, got nan")
+    return found

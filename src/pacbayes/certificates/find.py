@@ -1,0 +1,183 @@
+"""What the validation rows choose: a posterior, optimal for one distance of several, and the vote of the tandem bound.
+
+The weights need not be the best: the bound holds for all weights at once, and is that of the weights as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.bounds.distance import Distance
+from pacbayes.certificates.choices import check_distances
+from pacbayes.certificates.levels import divide_delta
+from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.voting import Counts, check_parts, integer_weights, weights_of
+from pacbayes.classifiers.evidence import Evidence
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import check_level
+from pacbayes.numeric.rounding import usual_float_errors
+from pacbayes.posteriors.optimal import USUAL_TOL, certified
+from pacbayes.posteriors.optimal_vote import optimal_vote
+from pacbayes.posteriors.posterior import Posterior
+from pacbayes.posteriors.problem import Problem
+
+# The search for a vote need not be exact to the last digit.
+_VOTE_TOL = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the validation rows chose.
+
+    See Also
+    --------
+    find : What makes one.
+
+    Examples
+    --------
+    >>> Found().posterior is None
+    True
+    """
+
+    #: The posterior with the smallest bound at the whole of the reserve; None where nothing was kept for it.
+    posterior: Posterior | None = None
+    #: Weights of the tandem vote in whole multiples of 2^-52; None where there is no such rule.
+    tandem: Counts | None = None
+
+    def __post_init__(self) -> None:
+        if self.posterior is not None:
+            check_parts(integer_weights(self.posterior.weights), "Found.posterior")
+        if self.tandem is not None:
+            check_parts(self.tandem, "Found.tandem")
+
+
+def find(plan: Plan, evidence: Evidence) -> Found:
+    """Return what the validation rows choose, where the plan keeps a part of delta for it.
+
+    See Also
+    --------
+    Plan : What is fixed beforehand.
+    certify : What follows.
+
+    Examples
+    --------
+    >>> from pacbayes import ClassifierSet
+    >>> classifiers = ClassifierSet.from_predictions([[0, 1, 1, 0], [0, 1, 0, 0]], [0, 1, 0, 0])
+    >>> find(Plan(classifiers.splits), classifiers.evidence).posterior.weights.round(2)
+    array([0., 1.])
+    """
+    if plan.hedge == 0.0:
+        return Found()
+    posterior = choose_posterior(
+        evidence.count(plan.division).risks,
+        plan.division.m,
+        distance=plan.distances,
+        delta=plan.reserve,
+        prior=plan.prior,
+        constant=plan.constant,
+    )
+    return Found(posterior, _tandem_weights(plan, evidence) if plan.has_tandem else None)
+
+
+def _tandem_weights(plan: Plan, evidence: Evidence) -> Counts:
+    """Return weights with a small tandem bound; the prior's where some two classifiers have no row in common."""
+    validated, number = evidence.validates(), len(evidence)
+    if not have_pairs(validated):
+        return integer_weights(np.full(number, 1.0 / number) if plan.prior is None else plan.prior)
+    vote = optimal_vote(
+        evidence.wrong(),
+        evidence.answers.shape[1],
+        delta=plan.tandem_level,
+        prior=plan.prior,
+        constant=plan.constant,
+        tol=_VOTE_TOL,
+        validated=validated,
+    )
+    return integer_weights(vote.weights)
+
+
+def have_pairs(validated: NDArray[np.bool_] | None) -> bool:
+    """Return whether every two classifiers have a validation row in common."""
+    if validated is None:
+        return True
+    table = validated.astype(np.float32)
+    return bool((table @ table.T).min() > 0.0)
+
+
+def choose_posterior(
+    risks: FloatArray, m: int, *, distance: Any, delta: float, prior: FloatArray | None, constant: str
+) -> Posterior:
+    r"""Return the posterior with the smallest bound over one or several distances.
+
+    With several, :math:`\delta` is divided equally among them, so that the smallest bound holds at :math:`\delta`
+    although it was chosen after all were seen.  The weights are rounded to multiples of :math:`2^{-52}`, and the bound
+    is that of the rounded weights: a draw from them and a vote with them are then exact.
+
+    Examples
+    --------
+    >>> risks = np.array([0.1, 0.2])
+    >>> one = choose_posterior(risks, 100, distance="kl", delta=0.05, prior=None, constant="exact")
+    >>> two = choose_posterior(risks, 100, distance=["kl", "squared"], delta=0.05, prior=None, constant="exact")
+    >>> two.distance, round(two.delta, 12), bool(two.bound > one.bound), float(two.weights.sum())
+    ('kl', 0.025, True, 1.0)
+    """
+    among = check_distances(distance)
+    level = divide_delta(check_level(delta), len(among))
+    if level <= 0.0:
+        raise ValueError(f"delta must be large enough to be divided among {len(among)} distances, got {delta!r}")
+    return min((_exact(risks, m, one, level, prior, constant) for one in among), key=lambda found: found.bound)
+
+
+def restored_posterior(
+    weights: FloatArray,
+    risks: FloatArray,
+    m: int,
+    *,
+    distance: str | Distance,
+    delta: float,
+    prior: FloatArray | None,
+    constant: str,
+) -> Posterior:
+    """Return the posterior that has these weights, at its own level `delta`, with what a new search proves about it.
+
+    The weights may have been found by another version, whose last bits differ, or by somebody else: the bound is theirs
+    and holds for any weights, and no posterior has a bound below `lower_bound`.
+
+    Examples
+    --------
+    >>> risks = np.array([0.1, 0.2])
+    >>> found = restored_posterior(
+    ...     np.array([0.5, 0.5]), risks, 100, distance="kl", delta=0.05, prior=None, constant="exact"
+    ... )
+    >>> best = choose_posterior(risks, 100, distance="kl", delta=0.05, prior=None, constant="exact")
+    >>> bool(found.bound > best.bound), found.lower_bound == best.lower_bound, found.converged
+    (True, True, False)
+    """
+    found = _exact(risks, m, distance, delta, prior, constant)
+    if np.array_equal(found.weights, weights):
+        return found
+    with usual_float_errors():
+        problem = Problem.checked(risks, m, distance, delta, prior, constant)
+        return problem.posterior(
+            weights,
+            lower_bound=found.lower_bound,
+            method=found.method,
+            converged=problem.evaluate(weights).bound <= found.bound,
+            n_iter=found.n_iter,
+            message="the weights are those of a file",
+        )
+
+
+def _exact(
+    risks: FloatArray, m: int, distance: str | Distance, delta: float, prior: FloatArray | None, constant: str
+) -> Posterior:
+    kept = ("lower_bound", "beta", "method", "converged", "n_iter", "message", "details")
+    with usual_float_errors():
+        problem = Problem.checked(risks, m, distance, delta, prior, constant)
+        found = certified(problem, USUAL_TOL)
+        weights = weights_of(integer_weights(found.weights))
+        return problem.posterior(weights, **{name: getattr(found, name) for name in kept})

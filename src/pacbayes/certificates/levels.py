@@ -1,0 +1,107 @@
+"""How delta is divided: between bound and limits by class, proposal and reserve, rules, distances and classifiers.
+
+Every share is rounded down, so that all of them together are at most delta: equation (hedge) and equation (by-class)
+of docs/mathematics.md.  `Plan.rules` hands them out; occam.py divides one further, among single classifiers.
+"""
+
+from typing import Any
+
+from pacbayes.numeric.checks import check_number
+from pacbayes.numeric.rounding import round_down
+
+AUTO = "auto"
+# The share kept for what the validation rows may show, where the training rows propose something.
+USUAL = 0.1
+
+
+def check_hedge(hedge: Any) -> None:
+    """Raise unless `hedge` is "auto" or a number from 0 to 1.
+
+    Examples
+    --------
+    >>> check_hedge("auto"), check_hedge(0.1)
+    (None, None)
+    >>> check_hedge(2)
+    Traceback (most recent call last):
+    ValueError: hedge must lie in [0, 1] or be 'auto', got 2
+    """
+    if isinstance(hedge, str):
+        if hedge != AUTO:
+            raise ValueError(f"hedge must be 'auto' or a number from 0 to 1, got {hedge!r}")
+    elif not 0.0 <= check_number("hedge", hedge, "'auto' or a number from 0 to 1") <= 1.0:
+        raise ValueError(f"hedge must lie in [0, 1] or be 'auto', got {hedge!r}")
+
+
+def resolve_hedge(hedge: Any, no_proposal: str | None) -> float:
+    """Return the share of delta that is kept; `no_proposal` is why nothing is proposed, None where something is.
+
+    Examples
+    --------
+    >>> resolve_hedge("auto", None), resolve_hedge("auto", "cv=None"), resolve_hedge(0, None)
+    (0.1, 1.0, 0.0)
+    >>> resolve_hedge(0.1, "cv=None leaves out the cross-validation that proposes")
+    Traceback (most recent call last):
+    ValueError: hedge must be 'auto' or 1 where nothing is proposed: cv=None leaves out the cross-validation that
+    proposes; got 0.1
+    """
+    check_hedge(hedge)
+    if isinstance(hedge, str):
+        return USUAL if no_proposal is None else 1.0
+    if hedge < 1.0 and no_proposal is not None:
+        raise ValueError(f"hedge must be 'auto' or 1 where nothing is proposed: {no_proposal}; got {hedge!r}")
+    return float(hedge)
+
+
+def proposal_level(delta: float, hedge: float) -> float:
+    """Return (1 - hedge) delta, rounded down: with all that `hedged_level` hands out it is at most delta.
+
+    Examples
+    --------
+    >>> proposal_level(0.05, 0.0), 0.9 * 0.05 - proposal_level(0.05, 0.1) < 1e-16
+    (0.05, True)
+    """
+    return delta if hedge == 0.0 else max(round_down((1.0 - hedge) * delta), 0.0)
+
+
+def hedged_level(delta: float, hedge: float, number: int) -> float:
+    """Return hedge delta / number, rounded down: what each of so many rules has that share the hedge.
+
+    Examples
+    --------
+    >>> hedged_level(0.05, 1.0, 1), hedged_level(0.05, 0.1, 7) < 0.005 / 7
+    (0.05, True)
+    """
+    return max(divide_delta(delta if hedge == 1.0 else round_down(hedge * delta), number), 0.0)
+
+
+def divide_delta(delta: float, number: int) -> float:
+    """Return delta / number, rounded down so that the shares never sum to more than delta.
+
+    Examples
+    --------
+    >>> divide_delta(0.05, 1), divide_delta(0.06, 3) < 0.02
+    (0.05, True)
+    """
+    return delta if number == 1 else round_down(delta / number)
+
+
+def main_level(level: float, share: float) -> float:
+    """Return (1 - share) times a level, rounded down: with all that `part_level` hands out it is at most the level.
+
+    Examples
+    --------
+    >>> main_level(0.05, 0.0), main_level(0.05, 0.2) <= 0.04
+    (0.05, True)
+    """
+    return level if share == 0.0 else max(round_down((1.0 - share) * level), 0.0)
+
+
+def part_level(level: float, share: float, number: int) -> float:
+    """Return share times a level over the number of limits, rounded down.
+
+    Examples
+    --------
+    >>> part_level(0.05, 0.2, 2) <= 0.005
+    True
+    """
+    return max(round_down(share * level / number, 8.0), 0.0)

@@ -1,0 +1,284 @@
+"""All that is fixed before a validation row is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.bounds.distance import CONSTANTS, Distance
+from pacbayes.certificates.choices import CROSS_VALIDATION, PRIORS, resolve_distances, resolve_prior
+from pacbayes.certificates.classes import check_class_share
+from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
+from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose
+from pacbayes.certificates.target import Thresholds, check_max_error
+from pacbayes.certificates.voting import (
+    BITS,
+    KL,
+    OCCAM,
+    PAIRS,
+    POSTERIOR,
+    PROPOSAL,
+    SINGLES,
+    TANDEM,
+    TWICE_KL,
+    VOTINGS,
+    Rule,
+    weights_of,
+)
+from pacbayes.classifiers.cross_validation import CrossValidation
+from pacbayes.data.division import GROUP, OUT_OF_BAG, Division
+from pacbayes.data.tables import TableReading
+from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.cached import cached_property
+from pacbayes.numeric.checks import check_choice, check_distribution, check_level, need, need_array, need_choice
+from pacbayes.runtime.seeds import draw_key
+
+# By how much weights may differ from those that are computed here: another machine may round otherwise.
+_TOLERANCE = 1e-9
+_PLAIN = (str, int, float, bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a fit decides on the training rows alone, or a user beforehand.
+
+    Examples
+    --------
+    The posterior alone, of classifiers that were trained elsewhere and are validated by 100 rows:
+
+    >>> from pacbayes.data.division import validating_division
+    >>> for rule in Plan(validating_division(100)).rules:
+    ...     print(rule.voting, rule.name, rule.bound, rule.level)
+    stochastic posterior kl 0.05
+    majority posterior twice kl 0.05
+    best Occam Occam 0.05
+    """
+
+    #: Which rows train and which validate.
+    division: Division
+    #: All that is said together fails with at most this probability.
+    delta: float = 0.05
+    #: The share of it kept in reserve for what the validation rows may show; the rest is the proposal's.
+    hedge: float = 1.0
+    #: The share of every rule's level that its limits by class have.
+    class_share: float = 0.0
+    #: The prior, None for the uniform one, and where it comes from: a key of `PRIORS`.
+    prior: FloatArray | None = None
+    prior_kind: str = "uniform"
+    #: The distances as they were asked for, and which of their constants.
+    distance: tuple[str | Distance, ...] = ("kl",)
+    constant: str = "exact"
+    #: Rules whose weights are fixed.
+    planned: tuple[Rule, ...] = ()
+    #: What cross-validation within the training rows counted.
+    cross_validation: CrossValidation | None = None
+    #: The most frequent training label; None where it is not known.
+    no_skill: Any = None
+    #: A target for the errors among answered examples, and thresholds of a confidence for it.
+    max_error: float | None = None
+    thresholds: Thresholds | None = None
+    #: The values of the column of slices, in order, and what it is called.
+    slices: tuple[Any, ...] = ()
+    slice_column: str = ""
+    #: Sorted hashes of all rows, by which they are known again; None where rows have no values, or too many.
+    known_rows: NDArray[np.int64] | None = None
+    #: How the columns of a table were read.
+    reading: TableReading | None = None
+
+    def __post_init__(self) -> None:
+        """Raise for what is not proved, or does not follow from what else is planned."""
+        need(isinstance(self.division, Division), "Plan.division", "must be a Division")
+        need(isinstance(self.delta, float) and check_level(self.delta) > 0.0, "Plan.delta", "must be a number")
+        need(type(self.hedge) is float and 0.0 <= self.hedge <= 1.0, "Plan.hedge", "must be from 0 to 1")
+        check_questions(self.class_share, self.max_error, self.hedge)
+        check_choice("constant", self.constant, CONSTANTS)
+        self._check_cross_validation()
+        self._check_prior()
+        self._check_planned()
+        several = type(self.distance) is tuple and len(self.distance) > 0
+        need(several and len(self.distances) > 0, "Plan.distance", "must be a tuple of distances that are known")
+        label = self.no_skill
+        need(label is None or isinstance(label, (*_PLAIN, np.generic)), "Plan.no_skill", "must be a number or text")
+        asks = self.class_share > 0.0 or self.max_error is not None
+        need(not (asks and self.division.unit == GROUP), "Plan", "must ask nothing more where rows come in groups")
+        both = (self.max_error is None) == (self.thresholds is None)
+        need(both, "Plan.thresholds", "must be there for a target, and only then")
+        if self.thresholds is not None:
+            need(isinstance(self.thresholds, Thresholds), "Plan.thresholds", "must be Thresholds")
+            counted = int(self.thresholds.answered[-1]) == self.division(0)[0].size
+            need(counted, "Thresholds.answered", "must be all training rows in the end")
+        named = type(self.slices) is tuple and all(type(name) in _PLAIN for name in self.slices)
+        need(named and type(self.slice_column) is str, "Plan.slices", "must be numbers or text")
+        need(all(one < other for one, other in pairwise(self.slices)), "Plan.slices", "must be sorted and different")
+        need(not self.slices or self.class_share > 0.0, "Plan.slices", "must be empty without a share for limits")
+        if self.known_rows is not None:
+            need_array(self.known_rows, "Plan.known_rows", "i", (self.division.n_rows,))
+            need(bool((self.known_rows[1:] >= self.known_rows[:-1]).all()), "Plan.known_rows", "must be sorted")
+
+    def _check_cross_validation(self) -> None:
+        found = self.cross_validation
+        if found is None:
+            return
+        need(isinstance(found, CrossValidation), "Plan.cross_validation", "must be a CrossValidation")
+        shared = self.division.kind == "shared" and not self.division.trained_elsewhere
+        need(shared, "Plan.cross_validation", "must be None without shared training rows")
+        within = int(found.sizes.sum()) <= self.division(0)[0].size
+        need(within, "CrossValidation.sizes", "must be training rows")
+        votes = found.errors_of_votes
+        need(votes is None or len(votes) == len(STRENGTHS), "CrossValidation.errors_of_votes", "must be of each vote")
+
+    def _check_prior(self) -> None:
+        need_choice(self.prior_kind, "Plan.prior_kind", PRIORS)
+        need((self.prior_kind == "uniform") == (self.prior is None), "Plan.prior", "must be of the kind that is said")
+        if self.prior is None:
+            return
+        need_array(self.prior, "Plan.prior", "f", (None,))
+        check_distribution("Plan.prior", self.prior, self.prior.size)
+        if self.prior_kind == CROSS_VALIDATION:
+            found = self.cross_validation
+            need(found is not None, "Plan.prior", "must not be from a cross-validation that is not there")
+            params: list[dict[str, Any]] = [{}] * self.prior.size
+            expected = resolve_prior(CROSS_VALIDATION, params, None, found, self.division)
+            same = expected is not None and np.allclose(self.prior, expected, rtol=_TOLERANCE, atol=0.0)
+            need(same, "Plan.prior", "must follow from cross-validation")
+
+    def _check_planned(self) -> None:
+        """Raise unless the rules are those that cross-validation, or a given proposal, stands for."""
+        rules, found = self.planned, self.cross_validation
+        need(type(rules) is tuple and all(isinstance(rule, Rule) for rule in rules), "Plan.planned", "must be rules")
+        need(
+            (self.hedge == 1.0) == (not rules), "Plan.planned", "must be empty where nothing is proposed, and only then"
+        )
+        if not rules:
+            return
+        known = found is not None or self.division.trained_elsewhere
+        need(known, "Plan.cross_validation", "must be there for a proposal")
+        assert rules[0].weights is not None
+        number = rules[0].weights.size
+        if found is None:
+            expected = given_rules(weights_of(rules[0].weights), number)
+        else:
+            need(int(found.candidates[-1]) < number, "CrossValidation.candidates", "must be classifiers")
+            expected = propose(found.candidates, found.totals, number, found.errors_of_votes)
+        source = "the proposal" if found is None else "the stored cross-validation"
+        same = _same_rules(rules, without_reserve(expected) if self.hedge == 0.0 else expected)
+        need(same, "Rule.weights", f"must follow from {source}")
+
+    @property
+    def main_level(self) -> float:
+        """What the bounds have of delta; the limits by class have the rest."""
+        return main_level(self.delta, self.class_share)
+
+    @property
+    def reserve(self) -> float:
+        """What is kept for what the validation rows may show."""
+        return hedged_level(self.main_level, self.hedge, 1)
+
+    @cached_property
+    def distances(self) -> tuple[Distance, ...]:
+        """The distances themselves: Catoni's parameter may come from cross-validation."""
+        return resolve_distances(self.distance, self.cross_validation, self.division.m, self.reserve or self.delta)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules, each with its share of delta: (1 - hedge) for a proposal, equal shares of the rest for the others.
+
+        The planned ones first, then those whose weights the validation rows find.
+        """
+        return tuple(rule for voting in VOTINGS for rule in self._rules(voting))
+
+    def _rules(self, voting: str) -> list[Rule]:
+        planned = [rule for rule in self.planned if rule.voting == voting]
+        tested = [rule for rule in planned if rule.name != PROPOSAL]
+        others = [] if self.hedge == 0.0 else [*tested, *self._found_rules(voting)]
+        level = hedged_level(self.main_level, self.hedge, max(len(others), 1))
+        proposals = [rule for rule in planned if rule.name == PROPOSAL]
+        first = [replace(rule, level=proposal_level(self.main_level, self.hedge)) for rule in proposals]
+        return first + [replace(rule, level=level) for rule in others]
+
+    def _found_rules(self, voting: str) -> list[Rule]:
+        """Return the rules whose weights the validation rows find."""
+        if voting == "stochastic":
+            return [Rule(voting, POSTERIOR, None, KL)]
+        if voting == "best":
+            return [Rule(voting, OCCAM, None, SINGLES)]
+        tandem = [Rule(voting, TANDEM, None, PAIRS)] if self.has_tandem else []
+        # In a forest, validated out of bag, weights that minimise 2 B would leave few trees of the vote.
+        doubled = [] if tandem and self.division.kind == OUT_OF_BAG else [Rule(voting, POSTERIOR, None, TWICE_KL)]
+        return doubled + tandem
+
+    @property
+    def tandem_level(self) -> float:
+        """At which the tandem vote is sought: about that which the rule will have; the bound holds at any."""
+        number = sum(rule.voting == "majority" and rule.name != PROPOSAL for rule in self.planned) + 2
+        return hedged_level(self.main_level, self.hedge, number)
+
+    @property
+    def has_tandem(self) -> bool:
+        """Whether the vote of the tandem bound is one of the rules: for a forest, and where it is paid by a reserve."""
+        if self.division.unit == GROUP or self.tandem_level <= 0.0:
+            return False
+        # The vote of a single classifier is among the proposals.
+        several = bool(self.planned) and self.planned[0].weights is not None and self.planned[0].weights.size > 1
+        return self.division.kind == OUT_OF_BAG or (0.0 < self.hedge < 1.0 and several)
+
+    @property
+    def hold_out(self) -> int | None:
+        """The classifier that the training rows, or the user, would choose; None where nobody did."""
+        found = self.cross_validation
+        if found is not None:
+            return found.first if self.hedge == 1.0 else found.middle
+        return next((rule.index for rule in self.planned if rule.voting == "best"), None)
+
+    @cached_property
+    def key(self) -> bytes:
+        """The key of the draws, and of the hashes by which rows are known again."""
+        return draw_key(self.division.seed)
+
+    def proposal(self, voting: str) -> int:
+        """Return the place of a way's proposal among the planned rules."""
+        return next(i for i, rule in enumerate(self.planned) if (rule.voting, rule.name) == (voting, PROPOSAL))
+
+
+def without_reserve(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Return the proposals alone, where nothing is kept for others."""
+    return tuple(rule for rule in rules if rule.name == PROPOSAL)
+
+
+def check_questions(class_share: Any, max_error: Any, hedge: float) -> None:
+    """Raise for what is not proved, before any work; `hedge` is the share of delta as it is resolved."""
+    share = check_class_share(class_share)
+    target = None if max_error is None else check_max_error(max_error)
+    if share > 0.0 and hedge == 1.0:
+        raise ValueError(
+            f"class_share must be 0 where hedge is 1, got {class_share!r}: of a posterior that the validation rows "
+            "choose no limits by class are proved"
+        )
+    if target is not None and hedge == 1.0:
+        raise ValueError(
+            f"max_error needs a rule that the training rows propose, which hedge=1, cv=None and splits "
+            f"'independent' and 'out-of-bag' leave out; got max_error={max_error!r}"
+        )
+    if target is not None and share > 0.0:
+        raise ValueError("class_share must be 0 where max_error is given: the target is tested at the whole of delta")
+
+
+def _same_rules(stored: tuple[Rule, ...], expected: tuple[Rule, ...]) -> bool:
+    """Return whether rules have the same weights but for rounding.
+
+    That decides, too, whether a vote is the same as the proposed one, and therefore left out.
+    """
+    left, right = ({(rule.voting, rule.name): rule.weights for rule in rules} for rules in (stored, expected))
+    if len(left) != len(stored) or not {(voting, PROPOSAL) for voting in VOTINGS} <= left.keys():
+        return False
+    for voting, name in left.keys() | right.keys():
+        proposal = right[voting, PROPOSAL]
+        one, other = left.get((voting, name), proposal), right.get((voting, name), proposal)
+        assert one is not None and other is not None  # noqa: PT018
+        if one.shape != other.shape or np.abs(one - other).max() > _TOLERANCE * 2**BITS:
+            return False
+    return True

@@ -1,0 +1,238 @@
+r"""What the training rows propose: a classifier, a vote and draws, from errors counted within the training rows.
+
+With :math:`k_i` errors of classifier i in cross-validation (or out of bag, as a rate times the number of rows), the
+fewest being :math:`k_{\min}`: equation (vote-weights) and equation (draw-weights) of docs/mathematics.md.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.certificates.voting import PROPOSAL, Counts, Rule, integer_weights, parts_of_one, weights_of
+from pacbayes.classifiers.cross_validation import middle_of_fewest
+from pacbayes.classifiers.members import Answers, kept_as
+from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.checks import check_distribution
+from pacbayes.numeric.rounding import usual_float_errors
+
+#: How strongly votes may prefer classifiers with few errors: from all alike to one alone.
+STRENGTHS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, math.inf)
+#: The strength of the proposed vote where none was tried, and how strongly its average prefers votes with few errors.
+VOTE_STRENGTH, AVERAGE_STRENGTH = 0.25, 1.0
+#: The strength of the proposed draws.
+DRAW_STRENGTH = 2.0
+#: The names, beside the proposal, of the vote of one, and of the vote in which all count alike.
+SINGLE, EQUAL = "single", "equal vote"
+
+
+def vote_weights(errors: ArrayLike, strength: float) -> FloatArray:
+    r"""Return the weights of a vote, not normalised: :math:`e^{-s (k_i - k_{\min})/\sqrt{k_{\min}+1}}`.
+
+    A difference counts in units of what luck makes of so many errors.
+
+    Examples
+    --------
+    >>> vote_weights([8, 11, 20], 1.0).round(4)
+    array([1.    , 0.3679, 0.0183])
+    """
+    k = np.asarray(errors, dtype=np.float64)
+    with usual_float_errors():
+        return np.asarray(np.exp(-strength * (k - k.min()) / np.sqrt(k.min() + 1.0)))
+
+
+def draw_weights(errors: ArrayLike) -> FloatArray:
+    r"""Return the weights of draws, not normalised: :math:`e^{-2 (k_i - k_{\min})}`.
+
+    A draw errs as often as the classifier drawn does, where a vote errs less than its members: draws want their weight
+    on few.
+
+    Examples
+    --------
+    >>> draw_weights([8, 9, 20]).round(4)
+    array([1.    , 0.1353, 0.    ])
+    """
+    k = np.asarray(errors, dtype=np.float64)
+    with usual_float_errors():
+        return np.asarray(np.exp(-DRAW_STRENGTH * (k - k.min())))
+
+
+def vote_parts(errors: ArrayLike, strength: float) -> Counts:
+    """Return the weights of a vote in whole multiples of 2^-52; with infinite strength it is the vote of one.
+
+    Of several with the fewest errors that is the middle one of their longest run.
+
+    Examples
+    --------
+    >>> for strength in (0.0, math.inf):
+    ...     print(np.ldexp(vote_parts([8, 11, 20], strength).astype(float), -52).round(3))
+    [0.333 0.333 0.333]
+    [1. 0. 0.]
+    """
+    k = np.asarray(errors)
+    if strength == math.inf:
+        return parts_of_one(middle_of_fewest(k), k.size)
+    return integer_weights(vote_weights(k, strength))
+
+
+def averaged_parts(errors: ArrayLike, errors_of_votes: Sequence[int]) -> Counts:
+    """Return the average of the votes of all strengths, each weighted by its errors as a vote weights classifiers.
+
+    Examples
+    --------
+    >>> np.ldexp(averaged_parts([8, 11, 20], [9, 9, 9, 8, 8, 8, 8]).astype(float), -52).round(3)
+    array([0.743, 0.187, 0.07 ])
+    """
+    votes = np.array([weights_of(vote_parts(errors, strength)) for strength in STRENGTHS])
+    return integer_weights(vote_weights(errors_of_votes, AVERAGE_STRENGTH) @ votes)
+
+
+def propose(
+    candidates: Rows, errors: ArrayLike, number: int, errors_of_votes: Sequence[int] | None = None
+) -> tuple[Rule, ...]:
+    """Return the rules that errors of some of so many classifiers recommend: for each way of predicting a proposal.
+
+    `errors_of_votes` are those of votes of all strengths: the average of these votes is proposed; without them it is
+    the vote of the usual strength.  It has a ladder of votes beside it; one that would be the same as another is left
+    out.
+
+    Examples
+    --------
+    >>> for rule in propose(np.arange(3), [4, 4, 9], 3):
+    ...     print(rule.voting, rule.name, np.ldexp(rule.weights.astype(float), -52).round(3))
+    stochastic proposal [0.5 0.5 0. ]
+    majority proposal [0.389 0.389 0.222]
+    majority vote s=0 [0.333 0.333 0.333]
+    majority vote s=0.5 [0.43 0.43 0.14]
+    majority vote s=1 [0.475 0.475 0.051]
+    majority vote s=2 [0.497 0.497 0.006]
+    majority vote s=4 [0.5 0.5 0. ]
+    majority single [1. 0. 0.]
+    best proposal [1. 0. 0.]
+    """
+    found = np.asarray(errors)
+
+    def spread(parts: Counts) -> Counts:
+        among_all = np.zeros(number, dtype=np.int64)
+        among_all[candidates] = parts
+        return among_all
+
+    proposed = averaged_parts(found, errors_of_votes) if errors_of_votes else vote_parts(found, VOTE_STRENGTH)
+    ladder = [(SINGLE if s == math.inf else f"vote s={s:g}", spread(vote_parts(found, s))) for s in STRENGTHS]
+    return (
+        Rule("stochastic", PROPOSAL, spread(integer_weights(draw_weights(found)))),
+        *_votes([(PROPOSAL, spread(proposed)), *ladder]),
+        Rule("best", PROPOSAL, spread(vote_parts(found, math.inf))),
+    )
+
+
+def given_rules(proposal: Any, number: int) -> tuple[Rule, ...]:
+    """Return the rules that a proposal stands for, not yet tested: one of so many classifiers, or weights of all.
+
+    For classifiers from elsewhere, whose user fixed it beforehand.  Weights are those of the draws and of the vote, and
+    propose the classifier with the largest (the first of several) for predicting with one.  Beside a proposed vote
+    stand that classifier alone, and the vote of all alike.
+
+    Examples
+    --------
+    >>> for rule in given_rules([0.5, 0.25, 0.25], 3):
+    ...     print(rule.voting, rule.name, np.ldexp(rule.weights.astype(float), -52).round(3))
+    stochastic proposal [0.5  0.25 0.25]
+    majority proposal [0.5  0.25 0.25]
+    majority single [1. 0. 0.]
+    majority equal vote [0.333 0.333 0.333]
+    best proposal [1. 0. 0.]
+    >>> given_rules(3, 3)
+    Traceback (most recent call last):
+    ValueError: proposal must be the number of one of the 3 classifiers, from 0 to 2, or weights; got 3
+    """
+    if isinstance(proposal, bool | np.bool_ | str):
+        raise TypeError(f"proposal must be the number of a classifier or a weight for each, got {proposal!r}")
+    if isinstance(proposal, int | np.integer):
+        if not 0 <= proposal < number:
+            raise ValueError(
+                f"proposal must be the number of one of the {number} classifiers, from 0 to {number - 1}, or weights; "
+                f"got {proposal}"
+            )
+        parts = parts_of_one(int(proposal), number)
+    else:
+        parts = integer_weights(check_distribution("proposal", proposal, number)[0])
+    single = parts_of_one(int(np.argmax(parts)), number)
+    votes = _votes([(PROPOSAL, parts), (SINGLE, single), (EQUAL, integer_weights(np.ones(number)))])
+    return Rule("stochastic", PROPOSAL, parts), *votes, Rule("best", PROPOSAL, single)
+
+
+def _votes(named: list[tuple[str, Counts]]) -> list[Rule]:
+    """Return votes by name; one that would be the same as another before it is left out."""
+    return [
+        Rule("majority", name, weights)
+        for place, (name, weights) in enumerate(named)
+        if not any(np.array_equal(weights, known) for _, known in named[:place])
+    ]
+
+
+#: Answers are kept up to this number, a byte each where there are at most 255 classes; with more nothing is tried.
+MOST_ANSWERS = 2**28
+# Weights and answers that are multiplied at once.
+_BLOCK = 4_000_000
+
+
+class VoteTrials:
+    """The answers of all candidates in cross-validation, and what votes would have made of them.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 0, 1, 1, 1])
+    >>> trials = VoteTrials(codes, 3)
+    >>> trials.hear(np.array([0, 3]), np.array([[0, 1], [1, 1], [0, 0]]))
+    >>> trials.hear(np.array([1, 4]), np.array([[1, 1], [0, 1], [0, 1]]))
+    >>> trials.hear(np.array([2, 5]), np.array([[0, 0], [0, 0], [0, 1]]))
+    >>> trials.errors(np.array([2, 2, 1]))
+    (1, 1, 2, 2, 2, 2, 3)
+    """
+
+    def __init__(self, codes: Rows, number: int) -> None:
+        # A class that no training row has wins no vote that matters here.
+        self._codes, self._n_classes = codes, int(codes.max()) + 1
+        self._kept: Answers | None = None
+        if number * codes.size <= MOST_ANSWERS:
+            # What no fold asks about is no answer.
+            self._kept = np.full((number, codes.size), self._n_classes, dtype=kept_as(self._n_classes))
+        self._folds: list[Rows] = []
+
+    def hear(self, test: Rows, answers: Answers) -> None:
+        """Keep what all candidates say of the rows of a fold."""
+        if self._kept is not None:
+            self._kept[:, test] = np.minimum(answers, self._n_classes)
+            self._folds.append(test)
+
+    def errors(self, totals: Rows) -> tuple[int, ...] | None:
+        """Return the errors of the votes of all strengths, given each candidate's; None where none could be tried."""
+        if self._kept is None or not self._folds:
+            return None
+        errors = np.zeros(len(STRENGTHS), dtype=np.int64)
+        for test in self._folds:
+            elsewhere = totals - self._errors_in(test)
+            parts = np.array([vote_parts(elsewhere, strength) for strength in STRENGTHS])
+            step = max(1, _BLOCK // len(elsewhere))
+            for start in range(0, test.size, step):
+                errors += self._tried(parts, test[start : start + step])
+        return tuple(errors.tolist())
+
+    def _errors_in(self, test: Rows) -> Rows:
+        assert self._kept is not None
+        errors: Rows = np.count_nonzero(self._kept[:, test] != self._codes[test], axis=1)
+        return errors
+
+    def _tried(self, parts: Counts, rows: Rows) -> Rows:
+        """Return the errors of votes of some weights on some rows.
+
+        The weights are whole numbers with a sum below 2^53: votes are exact, and ties go to the first class.
+        """
+        assert self._kept is not None
+        answers, weights = self._kept[:, rows], parts.astype(np.float64)
+        sums = np.stack([weights @ (answers == code) for code in range(self._n_classes)], axis=-1)
+        errors: Rows = np.count_nonzero(sums.argmax(axis=-1) != self._codes[rows], axis=1)
+        return errors

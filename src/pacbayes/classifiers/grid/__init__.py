@@ -1,1 +1,0 @@
-"""Any scikit-learn classifier with every setting of a grid."""

@@ -1,0 +1,274 @@
+"""Any scikit-learn classifier with many settings: each trained as a unit of work, then asked about its examples."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.classifiers.candidates import Candidates, check_takes_weights, fit_arguments, plan_candidates
+from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
+from pacbayes.classifiers.evidence import check_evidence_fits
+from pacbayes.classifiers.grid_folds import GridFolds
+from pacbayes.classifiers.members import Estimators
+from pacbayes.data.division import Division, DivisionChoices
+from pacbayes.data.labelled import Labelled, check_rows, check_weights, divide
+from pacbayes.data.rows import pick_rows
+from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.numeric.caller import warn_caller
+from pacbayes.numeric.checks import check_choice
+from pacbayes.runtime.checkpoint import Codec, describe_run, open_checkpoint
+from pacbayes.runtime.seeds import seed_of
+from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.units import run_units
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What every worker needs to train any of the classifiers."""
+
+    candidates: Candidates
+    #: The training rows where all share them, else all rows.
+    data: Labelled
+    division: Division
+
+    def training(self, i: int) -> Labelled:
+        """Return the i-th classifier's training sample, apart from all others: it may write into its rows."""
+        if self.division.shared is None:
+            return self.data.pick(self.division(i)[0])
+        return self.data.pick(np.arange(self.data.number))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One trained classifier."""
+
+    estimator: Any
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why a classifier could not be trained."""
+
+    error: str
+    trace: str
+
+    def stop(self, i: int, params: dict[str, Any]) -> NoReturn:
+        """Raise an error that names the classifier's parameters."""
+        error = ValueError(f"classifier {i} with {params} could not be fitted: {self.error}")
+        error.add_note(self.trace)
+        raise error
+
+
+def fit_one(task: Task, i: int) -> Fitted | Failed:
+    """Train the i-th classifier; what goes wrong is returned, not raised."""
+    try:
+        with one_thread():
+            training, one = task.training(i), task.candidates[i]
+            one.fit(training.rows, training.labels, **fit_arguments(one, training.weights))
+            return Fitted(one)
+    except MemoryError:  # says something about this machine, not about this classifier
+        raise
+    except Exception as error:  # other people's classifiers raise what they like; the caller stops or drops them
+        return Failed(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def _unpickled(data: bytes) -> list[Fitted | Failed]:
+    unit = pickle.loads(data)
+    if type(unit) is not list or not all(isinstance(one, Fitted | Failed) for one in unit):
+        raise ValueError("it must hold classifiers of a grid")
+    return unit
+
+
+# Estimators of any library have no other common form; the SHA-256 in the manifest is checked before one is read.
+GRID_CHUNKS = Codec(".pickle", pickle.dumps, _unpickled)
+
+
+ERROR_SCORES = ("raise", "drop")
+
+
+def grid_set(
+    estimator: Any,
+    param_grid: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    n_iter: int | None = None,
+    split: str = "shared",
+    validation_size: float | int = 0.5,
+    groups: ArrayLike | None = None,
+    duplicates: str = "keep",
+    sample_weight: ArrayLike | None = None,
+    error_score: str = "raise",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
+) -> ClassifierSet:
+    r"""Train a classifier with every setting of a grid and ask it about validation examples.
+
+    Classifier :math:`h_i` is trained on its training sample alone and its risk is :math:`k_i/m`, with :math:`k_i`
+    errors on `m` validation examples.  Risks count every example once: `sample_weight` reaches the
+    training only, because the bounds are about the share of new examples a classifier gets wrong.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier or None
+        Cloned, never fitted itself.  A `Pipeline` keeps what is fitted before the classifier (scaling, vocabulary)
+        inside the training sample.  None where `param_grid` is a list of estimators.  A warning names an estimator that
+        answers otherwise for a training row alone than among others: no certificate would hold.
+    param_grid : dict, list of dicts, or list of estimators
+        Values to combine by parameter, as for `GridSearchCV`; with `n_iter` also distributions, as for
+        `RandomizedSearchCV`.  Or the classifiers themselves, of one kind or of several.
+    X : array_like, sparse matrix, data frame or list of N rows
+        Handed to the estimator as it is, rows picked; a list of texts for a pipeline with a vectoriser.
+    y : array_like of shape (N,)
+        Labels of two or more classes.
+    n_iter : int, optional
+        Settings to draw from `param_grid`; None for all of them.
+    split : {"shared", "independent"}
+        One training and validation sample for all classifiers, or for each its own.
+    validation_size : float or int
+        Fraction (rounded down) or number of validation examples.
+    groups, duplicates
+        As for `svm_set`.
+    sample_weight : array_like of shape (N,), optional
+        Weights of the rows in training, for the last step of a pipeline.
+    error_score : {"raise", "drop"}
+        What to do with a classifier that cannot be fitted: raise an error that names its parameters, or leave it out,
+        with a warning and an entry in `dropped`.  Whether it is left out depends on its training sample, which a shared
+        split keeps apart from all validation examples.  With independent splits it would depend on examples that
+        validate others, so "drop" is refused there.  A classifier that was fitted but cannot predict is always an
+        error.
+    n_jobs : int, optional
+        Workers of joblib's backend, as everywhere in scikit-learn: None for one, unless `joblib.parallel_config` says
+        otherwise.  Each works in one thread, so that the result is the same for any number, to the last bit.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        For splits, drawn settings and every `random_state` of the estimators that is None: classifier i gets a
+        number of its own.  Other values stay.
+    checkpoint : path of a directory, optional
+        Store every 50 trained classifiers there.  The same call, after the process was killed, goes on from what is
+        stored and gives the result of an undisturbed run, to the last bit; with ``random_state=None`` it takes the seed
+        of the run that was begun.  Directories of other data, parameters or versions are refused.  Classifiers are
+        stored as pickles, which can run code when read: use directories that only people you trust can write to.
+
+    Returns
+    -------
+    ClassifierSet
+        `params` are the settings (``{"estimator": ...}`` for a list of estimators).
+
+    See Also
+    --------
+    svm_set : The same for support vector machines, many times faster.
+    StochasticClassifier : The set, its posterior and its certificate in one.
+    ClassifierSet : What is returned; also from classifiers trained elsewhere.
+
+    References
+    ----------
+    .. [1] D. A. McAllester, "PAC-Bayesian model averaging", COLT, 1999.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from pacbayes import grid_set
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifiers = grid_set(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}, X, y, random_state=0)
+    >>> classifiers.params[2], classifiers.m, bool(classifiers.risks.max() < 0.2)
+    ({'max_depth': 3}, 284, True)
+    """
+    choices = DivisionChoices(split, validation_size, groups, duplicates)
+    family = GridFamily.checked(estimator, param_grid, n_iter, error_score, split)
+    rows, labels = check_rows(X, y)
+    data = Labelled.checked(rows, labels, groups, weights=check_weights(sample_weight, labels.size))
+    trained = family.train(data, choices, n_jobs=n_jobs, random_state=random_state, checkpoint=checkpoint)
+    return trained.as_set(data, n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class GridFamily:
+    """A classifier with every setting of a grid, or many classifiers, as they were asked for."""
+
+    estimator: Any
+    param_grid: Any
+    n_iter: int | None
+    error_score: str
+
+    @classmethod
+    def checked(cls, estimator: Any, param_grid: Any, n_iter: int | None, error_score: Any, split: str) -> GridFamily:
+        """Raise before any work for what does not go with such a division."""
+        check_choice("error_score", error_score, ERROR_SCORES)
+        if split == "independent" and error_score == "drop":
+            raise ValueError(
+                "error_score='drop' needs split='shared': with independent splits whether a classifier is left out "
+                "depends on examples that validate others, and a bound on those left would not hold"
+            )
+        return cls(estimator, param_grid, n_iter, error_score)
+
+    def train(
+        self, data: Labelled, choices: DivisionChoices, *, n_jobs: int | None, random_state: Any, checkpoint: Any
+    ) -> Trained:
+        """Divide the rows, and train every classifier on its training rows alone."""
+        with open_checkpoint(checkpoint, GRID_CHUNKS) as store:
+            seed = seed_of(random_state) if store is None else store.seed(random_state)
+            candidates = plan_candidates(self.estimator, self.param_grid, self.n_iter, seed)
+            _check_fits(candidates, data.weights is not None, store is not None)
+            division = divide(data, choices, len(candidates), seed)
+            check_evidence_fits(len(candidates), division.validating.size)
+            if store is not None:
+                files = {"X": data.rows, "y": data.labels, "estimator and param_grid": candidates.described()}
+                options = choices.as_dict() | {"sample_weight": data.weights}
+                store.begin(describe_run("grid_set", len(candidates), seed, files, options, candidates.modules()))
+
+            def check(i: int, one: Fitted | Failed) -> None:
+                if isinstance(one, Failed) and self.error_score == "raise":
+                    one.stop(i, candidates.params[i])
+
+            shared = division.shared
+            # Only what trains travels to the workers.
+            task = Task(candidates, data if shared is None else data.pick(shared[0]), division)
+            trained = run_units(fit_one, task, len(candidates), "classifiers of the grid", n_jobs, None, check, store)
+            members = _members(task, trained)
+            folds = None if shared is None else GridFolds(members.estimators, task.data, n_jobs)
+            return Trained(members, division, folds)
+
+
+def _check_fits(candidates: Candidates, weighted: bool, stored: bool) -> None:
+    """Raise if a classifier cannot be fitted with weights, or not be stored."""
+    if weighted:
+        for i in range(len(candidates)):
+            check_takes_weights(candidates[i])
+    if stored:
+        try:
+            pickle.dumps((candidates.estimator, candidates.params))
+        except Exception as error:  # pickle passes on whatever an object's own methods raise
+            raise TypeError(f"checkpoint must be None for estimators that cannot be pickled: {error}") from error
+
+
+def _members(task: Task, trained: list[Fitted | Failed]) -> Estimators:
+    """Return the classifiers that could be trained; warn of those left out, and of answers that depend on the batch."""
+    pairs = list(zip(trained, task.candidates.params, strict=True))
+    dropped = [{"params": params, "error": one.error} for one, params in pairs if isinstance(one, Failed)]
+    numbers = [i for i, one in enumerate(trained) if isinstance(one, Fitted)]
+    if not numbers:
+        raise ValueError(f"none of {len(trained)} classifiers could be fitted; the first: {dropped[0]}")
+    if dropped:
+        warn_caller(
+            f"{len(dropped)} of {len(trained)} classifiers could not be fitted and were left out (see dropped); "
+            f"the first: {dropped[0]}"
+        )
+    estimators = [one.estimator for one in trained if isinstance(one, Fitted)]
+    params = [params for one, params in pairs if isinstance(one, Fitted)]
+    warn_of_batches(estimators, lambda k: _few(task, numbers[k]), settings=params)
+    return Estimators(estimators, params, task.data.classes, dropped)
+
+
+def _few(task: Task, i: int) -> Any:
+    """Return a few rows of the i-th classifier's training sample."""
+    data, shared = task.data, task.division.shared
+    train = np.arange(data.number) if shared is not None else task.division(i)[0]
+    return pick_rows(data.rows, train[few_rows(data.labels[train])])

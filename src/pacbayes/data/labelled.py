@@ -1,0 +1,310 @@
+"""Rows with their labels, groups and slices as the user gave them, checked once; and their division."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, column_or_1d, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples
+
+from pacbayes.data.division import (
+    DISTINCT,
+    EXAMPLE,
+    GROUP,
+    Division,
+    DivisionChoices,
+    check_training_classes,
+    copies_across,
+    plan_division,
+    validating_division,
+)
+from pacbayes.data.labels import check_complete
+from pacbayes.data.rows import csr_rows, hashes_if_few, pick_rows, row_hashes
+from pacbayes.data.suspected_copies import equal_labelled_rows, warn_of_copies
+from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
+from pacbayes.numeric.cached import cached_property
+from pacbayes.numeric.checks import check_numbers, narrow_labels
+
+
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """Values of the column of slices, and the number of every row's value among them."""
+
+    names: tuple[Any, ...]
+    codes: Codes
+    #: What the column is called: the name of a pandas Series, empty for anything else.
+    column: str = ""
+
+    @classmethod
+    def checked(cls, slices: Any, number: int) -> "Slices":
+        """Return the slices of so many rows, or raise.
+
+        Examples
+        --------
+        >>> Slices.checked(["north", "south", "north"], 3).codes
+        array([0, 1, 0])
+        >>> Slices.checked(["north", None], 2)
+        Traceback (most recent call last):
+        ValueError: slices must have a value for every row, got none for row 1
+        """
+        values = np.asarray(slices)
+        if values.shape != (number,):
+            raise ValueError(f"slices must name one slice for each of {number} rows, got shape {values.shape}")
+        if values.dtype.kind in "mM":  # moments and durations, as text
+            unknown = np.isnat(values)
+            values = values.astype(str).astype(object)
+            values[unknown] = None
+        if values.dtype == object:
+            values = np.array([one.item() if isinstance(one, np.generic) else one for one in values], dtype=object)
+        # Not a number, no time, pandas' NA: none of them equals itself.
+        missing = [row for row, one in enumerate(values.tolist()) if one is None or not _is_itself(one)]
+        if missing:
+            raise ValueError(f"slices must have a value for every row, got none for row {missing[0]}")
+        kinds = set(map(type, values.tolist())) - {str, int, float, bool}
+        if kinds:
+            named = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise ValueError(f"slices must be numbers or text, got {named}")
+        try:
+            names, codes = np.unique(values, return_inverse=True)
+        except TypeError:
+            raise ValueError("slices must be of one kind, numbers or text, got a mixture") from None
+        column = getattr(slices, "name", None)
+        return cls(tuple(names.tolist()), codes.reshape(-1), "" if column is None else str(column))
+
+    def check_copies(self, copies: Rows | None) -> None:
+        """Raise if rows that are one example, by their numbers, have different slices: then it has none."""
+        if copies is None:
+            return
+        of_first = np.zeros(int(copies.max()) + 1, dtype=np.intp)
+        of_first[copies[::-1]] = self.codes[::-1]
+        different = np.flatnonzero(self.codes != of_first[copies])
+        if different.size:
+            row = int(different[0])
+            first = int(np.argmax(copies == copies[row]))
+            one, other = (self.names[self.codes[place]] for place in (first, row))
+            raise ValueError(
+                f"slices must be the same for copies of one example (duplicates='together'), got {one!r} for row "
+                f"{first} and {other!r} for row {row}"
+            )
+
+
+def _is_itself(value: Any) -> bool:
+    try:
+        return bool(value == value)
+    except TypeError:  # NA says neither
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Rows as the user gave them, their labels, and what else is known of each.
+
+    Attributes
+    ----------
+    rows : array, sparse matrix, data frame or list
+    labels : ndarray of shape (N,)
+    classes : ndarray
+        The labels that there are, sorted: those that occur and, for classifiers from elsewhere, those these know.
+    codes : ndarray of shape (N,)
+        The place of each row's label among them.
+    groups : ndarray of shape (N,), or None
+        The number of each row's group, from 0 by first appearance.
+    slices : Slices or None
+    weights : ndarray of shape (N,), or None
+        Of the rows in training.
+
+    Examples
+    --------
+    >>> data = Labelled.checked([[1.0], [2.0], [1.0]], np.array(["no", "yes", "no"]))
+    >>> data.classes.tolist(), data.codes, data.same
+    (['no', 'yes'], array([0, 1, 0]), array([0, 1, 0]))
+    """
+
+    rows: Any
+    labels: Labels
+    classes: Labels
+    codes: Rows
+    groups: Rows | None = None
+    slices: Slices | None = None
+    weights: FloatArray | None = None
+
+    @classmethod
+    def checked(
+        cls,
+        rows: Any,
+        labels: Labels,
+        groups: Any = None,
+        slices: Any = None,
+        *,
+        classes: Labels | None = None,
+        weights: FloatArray | None = None,
+    ) -> "Labelled":
+        """Make one of rows and labels that `check_rows`, or scikit-learn, has looked at; `classes` may be more."""
+        if classes is None:
+            classes, codes = np.unique(labels, return_inverse=True)
+        else:
+            codes = np.searchsorted(classes, labels)
+        found = None if slices is None else Slices.checked(slices, labels.size)
+        numbers = None if groups is None else check_groups(groups, labels.size)
+        return cls(rows, labels, classes, codes.astype(np.int64), numbers, found, weights)
+
+    @property
+    def number(self) -> int:
+        """How many rows there are."""
+        return int(self.labels.size)
+
+    @cached_property
+    def same(self) -> Rows | None:
+        """The same number for rows equal in features and class; None where rows cannot be compared."""
+        return equal_labelled_rows(self.rows, self.codes)
+
+    def hashes(self, key: bytes) -> NDArray[np.uint64]:
+        """Return the keyed hash of every row, computed once for all uses of one key."""
+        known = self.__dict__.setdefault("_hashes", {})
+        if key not in known:
+            known[key] = row_hashes(self.rows, key)
+        return known[key]  # type: ignore[no-any-return]
+
+    def known_again(self, key: bytes) -> NDArray[np.int64] | None:
+        """Return the hashes by which rows are known again, sorted; None for rows without values, or too many."""
+        return hashes_if_few(self.rows, lambda: self.hashes(key))
+
+    def pick(self, which: Rows) -> "Labelled":
+        """Return some of the rows, apart from these, with their labels and weights alone."""
+        weights = None if self.weights is None else self.weights[which]
+        return Labelled(
+            pick_rows(self.rows, which), self.labels[which], self.classes, self.codes[which], weights=weights
+        )
+
+    def units(self, duplicates: str) -> tuple[str, Rows | None]:
+        """Return what is divided and counted, and the number of each row's unit, None where every row is one.
+
+        Examples
+        --------
+        >>> data = Labelled.checked([[1.0], [2.0], [1.0]], np.array([0, 0, 0]), groups=["a", "b", "b"])
+        >>> data.units("keep")
+        ('group', array([0, 1, 1]))
+        """
+        if self.groups is not None:
+            return GROUP, self.groups
+        if duplicates == "keep":
+            return EXAMPLE, None
+        if self.same is None:
+            raise TypeError("duplicates='together' needs rows of numbers, texts and the like, which can be compared")
+        if self.slices is not None:
+            self.slices.check_copies(self.same)
+        return DISTINCT, self.same
+
+    def count_copies(self, division: Division, number: int) -> Division:
+        """Return a division that knows how many validation rows equal a training row; warn where they look copied."""
+        if self.same is None:
+            return division
+        found = copies_across(self.same, division, number)
+        warn_of_copies(self.rows, self.codes, self.same, found, self.groups)
+        return replace(division, copies=found)
+
+
+def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> Division:
+    """Divide rows among `number` classifiers, each of which must see two classes; warn of copies.
+
+    Examples
+    --------
+    >>> data = Labelled.checked(np.arange(8.0).reshape(8, 1), np.array(["no", "yes"] * 4))
+    >>> division = divide(data, DivisionChoices("shared", 0.5, None, "keep"), 3, seed=0)
+    >>> division.n_train, division.m, division.copies
+    (4, 4, 0)
+    """
+    check_two_classes(data)
+    unit, units = data.units(choices.duplicates)
+    division = plan_division(
+        data.number,
+        kind=choices.split,
+        validation_size=choices.validation_size,
+        seed=seed,
+        unit=unit,
+        units=units,
+    )
+    check_training_classes(division, data.codes, data.classes, number)
+    return data.count_copies(division, number)
+
+
+def all_validate(data: Labelled, duplicates: str) -> Division:
+    """Return the division of rows that all validate: the classifiers were trained on others."""
+    return validating_division(data.number, *data.units(duplicates))
+
+
+def check_two_classes(data: Labelled) -> None:
+    """Raise unless the labels are of two classes at least."""
+    if data.classes.size < 2:
+        raise ValueError(f"y must hold at least two classes, got class {data.classes.tolist()[0]!r} only")
+
+
+def check_groups(groups: Any, n: int) -> Rows:
+    """Return the number of each row's group, from 0 by first appearance; a row without a group is refused.
+
+    Examples
+    --------
+    >>> check_groups(["anna", "ben", "anna"], 3)
+    array([0, 1, 0])
+    >>> check_groups([1.0, float("nan")], 2)
+    Traceback (most recent call last):
+    ValueError: groups must name the group of every row, got nan for row 1
+    """
+    if isinstance(groups, str | bytes) or not (hasattr(groups, "__len__") or hasattr(groups, "__array__")):
+        raise TypeError(f"groups must hold one entry per row of X, got {groups!r}")
+    given: Any = groups.array if isinstance(groups, pd.Series | pd.Index) else _as_array(groups)
+    if given.ndim != 1 or len(given) != n:
+        raise ValueError(f"groups must hold one entry per row of X, shape ({n},), got shape {given.shape}")
+    try:
+        numbers, _ = pd.factorize(given)
+    except TypeError as error:
+        raise TypeError(f"groups must be names or numbers: {error}") from None
+    if (numbers < 0).any():
+        row = int(np.argmax(numbers < 0))
+        raise ValueError(f"groups must name the group of every row, got {given[row]} for row {row}")
+    return np.asarray(numbers, dtype=np.int64)
+
+
+def _as_array(groups: Any) -> NDArray[Any]:
+    """Return a list of names as it is: NumPy would make texts of numbers that stand beside texts."""
+    table = np.asarray(groups)
+    return np.array(groups, dtype=object) if isinstance(groups, list | tuple) and table.ndim == 1 else table
+
+
+def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:
+    """Return rows that can be picked by number, and their labels; `name` is the prefix of arguments in errors.
+
+    Examples
+    --------
+    >>> check_rows(["good", "bad", "fine"], ["a", "b", "a"])[1]
+    array(['a', 'b', 'a'], dtype='<U1')
+    """
+    labels = column_or_1d(check_complete(narrow_labels(y), f"{name}y"), warn=True)
+    if labels.size == 0:
+        raise ValueError(f"{name}y must not be empty")
+    assert_all_finite(labels, input_name=f"{name}y")
+    check_classification_targets(labels)
+    X = csr_rows(X)
+    if isinstance(X, str) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
+        raise TypeError(f"{name}X must be rows: an array, a sparse matrix, a data frame or a list, got {X!r}")
+    if _num_samples(X) != labels.size:
+        raise ValueError(f"{name}X and {name}y must have the same length, got {_num_samples(X)} and {labels.size}")
+    return indexable(X)[0], labels
+
+
+def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
+    """Return weights of the training rows: finite, not negative, not all zero; None for none."""
+    if sample_weight is None:
+        return None
+    weights = check_numbers("sample_weight", sample_weight)
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must have one entry per row of X, shape ({n},), got shape {weights.shape}")
+    if not (np.isfinite(weights).all() and weights.min() >= 0.0):
+        bad = weights[~(np.isfinite(weights) & (weights >= 0.0))][0]
+        raise ValueError(f"sample_weight must be finite and not negative, got {bad}")
+    if weights.max() == 0.0:
+        raise ValueError("sample_weight must not be zero for every row")
+    return weights

@@ -1,0 +1,491 @@
+"""What all estimators share: a fit from rows to certificates, predictions, and what a fitted model says of itself."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pacbayes.bounds.distance import CONSTANTS
+from pacbayes.certificates.below import CertifiedMember, members_below
+from pacbayes.certificates.certificate import Certificate
+from pacbayes.certificates.choices import check_prior_kind, check_training_choices
+from pacbayes.certificates.find import find
+from pacbayes.certificates.gather import gather
+from pacbayes.certificates.levels import hedged_level, resolve_hedge
+from pacbayes.certificates.plan import check_questions
+from pacbayes.certificates.voting import BITS, PROPOSAL, VOTINGS, vote_sums, weights_of
+from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
+from pacbayes.classifiers.members import Coding, number_of_rows
+from pacbayes.data.division import SPLITS, check_duplicates
+from pacbayes.data.labelled import Labelled
+from pacbayes.data.rows import Overlap
+from pacbayes.data.tables import TableReading
+from pacbayes.data.unusable import naming_remedy
+from pacbayes.estimators.fitted import Fitted, cv_results
+from pacbayes.estimators.methods import available, forget_fit, whole_or_not_at_all
+from pacbayes.estimators.planning import make_plan
+from pacbayes.numeric.arrays import FloatArray, Labels
+from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
+from pacbayes.posteriors.posterior import Posterior
+from pacbayes.runtime.checkpoint import begun_seed
+from pacbayes.runtime.progress import progress
+from pacbayes.runtime.seeds import seed_of
+
+# Characters of a text about an estimator, more or less: its parameters may be lists of a thousand numbers.
+_LONGEST = 300
+
+
+class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no types in scikit-learn
+    """A set of classifiers as one, with a certificate for each way of predicting; subclasses train the set.
+
+    All that a fit leaves is the value `_fitted`, and the certificates that follow from it.
+    """
+
+    #: How rows may be divided.
+    _splits: tuple[str, ...] = SPLITS
+    _fitted: Fitted
+    certificates_: dict[str, Certificate]
+
+    # -- what subclasses provide -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _labelled(self, X: Any, y: Any, groups: Any, slices: Any) -> Labelled:
+        """Return rows with their labels, or raise."""
+
+    @abstractmethod
+    def _train(self, data: Labelled, groups: Any, seed: int) -> Trained:
+        """Divide the rows and train the classifiers on training rows alone."""
+
+    @abstractmethod
+    def _validated(self, X: Any) -> Any:
+        """Return new rows, or raise."""
+
+    @abstractmethod
+    def _remedy(self) -> str:
+        """Say where missing values are to be filled in."""
+
+    @abstractmethod
+    def _working(self, data: Labelled) -> AbstractContextManager[Any]:
+        """Return what is to be around all work on rows."""
+
+    def _prior_params(self, trained: Trained) -> list[dict[str, Any]]:
+        """Return what a callable prior may see of the classifiers."""
+        return trained.members.params
+
+    # -- fitting -----------------------------------------------------------------------------------------------------
+
+    @whole_or_not_at_all
+    @progress("fitting", None)
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
+        """Train the classifiers, find the posterior and the certificates.
+
+        Parameters
+        ----------
+        X : array_like, sparse matrix, data frame or list of N rows
+        y : array_like of shape (N,)
+            Labels of two or more classes.
+        groups : array_like of shape (N,), optional
+            The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
+            fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of
+            errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
+
+        slices : array_like of shape (N,), optional
+            With `class_share`: a value for every row (a site, a device), and the certificate has a limit for the
+            rows of each beside those by class; a pandas Series gives them its name.
+
+        Returns
+        -------
+        self
+        """
+        self._check_choices()
+        self._check_asked(groups, slices)
+        forget_fit(self)
+        data = self._labelled(X, y, groups, slices)
+        with naming_remedy(data.rows, self._remedy()), self._working(data):
+            # Training rows only.
+            trained = self._train(data, groups, self._seed())
+            # The last line before any classifier is asked about a validation row.
+            plan = make_plan(self, trained, data, self._hedge(), self._prior_params(trained))
+            # The only line that asks about them.
+            evidence = gather(trained.members, plan, data, self.n_jobs)
+        return self._take(Fitted(trained.members, plan, evidence, find(plan, evidence)))
+
+    def _take(self, fitted: Fitted) -> Self:
+        """Become fitted: `fit`, `from_fitted` and `load` end here."""
+        self._fitted, self.certificates_ = fitted, fitted.certificates
+        return self
+
+    def _check_choices(self) -> None:
+        """Raise for wrong parameters before any work."""
+        check_choice("split", self.split, self._splits)
+        if self.cv is not None and (isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer)):
+            raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
+        if self.cv is not None and self.cv < 2:
+            raise ValueError(f"cv must be at least 2 folds, or None, got {self.cv}")
+        self._check_certified(self._no_proposal(), self._no_proposal())
+
+    def _check_certified(self, no_proposal: str | None, no_training: str | None) -> None:
+        """Raise for wrong parameters of what follows training; say why nothing is proposed, or comes from training."""
+        check_choice("voting", self.voting, VOTINGS)
+        check_choice("constant", self.constant, CONSTANTS)
+        level, hedge = check_level(self.delta), resolve_hedge(self.hedge, no_proposal)
+        warn_of_level(level)
+        if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
+            raise ValueError(f"hedge * delta must not be less than the smallest number, got {hedge!r} * {level!r}")
+        check_prior_kind(self.prior, self.split)
+        check_questions(self.class_share, self.max_error, hedge)
+        check_training_choices(self.prior, self.distance, no_training)
+
+    def _check_asked(self, groups: Any, slices: Any) -> None:
+        """Raise for what is not proved of groups and slices."""
+        check_duplicates(self.duplicates, groups)
+        if groups is not None and (self.class_share > 0.0 or self.max_error is not None):
+            asked = "class_share" if self.class_share > 0.0 else "max_error"
+            raise ValueError(f"{asked} is not for groups: their rows are not independent, and no such limit is proved")
+        if slices is not None and self.class_share == 0.0:
+            raise ValueError("slices need a share of delta for their limits: set class_share, to 0.2 for one")
+
+    def _no_proposal(self) -> str | None:
+        """Say why the training rows propose nothing, None where they do."""
+        if self.split != "shared":
+            return f"with split={self.split!r} every row validates some classifier"
+        return "cv=None leaves out the cross-validation behind it" if self.cv is None else None
+
+    def _hedge(self) -> float:
+        return resolve_hedge(self.hedge, self._no_proposal())
+
+    def _seed(self) -> int:
+        """Return the seed of a fit: that of the run which a checkpoint holds where `random_state` is None."""
+        begun = begun_seed(self.checkpoint) if self.random_state is None else None
+        return seed_of(self.random_state) if begun is None else begun
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "certificates_")
+
+    def _read_as(self, reading: TableReading | None) -> None:
+        """Note how the columns of the file were read that the rows of the fit came from."""
+        self._fitted = replace(self._fitted, plan=replace(self._fitted.plan, reading=reading))
+
+    # -- predicting --------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted labels, shape (n,), in the way `voting` says now.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            As the classifiers say.  A label that is not in `classes_` (of a classifier that marks outliers, for one) is
+            passed on: it counted as an error on the validation rows, and has votes like any other.
+        """
+        check_is_fitted(self)
+        voting = check_choice("voting", self.voting, VOTINGS)
+        with naming_remedy(X, self._remedy()):
+            return self._fitted.predict(voting, self._validated(X))
+
+    def vote_share(self, X: Any) -> FloatArray:
+        """Return for every row and class the weight of the classifiers that vote for it.
+
+        The weights are those of the rule that predicts: of the draws for ``voting="stochastic"``, where it is also the
+        probability with which the stochastic classifier, its key not yet drawn, says that class; else of the vote.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+            Columns in the order of `classes_`.  Rows sum to one, less the weight of classifiers that answer with a
+            label which is none of them.
+        """
+        check_is_fitted(self)
+        parts, members = self._fitted.weights(self._shared_voting()), self._fitted.members
+        chosen = np.flatnonzero(parts)
+        with naming_remedy(X, self._remedy()):
+            taken = members.prepared(self._validated(X))
+            votes = vote_sums(members, taken, chosen, parts[chosen], Coding(members.classes))
+        return np.ldexp(votes[:, : self.classes_.size], -BITS)
+
+    @available(
+        lambda self: (
+            None
+            if self.voting == "majority"
+            else f"voting={self.voting!r} does not predict what has the largest share; use vote_share(X), or "
+            'set_params(voting="majority")'
+        )
+    )
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return `vote_share`, for ``voting="majority"`` only: there the largest share decides what `predict` says.
+
+        But for rows where a label that is not in `classes_` has more votes still.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+        """
+        return self.vote_share(X)
+
+    def answers(self, X: Any) -> NDArray[np.bool_]:
+        """Return for which rows the label of `predict` is one that it stands by: with `max_error`, where it is sure.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            All true without `max_error`.  With it, the certificate is about the rows where it is true; `predict` gives
+            the others a label too, of which nothing is guaranteed.
+        """
+        check_is_fitted(self)
+        voting = check_choice("voting", self.voting, VOTINGS)
+        with naming_remedy(X, self._remedy()):
+            rows, answered = self._validated(X), self.certificates_[voting].answered
+            if answered is None or answered.threshold is None:
+                return np.full(number_of_rows(rows), answered is None)
+            return np.asarray(self._fitted.confidence(voting, rows) >= answered.threshold)
+
+    def certified_below(
+        self, target: float, cost: ArrayLike | Callable[[Any], float] | None = None
+    ) -> list[CertifiedMember]:
+        """Return the single classifiers whose risk is certified to be below a target: all of them at once.
+
+        Whichever of them is taken afterwards, for whatever reason (speed, size, being readable), its limit holds: each
+        has the exact limit (for groups, Chernoff's) at delta times its prior weight.  That is a guarantee beside
+        `certificate_`, at the same delta, and not at once with it.
+
+        Parameters
+        ----------
+        target : float
+            Limits at most this, between 0 and 1.
+        cost : array_like of shape (H,) or callable, optional
+            What each classifier of `classifiers_` costs, or a function of a fitted one: the cheapest comes first.
+
+        Returns
+        -------
+        list of CertifiedMember
+            The cheapest first, or without `cost` the one with the smallest limit.
+        """
+        check_is_fitted(self)
+        plan = self._fitted.plan
+        return members_below(self.classifiers_, target, cost, plan.delta, plan.prior)
+
+    # -- what a fitted model says of itself --------------------------------------------------------------------------
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The certificate of the chosen way of predicting."""
+        check_is_fitted(self)
+        if self.voting not in VOTINGS:
+            # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
+            raise AttributeError(f"there is no certificate_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
+        return self.certificates_[self.voting]
+
+    @property
+    def classes_(self) -> Labels:
+        """The classes, sorted."""
+        check_is_fitted(self)
+        return self._fitted.members.classes
+
+    @property
+    def classifiers_(self) -> ClassifierSet:
+        """The classifiers with their answers to the validation rows."""
+        check_is_fitted(self)
+        return self._fitted.classifiers
+
+    @property
+    def hedge_(self) -> float:
+        """The share of `delta_` that was kept for what the validation rows may show."""
+        check_is_fitted(self)
+        return self._fitted.plan.hedge
+
+    @property
+    def posterior_(self) -> Posterior:
+        """The best posterior at level ``hedge_ * delta_``; there is none where `hedge_` is 0."""
+        check_is_fitted(self)
+        if self._fitted.found.posterior is None:
+            raise AttributeError("there is no posterior_: hedge_ is 0, so that nothing was kept for one")
+        return self._fitted.found.posterior
+
+    @property
+    def prior_(self) -> FloatArray:
+        """The prior weights of the classifiers."""
+        check_is_fitted(self)
+        return self._fitted.prior
+
+    @property
+    def delta_(self) -> float:
+        """The level of the certificates: `delta` as it was when fitted."""
+        check_is_fitted(self)
+        return self._fitted.plan.delta
+
+    @property
+    def distances_(self) -> tuple[str, ...]:
+        """The distances among which the posterior was chosen, at an equal share of ``hedge_ * delta_`` each."""
+        check_is_fitted(self)
+        return tuple(one.name for one in self._fitted.plan.distances)
+
+    @property
+    def has_uniform_prior_(self) -> bool:
+        """Whether all classifiers had the same prior weight because nothing else was asked for."""
+        check_is_fitted(self)
+        return self._fitted.plan.prior is None
+
+    @property
+    def constant_label_(self) -> Any:
+        """The class most frequent among the training rows, which every certificate is compared with.
+
+        None where the training rows are not here and nobody said it.
+        """
+        check_is_fitted(self)
+        label = self._fitted.plan.no_skill
+        return None if label is None else self.classes_[self._fitted.evidence.code_of(label)]
+
+    @property
+    def proposal_(self) -> dict[str, FloatArray]:
+        """The weights that the training rows proposed, by voting; empty where ``hedge_`` is 1."""
+        check_is_fitted(self)
+        rules = [rule for rule in self._fitted.plan.planned if rule.name == PROPOSAL]
+        return {rule.voting: weights_of(rule.weights) for rule in rules if rule.weights is not None}
+
+    @property
+    def weights_(self) -> FloatArray:
+        """The weights with which `voting` predicts: those of the rule that its certificate is for."""
+        check_is_fitted(self)
+        if self.voting not in VOTINGS:
+            raise AttributeError(f"there are no weights_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
+        return weights_of(self._fitted.weights(self.voting))
+
+    @property
+    def draw_or_vote_weights_(self) -> FloatArray:
+        """The weights behind `vote_share`: of the draws for ``voting="stochastic"``, else of the vote."""
+        check_is_fitted(self)
+        return weights_of(self._fitted.weights(self._shared_voting()))
+
+    def _shared_voting(self) -> str:
+        return "stochastic" if self.voting == "stochastic" else "majority"
+
+    @property
+    def vote_errors_(self) -> int | None:
+        """The validation rows that the majority vote gets wrong; None where no row validates all classifiers."""
+        check_is_fitted(self)
+        return None if self._fitted.vote is None else int(self._fitted.vote.total[0])
+
+    @property
+    def vote_risk_(self) -> float | None:
+        """The majority vote's own share of validation errors, rounded up; None where they were not counted."""
+        check_is_fitted(self)
+        return None if self._fitted.vote is None else float(self._fitted.vote.risks[0])
+
+    @property
+    def best_index_(self) -> int:
+        """The number of the classifier used by ``voting="best"``."""
+        check_is_fitted(self)
+        return self._fitted.best_index
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The parameters of the classifier used by ``voting="best"``, number `best_index_`."""
+        return self.classifiers_.params[self.best_index_]
+
+    @property
+    def best_estimator_(self) -> Any:
+        """The fitted classifier used by ``voting="best"``, which ``certificates_["best"]`` is for."""
+        return self.classifiers_[self.best_index_]
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """What the cross-validation within the training rows found, as `GridSearchCV` shows it.
+
+        Scores are NaN for classifiers that had no part in it: it has at most 50, but for machines behind a proposal,
+        where it has all.  Of those of rank 1 the middle one of the longest run is the proposal for ``voting="best"``,
+        and the classifier of the hold-out baseline; with ``hedge_`` 1 the first of them.
+        """
+        check_is_fitted(self)
+        found = self._fitted.plan.cross_validation
+        if found is None:
+            why = self.certificates_["best"].baselines["hold-out"].note
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'cv_results_': {why}; fit it with "
+                "split='shared' and a number of folds as cv"
+            )
+        return cv_results(self.classifiers_.params, found)
+
+    def _overlap_with(self, X: Any) -> Overlap | None:
+        """Return how many rows equal rows that the model was fitted with, validation rows among them.
+
+        None where it is not known: for rows without a value to be compared by.
+        """
+        check_is_fitted(self)
+        return self._fitted.overlap(X)
+
+    # -- how it shows itself -----------------------------------------------------------------------------------------
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        test: Any = None,
+        data: Any = None,
+        notes: Sequence[str] = (),
+    ) -> Path:
+        """Write a report on this model as one HTML file, with the parameters of `pacbayes.write_report`.
+
+        Parameters
+        ----------
+        path : str or path
+            Replaced in one step if it exists.  It must be given.
+        title, test, data, notes
+            As for `write_report`.
+
+        Returns
+        -------
+        Path
+            Where it was written.
+        """
+        if path is None:
+            raise TypeError("report() needs the path of the page to write, as in report('report.html')")
+        # The report looks at estimators and is below them; only the root knows both.
+        from pacbayes import write_report
+
+        return write_report(self, path, title=title, test=test, data=data, notes=notes)
+
+    def __repr__(self, N_CHAR_MAX: int = _LONGEST) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        return text
+
+    def _repr_html_inner(self) -> str:
+        """Return what a notebook shows: the certificate, if there is one, above scikit-learn's diagram."""
+        diagram: str = super()._repr_html_inner()
+        return self._shown_certificate() + diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._shown_certificate() + bundle["text/html"]
+        return bundle
+
+    def _shown_certificate(self) -> str:
+        # A wrong voting is said when predicting, not when looking.
+        found = self.__dict__.get("certificates_", {}).get(self.voting)
+        return "" if found is None else found._repr_html_()

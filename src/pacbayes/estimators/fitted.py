@@ -1,0 +1,228 @@
+"""A fitted model as one value: the classifiers, what was planned, observed and found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from pacbayes.certificates.certificate import Certificate
+from pacbayes.certificates.certify import certify
+from pacbayes.certificates.find import Found
+from pacbayes.certificates.occam import best_single
+from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.target import confidence
+from pacbayes.certificates.voting import (
+    OCCAM,
+    POSTERIOR,
+    TANDEM,
+    Counts,
+    Rule,
+    integer_weights,
+    parts_of_one,
+    said_of,
+    say,
+    weights_of,
+)
+from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.classifiers.counted import Counted
+from pacbayes.classifiers.cross_validation import CrossValidation
+from pacbayes.classifiers.evidence import Evidence
+from pacbayes.classifiers.members import Answers, Coding, Members
+from pacbayes.data.rows import Overlap, hashed_rows, overlap, row_hashes
+from pacbayes.numeric.arrays import FloatArray, Labels
+from pacbayes.numeric.cached import cached_property
+from pacbayes.numeric.checks import need
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit leaves; every number and every sentence about the model is a function of it."""
+
+    members: Members
+    plan: Plan
+    evidence: Evidence
+    found: Found
+
+    def __post_init__(self) -> None:
+        """Raise unless the four are about the same classifiers, rows and rules."""
+        plan, evidence, found, number = self.plan, self.evidence, self.found, len(self.members)
+        need(len(evidence) == number, "Evidence.answers", f"must be those of {number} classifiers")
+        classes = self.members.classes
+        # Of a wider type where an answer that is no class is longer, or no whole number.
+        same = np.can_cast(classes.dtype, evidence.labels.dtype) and np.array_equal(classes, evidence.classes)
+        need(same, "Evidence.labels", "must begin with the classes of the classifiers")
+        self._check_answered()
+        sizes = [rule.weights.size for rule in plan.planned if rule.weights is not None]
+        sizes += [plan.prior.size] if plan.prior is not None else []
+        sizes += [found.posterior.weights.size] if found.posterior is not None else []
+        sizes += [found.tandem.size] if found.tandem is not None else []
+        need(all(size == number for size in sizes), "weights", f"must be those of {number} classifiers")
+        said = 0 if evidence.said is None else len(evidence.said)
+        need(said == len(plan.planned), "Evidence.said", "must be what every planned rule said")
+        need((evidence.scores is None) == (plan.max_error is None), "Evidence.scores", "must be there for a target")
+        known = evidence.slices is None or int(evidence.slices.max()) < len(plan.slices)
+        need(known and (evidence.slices is None) == (not plan.slices), "Evidence.slices", "must be those planned")
+        need((found.posterior is None) == (plan.hedge == 0.0), "Found.posterior", "must be there if there is a reserve")
+        need((found.tandem is None) == (not plan.has_tandem), "Found.tandem", "must be there if it is a rule")
+        candidates = plan.cross_validation is None or int(plan.cross_validation.candidates[-1]) < number
+        need(candidates, "CrossValidation.candidates", "must be classifiers")
+        constant = plan.division.trained_elsewhere if plan.no_skill is None else plan.no_skill in classes.tolist()
+        need(constant, "Plan.no_skill", "must be a class")
+        if evidence.said is not None:
+            self._check_said(evidence.said)
+
+    def _check_answered(self) -> None:
+        """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
+        division, answers, absent = self.plan.division, self.evidence.answers, self.evidence.absent
+        need(answers.shape[1] == division.n_validating, "Evidence.answers", "must be about the rows that validate")
+        need(division.bags is None or len(division.bags) == len(answers), "Division.bags", "must be one for each")
+        if division.shared is not None:
+            own = all(absent not in line for line in answers)
+        else:
+            own = all(np.array_equal(np.flatnonzero(line != absent), division(i)[1]) for i, line in enumerate(answers))
+        need(own, "Evidence.answers", "must be of the rows that validate each")
+
+    def _check_said(self, said: Answers) -> None:
+        """Raise unless planned rules said what the answers of their classifiers make of it.
+
+        Of draws it is known that one of their classifiers said it, but not which: that takes the rows.
+        """
+        answers, labels, rules = self.evidence.answers, self.evidence.labels, self.plan.planned
+        fixed = [place for place, rule in enumerate(rules) if rule.voting != "stochastic"]
+        expected = said_of([rules[place] for place in fixed], answers, labels, None)
+        follows = all(np.array_equal(said[place], codes) for place, codes in zip(fixed, expected, strict=True))
+        for rule, codes in zip(rules, said, strict=True):
+            if rule.voting == "stochastic" and rule.weights is not None:
+                follows = follows and bool((answers[rule.weights > 0] == codes).any(axis=0).all())
+        need(follows, "Evidence.said", "must follow from the answers and the weights of each rule")
+
+    @cached_property
+    def certificates(self) -> dict[str, Certificate]:
+        """By way of predicting; each holds alone."""
+        return certify(self.plan, self.evidence, self.found, self.members.params)
+
+    @cached_property
+    def classifiers(self) -> ClassifierSet:
+        """The classifiers with their answers to the validation rows."""
+        return ClassifierSet(self.members, self.evidence, self.plan.division)
+
+    @property
+    def prior(self) -> FloatArray:
+        """The prior weights."""
+        number = len(self.members)
+        return np.full(number, 1.0 / number) if self.plan.prior is None else self.plan.prior
+
+    @cached_property
+    def best_index(self) -> int:
+        """The classifier that predicts where one alone does."""
+        rule = self.certificates["best"].rule
+        if rule != OCCAM:
+            return int(np.argmax(self._planned("best", rule)))
+        return best_single(self.classifiers.counted, self.plan.reserve, self.plan.prior).index
+
+    def weights(self, voting: str, rule: str | None = None) -> Counts:
+        """Return the weights of the rule that predicts, or of another, in whole multiples of 2^-52."""
+        name = self.certificates[voting].rule if rule is None else rule
+        if name == POSTERIOR:
+            assert self.found.posterior is not None
+            return integer_weights(self.found.posterior.weights)
+        if name == TANDEM:
+            assert self.found.tandem is not None
+            return self.found.tandem
+        if name == OCCAM:
+            return parts_of_one(self.best_index, len(self.members))
+        return self._planned(voting, name)
+
+    def _planned(self, voting: str, name: str) -> Counts:
+        found = next(rule.weights for rule in self.plan.planned if (rule.voting, rule.name) == (voting, name))
+        assert found is not None
+        return found
+
+    @cached_property
+    def vote(self) -> Counted | None:
+        """The errors of the vote that predicts; None where no row validates all classifiers.
+
+        Of a vote that the validation rows chose they are only shown: a limit of these errors would not hold.
+        """
+        if self.plan.division.shared is None:
+            return None
+        rule = Rule("majority", "vote", self.weights("majority"))
+        said = np.stack(list(said_of([rule], self.evidence.answers, self.evidence.labels, None)))
+        return self.evidence.count_answers(said, self.plan.division)
+
+    def overlap(self, X: Any) -> Overlap | None:
+        """Return how many rows equal rows of the fit; None where it is not known."""
+        known = self.plan.known_rows
+        new = None if known is None else hashed_rows(X, self.plan.key)
+        return None if known is None or new is None else overlap(known, new)
+
+    # -- predicting --------------------------------------------------------------------------------------------------
+
+    def predict(self, voting: str, X: Any) -> Labels:
+        """Return the labels of rows, in a way of predicting."""
+        coding = Coding(self.members.classes)
+        codes = self._say(voting, X, self.members.prepared(X), coding)
+        return np.asarray(coding.labels[codes])
+
+    def _say(self, voting: str, X: Any, prepared: Any, coding: Coding) -> Any:
+        def hashes() -> Any:
+            # Of the rows as they were given: the last bits of a prepared row may depend on the rows around it.
+            return row_hashes(X, self.plan.key)
+
+        return say(voting, self.weights(voting), self.members, prepared, hashes, coding)
+
+    def confidence(self, voting: str, X: Any) -> FloatArray:
+        """Return how sure the proposed vote is of the labels that a way of predicting gives rows, on the grid."""
+        prepared = self.members.prepared(X)
+        scores = self.members.scores(prepared, weights_of(self._planned("majority", "proposal")))
+        return confidence(scores, self._say(voting, X, prepared, Coding(self.members.classes)))
+
+
+def cv_results(params: list[dict[str, Any]], counted: CrossValidation) -> dict[str, Any]:
+    """Return scores by classifier, NaN for those that were not cross-validated; these share the last rank.
+
+    The mean is over rows, not over folds, so that those of rank 1 have the fewest errors.
+
+    Examples
+    --------
+    >>> counted = CrossValidation(np.array([0, 2]), np.array([[1, 0], [0, 3]]), np.array([5, 5]))
+    >>> found = cv_results([{"C": 1.0}, {"C": 2.0}, {"C": 4.0}], counted)
+    >>> found["mean_test_score"], found["rank_test_score"]
+    (array([0.9, nan, 0.7]), array([1, 3, 2], dtype=int32))
+    """
+    names = sorted({name for one in params for name in one})
+    columns: dict[str, Any] = {f"param_{name}": _column(params, name) for name in names}
+    folds = [k for k in range(counted.sizes.size) if counted.sizes[k] > 0]
+    scores = 1.0 - counted.errors[:, folds] / counted.sizes[folds]
+    for k in range(counted.sizes.size):
+        own = scores[:, folds.index(k)] if k in folds else np.full(counted.candidates.size, np.nan)
+        columns[f"split{k}_test_score"] = _spread(len(params), counted, own)
+    if folds:
+        mean = np.average(scores, axis=1, weights=counted.sizes[folds])
+        std = np.sqrt(np.average((scores - mean[:, None]) ** 2, axis=1, weights=counted.sizes[folds]))
+    else:
+        mean = std = np.full(counted.candidates.size, np.nan)
+    ranks = np.full(len(params), counted.candidates.size + 1, dtype=np.int32)
+    ranks[counted.candidates] = rankdata(counted.totals, method="min")
+    return columns | {
+        "params": list(params),
+        "mean_test_score": _spread(len(params), counted, mean),
+        "std_test_score": _spread(len(params), counted, std),
+        "rank_test_score": ranks,
+    }
+
+
+def _column(params: list[dict[str, Any]], name: str) -> Any:
+    values = np.empty(len(params), dtype=object)
+    for i, one in enumerate(params):  # one by one: values may be sequences themselves
+        values[i] = one.get(name)
+    return np.ma.MaskedArray(values, mask=[name not in one for one in params])
+
+
+def _spread(number: int, counted: CrossValidation, values: FloatArray) -> FloatArray:
+    spread = np.full(number, np.nan)
+    spread[counted.candidates] = values
+    return spread

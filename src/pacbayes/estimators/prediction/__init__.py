@@ -1,1 +1,0 @@
-"""From weights and rows to labels: draws and votes."""

@@ -1,1 +1,0 @@
-"""What is fixed before validation rows are counted: prior, proposals of the user, choices of cross-validation."""

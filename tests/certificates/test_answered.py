@@ -1,0 +1,29 @@
+"""What became of a target, in words that do not promise more."""
+
+from pacbayes.certificates.target import Answered, format_target
+
+
+def test_words():
+    found = Answered(0.02, 0.5, 1000, 910, 10, 7)
+    assert found.share == 0.91
+    assert found.headline == "At most 2.0 % errors among the 91.0 % that it answers"
+    assert "10 errors on 910 answered of 1000" in found.details[0]
+    assert Answered(0.02, 0.5, 1000, 910, 1, 7).details[0].startswith("1 error on")
+
+
+def test_words_where_nothing_passed():
+    found = Answered(0.02, None, 100, 0, 0, 1, None)
+    assert not found.passed
+    assert "no guarantee" not in found.claim("Surely,", "it")
+    assert found.headline == "Answers nothing: 2.0 % was not reached"
+    assert "did not pass" in found.details[0]
+
+
+def test_targets_are_written_as_a_person_writes_them():
+    assert [format_target(t) for t in (0.02, 0.07, 0.001, 0.5, 0.0333)] == [
+        "2.0 %",
+        "7.0 %",
+        "0.1 %",
+        "50.0 %",
+        "3.33 %",
+    ]

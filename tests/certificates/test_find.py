@@ -1,0 +1,90 @@
+"""What validation rows choose: the best posterior over one or several distances, and a vote."""
+
+import numpy as np
+import pytest
+from tests.certificates.cases import a_set, grouped, planned
+
+from pacbayes import ClassifierSet, optimal_posterior, vote_bound
+from pacbayes.certificates import Found, choose_posterior, find
+from pacbayes.certificates.find import restored_posterior
+from pacbayes.posteriors.problem import Problem
+
+RISKS, M = np.array([8, 9, 9, 12, 40]) / 150, 150
+USUAL = {"delta": 0.05, "prior": None, "constant": "exact"}
+
+
+@pytest.mark.parametrize(
+    ("distance", "error"), [("chi", ValueError), (["kl", "kl"], ValueError), ([], TypeError), (3, TypeError)]
+)
+def test_wrong_distances(distance, error):
+    with pytest.raises(error, match="distance"):
+        choose_posterior(RISKS, M, distance=distance, **USUAL)
+
+
+def test_a_level_too_small_to_be_divided_is_refused():
+    arguments = USUAL | {"delta": 5e-324}
+    assert choose_posterior(RISKS, M, distance="kl", **arguments).bound <= 1.0
+    with pytest.raises(ValueError, match="large enough to be divided among 2 distances, got 5e-324"):
+        choose_posterior(RISKS, M, distance=["kl", "ch"], **arguments)
+
+
+def test_a_posterior_is_checked_once(monkeypatch):
+    made = []
+    checked = Problem.checked
+    monkeypatch.setattr(Problem, "checked", lambda *arguments: made.append(arguments) or checked(*arguments))
+    choose_posterior(RISKS, M, distance=["kl", "ch"], **USUAL)
+    assert [arguments[2].name for arguments in made] == ["kl", "ch"]
+
+
+def test_the_posterior_is_the_best_at_the_reserve():
+    plan, evidence = planned(a_set([9, 8, 30]), 0, hedge=0.1, class_share=0.2)
+    found = find(plan, evidence).posterior
+    assert found.bound == pytest.approx(optimal_posterior(np.array([9, 8, 30]) / 100, 100, delta=0.004).bound, abs=1e-9)
+    assert found.delta == plan.reserve
+    # Weights are whole multiples of 2^-52: a draw from them is exact.
+    assert (np.ldexp(found.weights, 52) % 1 == 0).all()
+    assert found.weights.sum() == 1.0
+
+
+def test_nothing_is_looked_for_without_a_reserve():
+    found = find(*planned(a_set([9, 8, 30]), 0, hedge=0.0))
+    assert (found.posterior, found.tandem) == (None, None)
+
+
+def test_weights_of_somebody_else_have_their_own_bound():
+    weights = np.array([0.5, 0.25, 0.25, 0.0, 0.0])
+    found = restored_posterior(weights, RISKS, M, distance="kl", **USUAL)
+    best = choose_posterior(RISKS, M, distance="kl", **USUAL)
+    assert np.array_equal(found.weights, weights)
+    assert found.lower_bound == best.lower_bound <= best.bound < found.bound
+    same = restored_posterior(best.weights, RISKS, M, distance="kl", **USUAL)
+    assert same.bound == best.bound
+
+
+@pytest.mark.parametrize(("hedge", "there"), [(0.1, True), (1.0, False), (0.0, False)])
+def test_the_tandem_vote_is_about_the_best_and_there_where_a_reserve_pays_it(hedge, there):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=400)
+    answers = np.where(rng.random((15, 400)) < 0.2, 1 - truth, truth)
+    classifiers = ClassifierSet.from_predictions(answers, truth)
+    plan, evidence = planned(classifiers, None if hedge == 1.0 else 0, hedge=hedge)
+    found = find(plan, evidence).tandem
+    assert (found is not None) is plan.has_tandem is there
+    if there:
+        level = plan.tandem_level
+        own, equal = (
+            vote_bound(one, answers != truth, 400, delta=level) for one in (found / 2**52, np.full(15, 1 / 15))
+        )
+        assert found.sum() == 2**52
+        assert own <= equal + 1e-4
+
+
+def test_groups_and_a_single_classifier_have_no_tandem_vote():
+    for classifiers in (grouped(), a_set([5])):
+        assert find(*planned(classifiers, 0)).tandem is None
+
+
+@pytest.mark.parametrize("parts", [[2**51, 2**51 - 1], [-1, 2**52 + 1], [2**52 + 1, -1], []])
+def test_weights_that_are_none_are_refused(parts):
+    with pytest.raises(ValueError, match=r"Found\.tandem must be whole multiples of 2\^-52 with the sum one"):
+        Found(tandem=np.array(parts, dtype=np.int64))

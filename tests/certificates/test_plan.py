@@ -1,0 +1,244 @@
+"""A plan: its levels sum to at most delta, and what does not follow from the rest, or is not proved, is refused."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacbayes.certificates import VOTINGS, Plan, Rule, propose
+from pacbayes.certificates.choices import CROSS_VALIDATION, cross_validation_prior
+from pacbayes.certificates.plan import without_reserve
+from pacbayes.certificates.proposals import STRENGTHS, given_rules
+from pacbayes.certificates.target import Thresholds
+from pacbayes.certificates.voting import EXACT, PROPOSAL, integer_weights, parts_of_one
+from pacbayes.classifiers.cross_validation import CrossValidation
+from pacbayes.data.division import GROUP, out_of_bag_division, plan_division, validating_division
+
+SHARED = plan_division(200, kind="shared", validation_size=0.5, seed=0)
+INDEPENDENT = plan_division(200, kind="independent", validation_size=0.5, seed=0)
+BAGS = np.packbits(np.random.default_rng(0).random((4, 200)) < 0.6, axis=1)
+OUT_OF_BAG = out_of_bag_division(BAGS, 200, 200, seed=0)
+GROUPED = validating_division(200, GROUP, np.arange(200) // 2)
+THRESHOLDS = Thresholds(np.array([0.5, -np.inf]), np.array([50, 100]), np.array([1, 9]))
+
+
+def counted(totals=(9, 7, 7, 12), votes=(8, 7, 7, 7, 8, 9, 7)):
+    """Cross-validation with these errors, all in its first fold."""
+    errors = np.zeros((len(totals), 2), dtype=np.int64)
+    errors[:, 0] = totals
+    return CrossValidation(np.arange(len(totals)), errors, np.array([50, 50]), votes)
+
+
+def a_plan(found=None, hedge=0.1, **choices):
+    """A plan for what cross-validation proposes."""
+    found = counted() if found is None else found
+    rules = propose(found.candidates, found.totals, found.candidates.size, found.errors_of_votes)
+    rules = rules if hedge > 0.0 else without_reserve(rules)
+    given = {"division": SHARED, "hedge": hedge, "planned": rules, "cross_validation": found}
+    return Plan(**given | choices)
+
+
+def levels(plan):
+    """The exact sum of the levels of all rules by way of predicting."""
+    return {voting: sum(Fraction(rule.level) for rule in plan.rules if rule.voting == voting) for voting in VOTINGS}
+
+
+# -- levels ----------------------------------------------------------------------------------------------------------
+
+
+@given(
+    st.floats(1e-300, 1.0, exclude_max=True),
+    st.floats(0.0, 1.0, exclude_max=True),
+    st.floats(0.0, 1.0, exclude_max=True),
+    st.lists(st.integers(0, 50), min_size=1, max_size=60),
+)
+def test_levels_of_all_rules_of_a_way_sum_to_at_most_delta(delta, hedge, share, totals):
+    plan = a_plan(counted(totals), hedge, delta=delta, class_share=share)
+    # What is left of delta is for the limits by class.
+    most = Fraction(delta) * (1 - Fraction(share))
+    for voting, total in levels(plan).items():
+        assert total <= most
+        assert total >= most * (1 - Fraction(1, 10**12)) - Fraction(1, 10**300), voting
+
+
+def test_of_several_rules_each_has_its_place_and_level():
+    plan = a_plan(delta=0.05)
+    votes = [rule for rule in plan.rules if rule.voting == "majority"]
+    names = ["proposal", *(f"vote s={s:g}" for s in STRENGTHS[:-1]), "single", "posterior", "tandem vote"]
+    assert [rule.name for rule in votes] == names
+    assert [rule.bound for rule in votes] == [EXACT] * 8 + ["twice kl", "tandem"]
+    assert votes[0].level == pytest.approx(0.045)
+    assert len({rule.level for rule in votes[1:]}) == 1
+    assert [rule.name for rule in plan.rules if rule.voting != "majority"] == [
+        "proposal", "posterior", "proposal", "Occam",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [SHARED, INDEPENDENT, OUT_OF_BAG, GROUPED, validating_division(50)])
+def test_without_a_proposal_delta_is_for_what_is_found(kind):
+    plan = Plan(kind, delta=0.1)
+    assert levels(plan) == dict.fromkeys(VOTINGS, Fraction(0.1))
+    votes = [rule.name for rule in plan.rules if rule.voting == "majority"]
+    # In a forest the vote is by its tandem bound alone.
+    assert votes == (["tandem vote"] if kind is OUT_OF_BAG else ["posterior"])
+
+
+def test_without_a_reserve_it_is_for_proposals():
+    plan = a_plan(hedge=0.0, delta=0.1)
+    assert [(rule.voting, rule.name, rule.level) for rule in plan.rules] == [
+        (voting, "proposal", 0.1) for voting in VOTINGS
+    ]
+
+
+def test_the_tandem_vote_needs_rows_that_are_draws_and_a_reserve():
+    def has(division, hedge=0.1, proposal=(0.5, 0.5)):
+        rules = given_rules(np.array(proposal), len(proposal))
+        return Plan(division, hedge=hedge, planned=() if hedge == 1.0 else rules).has_tandem
+
+    rows = validating_division(200)
+    assert has(rows)
+    assert not has(GROUPED)
+    assert not has(rows, hedge=1.0)
+    assert not has(rows, proposal=[1.0])
+
+
+# -- what does not follow --------------------------------------------------------------------------------------------
+
+
+def forged_rules(rules):
+    """Yield what somebody may have made of the rules, each with a word for it."""
+    vote = next(i for i, rule in enumerate(rules) if (rule.voting, rule.name) == ("majority", PROPOSAL))
+    moved = rules[vote].weights + np.array([2**30, -(2**30), 0, 0])
+    yield "other weights", replace_at(rules, vote, replace(rules[vote], weights=moved))
+    yield "another classifier", (*rules[:-1], replace(rules[-1], weights=parts_of_one(3, 4)))
+    yield "one rule fewer", tuple(rule for rule in rules if rule.name != "vote s=4")
+    yield "one rule more", (*rules, Rule("majority", "mine", integer_weights(np.array([1.0, 0, 0, 0]))))
+    yield "the same twice", (*rules, rules[0])
+    yield "no proposed draws", rules[1:]
+    yield "other names", replace_at(rules, vote + 1, replace(rules[vote + 1], name="vote s=9"))
+    yield "fewer classifiers", propose(np.arange(3), [9, 7, 7], 3, counted().errors_of_votes)
+
+
+def replace_at(rules, place, rule):
+    return (*rules[:place], rule, *rules[place + 1 :])
+
+
+FORGED = dict(forged_rules(a_plan().planned))
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_rules_are_refused(name):
+    assert a_plan(planned=a_plan().planned).rules
+    with pytest.raises(ValueError, match=r"Rule\.weights must follow from the stored cross-validation|must be class"):
+        a_plan(planned=FORGED[name])
+
+
+def test_weights_that_another_machine_rounded_are_not():
+    rules = a_plan().planned
+    vote = next(i for i, rule in enumerate(rules) if (rule.voting, rule.name) == ("majority", PROPOSAL))
+    rounded = replace(rules[vote], weights=rules[vote].weights + np.array([9, -9, 0, 0]))
+    assert a_plan(planned=replace_at(rules, vote, rounded)).planned[vote] is rounded
+
+
+def test_forged_rules_of_a_given_proposal_are_refused():
+    rules, rows = given_rules(np.array([0.5, 0.25, 0.25]), 3), validating_division(100)
+    assert Plan(rows, hedge=0.1, planned=rules).rules
+    # Draws by the weights of one proposal, and a vote by those of another.
+    others = given_rules(2, 3)
+    with pytest.raises(ValueError, match=r"Rule\.weights must follow from the proposal"):
+        Plan(rows, hedge=0.1, planned=(rules[0], *others[1:]))
+
+
+def test_votes_that_were_not_all_tried_are_refused():
+    with pytest.raises(ValueError, match="errors_of_votes must be of each vote"):
+        a_plan(cross_validation=replace(counted(), errors_of_votes=(1, 2)))
+
+
+def test_a_forged_prior_is_refused():
+    found = counted()
+    prior = cross_validation_prior(found, 4, 1.0)
+    assert a_plan(prior=prior, prior_kind=CROSS_VALIDATION).prior is prior
+    with pytest.raises(ValueError, match=r"Plan\.prior must follow from cross-validation"):
+        a_plan(prior=prior[::-1].copy(), prior_kind=CROSS_VALIDATION)
+    with pytest.raises(ValueError, match="must not be from a cross-validation that is not there"):
+        Plan(SHARED, prior=prior, prior_kind=CROSS_VALIDATION)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"prior": np.array([0.5, 0.6]), "prior_kind": "given"}, "must sum to 1"),
+        ({"prior": np.array([1.5, -0.5]), "prior_kind": "given"}, "non-negative"),
+        ({"prior": np.array([0.5, 0.5])}, "must be of the kind that is said"),
+        ({"prior_kind": "given"}, "must be of the kind that is said"),
+        ({"prior_kind": "a good one"}, r"Plan\.prior_kind"),
+        ({"delta": 0.0}, "delta must be strictly between 0 and 1"),
+        ({"hedge": 1.5}, r"Plan\.hedge must be from 0 to 1"),
+        ({"hedge": 1}, r"Plan\.hedge must be from 0 to 1"),
+        ({"hedge": 0.5}, r"Plan\.planned must be empty where nothing is proposed, and only then"),
+        ({"constant": "largest"}, "constant"),
+        ({"known_rows": np.arange(3)}, r"Plan\.known_rows must have the shape"),
+        # Limits by class and targets are proved of rules that were fixed, and of rows.
+        ({"class_share": 0.2}, "class_share must be 0 where hedge is 1"),
+        ({"max_error": 0.1, "thresholds": THRESHOLDS}, "max_error needs a rule that the training rows propose"),
+        ({"slices": ("a",)}, r"Plan\.slices must be empty without a share for limits"),
+    ],
+)
+def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
+    with pytest.raises(ValueError, match=message):
+        Plan(SHARED, **choices)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"class_share": 1.0}, r"class_share must lie in \[0, 1\)"),
+        ({"max_error": 0.1}, r"Plan\.thresholds must be there for a target, and only then"),
+        ({"thresholds": THRESHOLDS}, r"Plan\.thresholds must be there for a target, and only then"),
+        ({"max_error": 0.1, "thresholds": THRESHOLDS, "class_share": 0.2}, "class_share must be 0 where max_error"),
+        ({"max_error": 1.0, "thresholds": THRESHOLDS}, "max_error must lie strictly between 0 and 1"),
+        ({"class_share": 0.2, "slices": (("a",),)}, r"Plan\.slices must be numbers or text"),
+        ({"cross_validation": None}, r"Plan\.cross_validation must be there for a proposal"),
+        ({"hedge": 1.0}, r"Plan\.planned must be empty where nothing is proposed"),
+    ],
+)
+def test_nor_beside_a_proposal(choices, message):
+    with pytest.raises(ValueError, match=message):
+        Plan(**{"division": SHARED, "hedge": 0.1, "planned": a_plan().planned, "cross_validation": counted()} | choices)
+
+
+@pytest.mark.parametrize("division", [INDEPENDENT, OUT_OF_BAG])
+def test_a_proposal_needs_rows_that_validate_nobody(division):
+    with pytest.raises(ValueError, match=r"Plan\.cross_validation must be None"):
+        a_plan(division=division)
+
+
+@pytest.mark.parametrize("asked", [{"class_share": 0.2}, {"max_error": 0.1, "thresholds": THRESHOLDS}])
+def test_groups_are_asked_nothing_more(asked):
+    with pytest.raises(ValueError, match="must ask nothing more where rows come in groups"):
+        Plan(GROUPED, hedge=0.1, planned=given_rules(0, 2), **asked)
+
+
+# -- rules -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"voting": "loudest"}, "^Rule"),
+        ({"name": None}, "^Rule"),
+        ({"weights": None}, "must be fixed for its own errors"),
+        ({"bound": "kl"}, "must be fixed for its own errors"),
+        ({"weights": np.array([2**52, 1])}, "must be whole multiples"),
+        ({"weights": np.array([0.5, 0.5])}, "must be an array of int64"),
+        ({"voting": "best", "weights": np.array([2**51, 2**51])}, "must be one classifier"),
+    ],
+)
+def test_rules_that_cannot_be(fields, message):
+    given = {"voting": "majority", "name": "mine", "weights": np.array([2**51, 2**51])}
+    assert Rule(**given).level == 0.0
+    with pytest.raises(ValueError, match=message):
+        Rule(**given | fields)

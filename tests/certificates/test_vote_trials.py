@@ -1,0 +1,144 @@
+"""The proposed vote: an average of votes by the errors that they make in cross-validation, never by other rows."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from tests.classifiers.told import ToldFolds
+
+from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes.certificates import proposals
+from pacbayes.certificates.proposals import STRENGTHS, VoteTrials, averaged_parts, propose, vote_parts
+from pacbayes.classifiers.cross_validation import cross_validate, folds_of
+
+
+def drawn(seed, classes=2, n=120, candidates=15):
+    """Class numbers, and answers of candidates of very different quality; some answer what is no class."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(classes, size=n)
+    rates = rng.uniform(0.02, 0.6, candidates) * rng.beta(0.4, 0.8, n)[:, None] * 2
+    other = (codes + rng.integers(1, classes + 1, (candidates, n))) % (classes + 1)
+    return codes, np.where(rng.random((candidates, n)) < rates.T, other, codes)
+
+
+def by_hand(codes, answers, fold, classes, nested=True):
+    """Return the errors of the votes of all strengths, row by row."""
+    wrong = answers != codes
+    results = []
+    for strength in STRENGTHS:
+        errors = 0
+        counted = [wrong[:, fold != k].sum(axis=1) if nested else wrong.sum(axis=1) for k in range(fold.max() + 1)]
+        weights = [[int(part) for part in vote_parts(k, strength)] for k in counted]
+        for row in range(codes.size):
+            parts = weights[fold[row]]
+            behind = [
+                sum(p for p, said in zip(parts, answers[:, row], strict=True) if said == c) for c in range(classes)
+            ]
+            errors += behind.index(max(behind)) != codes[row]
+        results.append(errors)
+    return tuple(results)
+
+
+def tried(codes, answers, at_once=1, trials=True):
+    """Cross-validate candidates in four folds, and the votes of them."""
+    members = ToldFolds(codes, lambda which, train, test: answers[np.ix_(which, test)], at_once)
+    votes = VoteTrials(codes, len(answers)) if trials else None
+    found = cross_validate(members, np.arange(len(answers)), 4, np.random.default_rng(0), trials=votes)
+    return found, folds_of(codes, 4, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_errors_of_votes_with_weights_from_the_other_folds(classes):
+    different, matters = 0, 0
+    for seed in range(25):
+        codes, answers = drawn(seed, classes)
+        found, fold = tried(codes, answers)
+        assert found.errors_of_votes == by_hand(codes, answers, fold, classes)
+        different += len(set(found.errors_of_votes)) > 2
+        matters += found.errors_of_votes != by_hand(codes, answers, fold, classes, nested=False)
+    # The cases are such that strengths differ, and that weights from all folds would count otherwise.
+    assert different > 10
+    assert matters > 10
+
+
+def test_the_same_errors_in_threads_and_in_small_blocks(monkeypatch):
+    for seed in range(5):
+        codes, answers = drawn(seed, n=600)
+        expected = tried(codes, answers)[0]
+        assert tried(codes, answers, at_once=3)[0].errors_of_votes == expected.errors_of_votes
+        monkeypatch.setattr(proposals, "_BLOCK", 70)
+        assert tried(codes, answers)[0].errors_of_votes == expected.errors_of_votes
+        monkeypatch.undo()
+
+
+def test_errors_are_those_of_cross_validation():
+    codes, answers = drawn(3)
+    np.testing.assert_array_equal(tried(codes, answers)[0].errors, tried(codes, answers, trials=False)[0].errors)
+
+
+def test_one_that_never_errs_has_nearly_all_of_the_vote_only_if_others_err():
+    codes = np.tile([0, 1], 40)
+    flawless = np.tile(codes, (5, 1))
+    bad = np.tile(1 - codes, (6, 1))
+    found = tried(codes, np.concatenate([flawless[:1], bad]))[0]
+    assert found.errors_of_votes[0] == codes.size
+    assert min(found.errors_of_votes) == 0
+    assert propose(found.candidates, found.totals, 7, found.errors_of_votes)[1].weights[0] > 2**52 * 0.99
+    # All are right everywhere: nothing tells the strengths apart, and the average of them all is proposed.
+    found = tried(codes, flawless)[0]
+    assert set(found.errors_of_votes) == {0}
+    parts = np.ldexp(propose(found.candidates, found.totals, 5, found.errors_of_votes)[1].weights.astype(float), -52)
+    np.testing.assert_allclose(parts, [6 / 35, 6 / 35, 6 / 35 + 1 / 7, 6 / 35, 6 / 35], rtol=1e-12)
+
+
+def test_too_many_answers_are_not_kept(monkeypatch):
+    codes, answers = drawn(0)
+    monkeypatch.setattr(proposals, "MOST_ANSWERS", answers.size - 1)
+    assert tried(codes, answers)[0].errors_of_votes is None
+    monkeypatch.setattr(proposals, "MOST_ANSWERS", answers.size)
+    assert tried(codes, answers)[0].errors_of_votes is not None
+
+
+def test_no_fold_that_can_be_trained_is_no_choice():
+    assert VoteTrials(np.array([0, 1]), 3).errors(None) is None
+
+
+def averaged_by_hand(k, errors_of_votes):
+    """Return the average of votes with these errors, in exact fractions but for the exponentials."""
+    least = min(errors_of_votes)
+    shares = [math.exp(-(errors - least) / math.sqrt(least + 1)) for errors in errors_of_votes]
+    votes = [[Fraction(int(part), 2**52) for part in vote_parts(k, strength)] for strength in STRENGTHS]
+    mean = [
+        sum(Fraction(share) * vote[i] for share, vote in zip(shares, votes, strict=True)) / sum(map(Fraction, shares))
+        for i in range(len(k))
+    ]
+    assert sum(mean) == 1
+    return [float(weight) for weight in mean]
+
+
+def test_the_average_in_exact_fractions():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        k, errors = rng.integers(0, 30, 12), tuple(rng.integers(0, 12, len(STRENGTHS)).tolist())
+        parts = averaged_parts(k, errors)
+        assert parts.sum() == 2**52
+        np.testing.assert_allclose(np.ldexp(parts.astype(float), -52), averaged_by_hand(k, errors), rtol=0, atol=1e-14)
+
+
+def test_estimators_propose_the_average_of_the_votes_that_were_tried():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=300) > 0).astype(int)
+    for clf in (
+        StochasticSVC(np.geomspace(1e-3, 1e3, 15), random_state=0),
+        StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [1, 3, 7, 15, 31]}, random_state=0),
+    ):
+        found = clf.fit(X, y)._fitted.plan.cross_validation
+        assert len(found.errors_of_votes) == len(STRENGTHS)
+        expected = averaged_by_hand(found.totals, found.errors_of_votes)
+        np.testing.assert_allclose(clf.proposal_["majority"][found.candidates], expected, rtol=0, atol=1e-14)
+        names = {claim.rule for claim in clf.certificates_["majority"].alternatives}
+        assert {"vote s=0", "vote s=0.25", "vote s=0.5", "vote s=1", "vote s=2", "vote s=4", "single"} <= names
+        assert clf.set_params(hedge=1).fit(X, y)._fitted.plan.cross_validation.errors_of_votes is None

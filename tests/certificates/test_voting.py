@@ -1,0 +1,86 @@
+"""What rules say of rows: votes against sums by hand, and the same from answers as from classifiers."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+from tests.classifiers.told import told
+
+from pacbayes.certificates import Rule
+from pacbayes.certificates import voting as module
+from pacbayes.certificates.voting import draw_classifiers, integer_weights, parts_of_one, said_of, say
+from pacbayes.classifiers.members import Coding
+from pacbayes.data.rows import row_hashes
+from pacbayes.runtime.seeds import draw_key
+
+KEY = draw_key(3)
+
+
+def by_hand(table, parts):
+    """The label with the largest sum of whole numbers, of several the first in the alphabet."""
+    winners = []
+    for column in table.T:
+        behind = {
+            label: sum(int(part) for part, one in zip(parts, column, strict=True) if one == label) for label in "abcd"
+        }
+        winners.append(max(behind, key=lambda label: (behind[label], -ord(label))))
+    return np.array(winners)
+
+
+def from_classifiers(voting, parts, members, X):
+    """What is said where classifiers are asked anew."""
+    coding = Coding(members.classes)
+    codes = say(voting, parts, members, X, lambda: row_hashes(X, KEY), coding)
+    return coding.labels[codes]
+
+
+def from_answers(voting, some, members, X):
+    """What is said where all answers are there, for several weights."""
+    coding = Coding(members.classes)
+    answers = members.answers(X, np.arange(len(members)), coding)
+    rules = [Rule(voting, str(i), parts) for i, parts in enumerate(some)]
+    return [coding.labels[codes] for codes in said_of(rules, answers, coding.labels, row_hashes(X, KEY))]
+
+
+@pytest.mark.parametrize("block", [20, 4_000_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_votes_are_exact_ties_and_labels_that_are_no_class_included(seed, block, monkeypatch):
+    monkeypatch.setattr(module, "_ANSWERS", block)
+    table, members, X = told(seed, classifiers=8)
+    unequal = np.random.default_rng(seed).dirichlet(np.ones(8))
+    some = [integer_weights(np.ones(8)), integer_weights(unequal), parts_of_one(3, 8)]
+    for parts, said in zip(some, from_answers("majority", some, members, X), strict=True):
+        np.testing.assert_array_equal(said, by_hand(table, parts))
+        np.testing.assert_array_equal(from_classifiers("majority", parts, members, X), said)
+
+
+def test_draws_and_single_classifiers_are_the_same_from_both():
+    table, members, X = told()
+    parts = integer_weights(np.random.default_rng(1).dirichlet(np.ones(9)))
+    (drawn,) = from_answers("stochastic", [parts], members, X)
+    np.testing.assert_array_equal(from_classifiers("stochastic", parts, members, X), drawn)
+    which = draw_classifiers(row_hashes(X, KEY), parts)
+    np.testing.assert_array_equal(drawn, table[which, np.arange(len(X))])
+    (best,) = from_answers("best", [parts_of_one(4, 9)], members, X)
+    np.testing.assert_array_equal(best, table[4])
+    np.testing.assert_array_equal(from_classifiers("best", parts_of_one(4, 9), members, X), best)
+
+
+def test_classifiers_that_cannot_change_a_vote_are_not_asked():
+    table, members, X = told(classifiers=3)
+    parts = integer_weights(np.array([0.6, 0.3, 0.1]))
+    np.testing.assert_array_equal(from_classifiers("majority", parts, members, X), table[0])
+    assert [len(one.asked) for one in members.estimators] == [len(X), 0, 0]
+
+
+def test_a_draw_belongs_to_its_row_and_key_and_has_the_weights():
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    weights = np.array([0.25, 0.0, 0.5, 0.25])
+    drawn = draw_classifiers(row_hashes(X, KEY), integer_weights(weights))
+    few = np.array([7, 7, 100])
+    np.testing.assert_array_equal(draw_classifiers(row_hashes(X[few], KEY), integer_weights(weights)), drawn[few])
+    counts = np.bincount(drawn, minlength=4)
+    assert counts[1] == 0
+    assert chisquare(counts[[0, 2, 3]], 4000 * weights[[0, 2, 3]]).pvalue > 1e-4
+    other = draw_classifiers(row_hashes(X, draw_key(4)), integer_weights(weights))
+    # Independent: the same classifier by chance alone.
+    assert np.mean(other == drawn) == pytest.approx(np.square(weights).sum(), abs=0.05)

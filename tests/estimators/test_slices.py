@@ -1,0 +1,81 @@
+"""Slices: which values they may have, and what is refused because no limit would be about anything."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes.data.labelled import Slices
+
+
+def names_of(values):
+    return Slices.checked(values, len(values)).names
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["b", "a", "b"], ("a", "b")),
+        (pd.Series(["b", "a"], dtype="category"), ("a", "b")),
+        (pd.Series([2, 1], dtype="Int64"), (1, 2)),
+        (np.array([np.int64(2), np.int64(1)], dtype=object), (1, 2)),
+        ([True, False], (False, True)),
+        ([0.5, 0.25], (0.25, 0.5)),
+        (np.array(["2020-01-02", "2020-01-01"], dtype="datetime64[D]"), ("2020-01-01", "2020-01-02")),
+    ],
+)
+def test_values(values, names):
+    found = names_of(values)
+    assert found == names
+    assert [type(one) for one in found] == [type(one) for one in names]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, np.nan], "got none for row 1"),
+        (pd.Series(["a", None], dtype="string"), "got none for row 1"),
+        (np.array(["2020-01-02", "NaT"], dtype="datetime64[D]"), "got none for row 1"),
+        (np.array(["a", None], dtype=object), "got none for row 1"),
+        (np.array(["a", 1], dtype=object), "of one kind"),
+        (np.array([("a",), "b"], dtype=object), "must be numbers or text, got tuple"),
+        ([["a"], ["b"]], "one slice for each of 2 rows"),
+    ],
+)
+def test_values_that_are_none(values, message):
+    with pytest.raises(ValueError, match=message):
+        names_of(values)
+
+
+def some_rows(n=120):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (n, 2)).astype(float)
+    return X, (X.sum(axis=1) + rng.normal(size=n) > 5).astype(int)
+
+
+def trees(**params):
+    return StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, random_state=0, **params)
+
+
+@pytest.mark.parametrize("make", [trees, lambda **params: StochasticSVC([0.1, 1.0], random_state=0, **params)])
+def test_copies_of_one_example_have_one_slice(make):
+    X, y = some_rows()
+    by_value = np.where(X[:, 0] > 2, "high", "low")
+    clf = make(class_share=0.2, duplicates="together").fit(X, y, slices=by_value)
+    assert sum(one.rows for one in clf.certificate_.by_class if one.kind == "slice") == clf.classifiers_.m
+    with pytest.raises(ValueError, match="the same for copies of one example"):
+        make(class_share=0.2, duplicates="together").fit(X, y, slices=np.arange(len(X)) % 2)
+
+
+def test_a_class_or_slice_without_validation_rows_has_the_limit_one(tmp_path):
+    X, y = some_rows()
+    probe = trees().fit(X, y).classifiers_.splits(0)[0]
+    slices = np.where(np.arange(len(X)) == probe[0], "rare", "usual")
+    labels = np.where(np.arange(len(X)) == probe[1], 2, y)
+    clf = trees(class_share=0.2).fit(X, labels, slices=slices)
+    by_name = {(one.kind, one.name): one for one in clf.certificate_.by_class}
+    for key in (("class", 2), ("slice", "rare")):
+        assert (by_name[key].rows, by_name[key].bound) == (0, 1.0)
+    save(clf, tmp_path / "model")
+    assert load(tmp_path / "model").certificates_ == clf.certificates_
