@@ -108,7 +108,10 @@ class KernelFolds:
 
     def train(self) -> Machines:
         """Return the machines of all lambdas on all training rows."""
-        return train_machines(lambda part: self._gram(part), self.codes, self.settings.lambdas, self.jobs)
+        # Here, before threads for pairs of classes, or for folds, each ask for a part of it.
+        whole = self._matrix
+        assert whole is None or len(whole) == len(self.rows)
+        return train_machines(self._gram, self.codes, self.settings.lambdas, self.jobs)
 
     def refit(self, which: Rows, train: Rows) -> FoldMachines:
         """Return some machines, trained anew on some of the training rows."""

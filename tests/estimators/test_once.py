@@ -1,0 +1,38 @@
+"""What a fit does once: the kernel matrix of the training rows, and the hashes of all rows."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_moons
+
+from pacbayes import StochasticSVC
+from pacbayes.classifiers.svm.kernel import Kernel
+from pacbayes.data import labelled
+
+
+def counting(monkeypatch, owner, name):
+    """Return the list of the numbers of rows with which a function is called from now on."""
+    sizes, original = [], getattr(owner, name)
+
+    def counted(*arguments):
+        sizes.append(len(next(one for one in arguments if isinstance(one, np.ndarray))))
+        return original(*arguments)
+
+    monkeypatch.setattr(owner, name, counted)
+    return sizes
+
+
+@pytest.mark.parametrize("data", [make_moons(120, noise=0.3, random_state=0), load_iris(return_X_y=True)])
+def test_the_kernel_matrix_serves_training_and_all_folds(data, monkeypatch):
+    sizes = counting(monkeypatch, Kernel, "gram")
+    model = StochasticSVC([0.1, 1.0], random_state=0).fit(*data)
+    assert sizes == [model.classifiers_.splits.n_train]
+
+
+@pytest.mark.parametrize("voting", ["stochastic", "majority"])
+def test_rows_are_hashed_once(voting, monkeypatch):
+    X, y = make_moons(120, noise=0.3, random_state=0)
+    sizes = counting(monkeypatch, labelled, "row_hashes")
+    model = StochasticSVC([0.1, 1.0], voting=voting, random_state=0).fit(X, y)
+    assert sizes == [120]
+    # The draws of the proposal are those of the same hashes, and rows are known again by them.
+    assert model._overlap_with(X).seen == 120
