@@ -78,6 +78,10 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _working(self, data: Labelled) -> AbstractContextManager[Any]:
         """Return what is to be around all work on rows."""
 
+    def _workers(self) -> int | None:
+        """Return how many workers ask classifiers about their validation rows."""
+        return self.n_jobs  # type: ignore[no-any-return]
+
     def _prior_params(self, trained: Trained) -> list[dict[str, Any]]:
         """Return what a callable prior may see of the classifiers."""
         return trained.members.params
@@ -117,7 +121,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             # The last line before any classifier is asked about a validation row.
             plan = make_plan(self, trained, data, self._hedge(), self._prior_params(trained))
             # The only line that asks about them.
-            evidence = gather(trained.members, plan, data, self.n_jobs)
+            evidence = gather(trained.members, plan, data, self._workers())
         return self._take(Fitted(trained.members, plan, evidence, find(plan, evidence)))
 
     def _take(self, fitted: Fitted) -> Self:

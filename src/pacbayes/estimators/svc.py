@@ -232,6 +232,9 @@ class StochasticSVC(CertifiedModel):
         choices = DivisionChoices(self.split, self.validation_size, groups, self.duplicates)
         return family.train(data, choices, n_jobs=self.n_jobs, random_state=seed, checkpoint=self.checkpoint)
 
+    def _workers(self) -> int:
+        return jobs_of(self.n_jobs)
+
     def _prior_params(self, trained: Trained) -> list[dict[str, Any]]:
         # With independent splits a kernel width comes from rows that validate other machines.
         params = trained.members.params

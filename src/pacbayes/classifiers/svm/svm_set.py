@@ -140,7 +140,7 @@ def svm_set(
         trained = family.train(
             data, choices, n_jobs=n_jobs, random_state=random_state, checkpoint=checkpoint, max_bytes=max_bytes
         )
-        return trained.as_set(data, n_jobs)
+        return trained.as_set(data, jobs_of(n_jobs))
 
 
 @dataclass(frozen=True, eq=False)
