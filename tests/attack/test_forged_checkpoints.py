@@ -41,15 +41,26 @@ def with_arrays(directory, change):
 
 
 def test_errors_of_stored_machines_are_counted_anew(tmp_path):
+    """A checkpoint holds classifiers: errors beside them are not believed."""
     true = svm(tmp_path).errors
     assert true.any()
 
     def none(arrays):
+        assert "errors" not in arrays
         arrays["errors"] = np.zeros((len(LAMBDAS), 1), dtype=np.int64)
-        arrays["test_errors"] = arrays["errors"]
 
     with_arrays(tmp_path, none)
     np.testing.assert_array_equal(svm(tmp_path).errors, true)
+
+
+def test_what_answers_now_is_counted(tmp_path):
+    """A machine that somebody changed is certified as it is, not as it was."""
+    true = svm(tmp_path).errors
+    with_arrays(tmp_path, lambda arrays: arrays.update({"0.coefs": -arrays["0.coefs"]}))
+    found, (X, y) = svm(tmp_path), rows(3)
+    validation = found.splits(0)[1]
+    assert found.errors[0] == np.count_nonzero(found[0].predict(X[validation]) != y[validation]) > true[0]
+    np.testing.assert_array_equal(found.errors[1:], true[1:])
 
 
 def fewer(arrays):

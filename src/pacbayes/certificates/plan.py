@@ -34,7 +34,15 @@ from pacbayes.data.division import GROUP, OUT_OF_BAG, Division
 from pacbayes.data.tables import TableReading
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.checks import check_choice, check_distribution, check_level, need, need_array, need_choice
+from pacbayes.numeric.checks import (
+    check_choice,
+    check_distribution,
+    check_level,
+    need,
+    need_array,
+    need_choice,
+    read_only,
+)
 from pacbayes.runtime.seeds import draw_key
 
 # By how much weights may differ from those that are computed here: another machine may round otherwise.
@@ -118,6 +126,7 @@ class Plan:
         if self.known_rows is not None:
             need_array(self.known_rows, "Plan.known_rows", "i", (self.division.n_rows,))
             need(bool((self.known_rows[1:] >= self.known_rows[:-1]).all()), "Plan.known_rows", "must be sorted")
+        read_only(self.prior, self.known_rows)
 
     def _check_cross_validation(self) -> None:
         found = self.cross_validation

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pacbayes.classifiers.members import Answers, Coding, Members, number_of_rows
 from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes.numeric.checks import need, need_array, need_choice
+from pacbayes.numeric.checks import need, need_array, need_choice, read_only
 from pacbayes.numeric.rounding import usual_float_errors
 
 #: Weights as whole numbers with the sum 2^52.
@@ -104,6 +104,7 @@ class Rule:
         need((self.bound == EXACT) == (self.weights is not None), "Rule.weights", "must be fixed for its own errors")
         if self.weights is not None:
             check_parts(self.weights, "Rule.weights")
+            read_only(self.weights)
             alone = self.voting != "best" or np.count_nonzero(self.weights) == 1
             need(alone, "Rule.weights", "must be one classifier")
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.cached import cached_property
+from pacbayes.numeric.checks import read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,9 @@ class Counted:
     errors: Rows
     sizes: Rows | None
     m: Rows
+
+    def __post_init__(self) -> None:
+        read_only(self.errors, self.sizes, self.m)
 
     @property
     def exact(self) -> bool:

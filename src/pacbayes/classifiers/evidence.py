@@ -19,7 +19,7 @@ from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.checks import need, need_array, need_whole
+from pacbayes.numeric.checks import need, need_array, need_whole, read_only
 from pacbayes.runtime.memory import check_fits
 
 BoolArray = NDArray[np.bool_]
@@ -28,8 +28,6 @@ BoolArray = NDArray[np.bool_]
 _BLOCK = 1 << 22
 # Pairs are counted in blocks of about this many entries.  Single precision counts exactly up to 2^24.
 _PAIRS_BLOCK = 1 << 20
-# Votes take room for every row and label.
-_MOST_LABELS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +94,7 @@ class Evidence:
         if self.slices is not None:
             need_array(self.slices, "Evidence.slices", "i", (n,))
             need(int(self.slices.min()) >= 0, "Evidence.slices", "must be numbers of slices")
+        read_only(self.labels, self.answers, self.truth, self.said, self.scores, self.slices)
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -159,10 +158,8 @@ class Evidence:
 
 
 def _check_labels(labels: Any, n_classes: Any) -> None:
-    """Raise unless labels are numbers or text, the classes among them sorted and different."""
+    """Raise unless labels are an array, and the classes among them sorted and different."""
     need(isinstance(labels, np.ndarray) and labels.ndim == 1, "Evidence.labels", "must be a one-dimensional array")
-    need(labels.dtype.kind in "biufUO", "Evidence.labels", f"must be numbers or text, got {labels.dtype}")
-    need(labels.size <= _MOST_LABELS, "Evidence.labels", f"must be at most {_MOST_LABELS}, got {labels.size}")
     need_whole(n_classes, "Evidence.n_classes", 1, labels.size)
     classes = labels[:n_classes]
     need(bool((classes[1:] > classes[:-1]).all()), "Evidence.labels", "must begin with sorted, different classes")

@@ -23,6 +23,8 @@ class GridFolds:
     """Fitted classifiers with the training rows that all of them share."""
 
     estimators: list[Any]
+    #: What distinguishes each, for errors.
+    params: list[dict[str, Any]]
     training: Labelled
     n_jobs: int | None
     #: The first fit that failed, once it was warned of.
@@ -49,7 +51,8 @@ class GridFolds:
 
     def refit(self, which: Rows, train: Rows) -> "GridFold":
         """Return some classifiers that are to be trained anew on some of the training rows, when they are asked."""
-        return GridFold(self, [clone(self.estimators[int(i)]) for i in which], train)
+        some = [(f"classifier {i} with {self.params[i]}", clone(self.estimators[i])) for i in which.tolist()]
+        return GridFold(self, some, train)
 
     def warn_once(self, failures: list[str | None]) -> None:
         """Warn of the first fit that failed in any fold."""
@@ -69,7 +72,8 @@ class GridFold(Refitted):
     """Unfitted classifiers, and the training rows of a fold: each is trained, asked and forgotten."""
 
     folds: GridFolds
-    estimators: list[Any]
+    #: Each with what it is called in an error.
+    estimators: list[tuple[str, Any]]
     train: Rows
 
     def answers(self, test: Rows) -> Answers:
@@ -90,7 +94,7 @@ class GridFold(Refitted):
 class _Work:
     """What a worker needs."""
 
-    estimators: list[Any]
+    estimators: list[tuple[str, Any]]
     training: Labelled
     train: Rows
     test: Rows
@@ -98,7 +102,7 @@ class _Work:
     def fitted(self, i: int) -> tuple[Any | None, str | None]:
         """Return the i-th classifier trained on a fold; or None, and why it cannot be."""
         # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
-        one, training = clone(self.estimators[i]), self.training
+        one, training = clone(self.estimators[i][1]), self.training
         try:
             one.fit(pick_rows(training.rows, self.train), training.labels[self.train])
         except MemoryError:
@@ -115,8 +119,14 @@ def _answers_of(work: _Work, i: int) -> tuple[Codes, str | None]:
         one, why = work.fitted(i)
         if one is None:
             return np.full(test.size, classes.size, dtype=kept_as(classes.size)), why
-        said = one_label_each("predict", one.predict(pick_rows(work.training.rows, test)), test.size)
-    check_same_kind("predict", said, work.training.labels[test])
+        try:
+            said = one_label_each("predict", one.predict(pick_rows(work.training.rows, test)), test.size)
+            check_same_kind("predict", said, classes, "y")
+        except MemoryError:
+            raise
+        except Exception as error:  # other people's classifiers raise what they like
+            why = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{work.estimators[i][0]} was fitted but could not predict: {why}") from error
     codes = np.minimum(np.searchsorted(classes, said), classes.size - 1)
     codes[classes[codes] != said] = classes.size
     return codes.astype(kept_as(classes.size)), None

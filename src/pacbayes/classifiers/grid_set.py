@@ -233,7 +233,7 @@ class GridFamily:
             task = Task(candidates, data if shared is None else data.pick(shared[0]), division)
             trained = run_units(fit_one, task, len(candidates), "classifiers of the grid", n_jobs, None, check, store)
             members = _members(task, trained)
-            folds = None if shared is None else GridFolds(members.estimators, task.data, n_jobs)
+            folds = None if shared is None else GridFolds(members.estimators, members.params, task.data, n_jobs)
             return Trained(members, division, folds)
 
 

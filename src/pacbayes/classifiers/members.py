@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 from pacbayes.data.labels import check_same_kind, one_label_each
 from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes.numeric.checks import need, need_array
+from pacbayes.numeric.checks import need, need_array, read_only
 from pacbayes.runtime.progress import current_stage, progress, working_for
 from pacbayes.runtime.threads import one_core, one_thread
 
@@ -80,7 +80,18 @@ class Coding:
     """
 
     def __init__(self, classes: Labels) -> None:
-        self.classes = self.labels = classes
+        self.classes = classes
+        # By themselves, NaN as None; and the order in which they were met.
+        self._others: dict[Any, Any] = {}
+        self._places: dict[Any, int] = {}
+        self._labels = classes
+
+    @property
+    def labels(self) -> Labels:
+        """What the numbers stand for: the classes, then the others in the order in which they were met."""
+        if self._labels.size < self.classes.size + len(self._others):
+            self._labels = np.append(self.classes, list(self._others.values()))
+        return self._labels
 
     def codes(self, said: Labels) -> Codes:
         """Return the number of every label."""
@@ -93,12 +104,11 @@ class Coding:
 
     def _code_of_other(self, label: Any) -> int:
         """Return the number of a label that is no class, a new one where it was not met before."""
-        for code in range(self.classes.size, self.labels.size):
-            known = self.labels[code]
-            if known == label or (known != known and label != label):  # NaN is one label
-                return code
-        self.labels = np.append(self.labels, [label])
-        return int(self.labels.size) - 1
+        # NaN, which differs from itself, is one label.
+        name = label if label == label else None
+        self._others.setdefault(name, label)
+        place = self._places.setdefault(name, len(self._places))
+        return int(self.classes.size) + place
 
 
 def kept_as(n_labels: int) -> Any:
@@ -166,6 +176,7 @@ class Estimators:
     elsewhere: bool = False
 
     def __post_init__(self) -> None:
+        read_only(self.classes)
         need(type(self.estimators) is list and len(self.estimators) > 0, "Estimators", "must be a list of classifiers")
         number = len(self.estimators)
         predict = all(callable(getattr(one, "predict", None)) for one in self.estimators)

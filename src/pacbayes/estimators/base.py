@@ -126,7 +126,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _take(self, fitted: Fitted) -> Self:
         """Become fitted: `fit`, `from_fitted` and `load` end here."""
-        self._fitted, self.certificates_ = fitted, fitted.certificates
+        self._fitted, self.certificates_ = fitted, dict(fitted.certificates)
         return self
 
     def _check_choices(self) -> None:

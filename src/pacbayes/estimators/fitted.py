@@ -30,7 +30,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.members import Answers, Coding, Members
+from pacbayes.classifiers.members import Coding, Members
 from pacbayes.data.rows import Overlap, hashed_rows, overlap, row_hashes
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.cached import cached_property
@@ -71,8 +71,6 @@ class Fitted:
         need(candidates, "CrossValidation.candidates", "must be classifiers")
         constant = plan.division.trained_elsewhere if plan.no_skill is None else plan.no_skill in classes.tolist()
         need(constant, "Plan.no_skill", "must be a class")
-        if evidence.said is not None:
-            self._check_said(evidence.said)
 
     def _check_answered(self) -> None:
         """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
@@ -85,12 +83,15 @@ class Fitted:
             own = all(np.array_equal(np.flatnonzero(line != absent), division(i)[1]) for i, line in enumerate(answers))
         need(own, "Evidence.answers", "must be of the rows that validate each")
 
-    def _check_said(self, said: Answers) -> None:
-        """Raise unless planned rules said what the answers of their classifiers make of it.
+    def check_said(self) -> None:
+        """Raise unless planned rules said what the answers of their classifiers make of it: for values of a file.
 
         Of draws it is known that one of their classifiers said it, but not which: that takes the rows.
         """
-        answers, labels, rules = self.evidence.answers, self.evidence.labels, self.plan.planned
+        said, answers, labels = self.evidence.said, self.evidence.answers, self.evidence.labels
+        if said is None:
+            return
+        rules = self.plan.planned
         fixed = [place for place, rule in enumerate(rules) if rule.voting != "stochastic"]
         expected = said_of([rules[place] for place in fixed], answers, labels, None)
         follows = all(np.array_equal(said[place], codes) for place, codes in zip(fixed, expected, strict=True))

@@ -67,6 +67,8 @@ NOTED = ("n_features_in_", "feature_names_in_")
 # What is stored of a model.
 STATE = ("class", "params", "noted", "members", "plan", "evidence", "posterior", "tandem")
 ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)}
+# Votes take room for every row and label.
+_MOST_LABELS = 100_000
 # What objects made of wrong parts raise when they are put together and looked at.
 _WRONG = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
@@ -230,8 +232,11 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     for name, value in _check_noted(state["noted"], members).items():
         setattr(model, name, value)
     check_reading(plan.reading, getattr(model, "n_features_in_", None))
-    found = Found(_posterior(state["posterior"], plan, evidence), state["tandem"])
-    return model._take(Fitted(members, plan, evidence, found))
+    plain = evidence.labels.dtype.kind in "biufUO" and evidence.labels.size <= _MOST_LABELS
+    need(plain, "Evidence.labels", f"must be at most {_MOST_LABELS} numbers or texts")
+    fitted = Fitted(members, plan, evidence, Found(_posterior(state["posterior"], plan, evidence), state["tandem"]))
+    fitted.check_said()
+    return model._take(fitted)
 
 
 def _posterior(stored: Any, plan: Plan, evidence: Evidence) -> Posterior | None:

@@ -238,6 +238,13 @@ def narrow_labels(y: Any) -> Any:
     return labels
 
 
+def read_only(*arrays: Any) -> None:
+    """Let nobody write into arrays that a value is made of; None is passed over."""
+    for array in arrays:
+        if array is not None:
+            array.setflags(write=False)
+
+
 def need_rows(values: Any, name: str, end: int) -> None:
     """Raise unless values are row numbers below `end`, sorted and different."""
     need_array(values, name, "i", (None,))

@@ -15,7 +15,7 @@ from pacbayes.classifiers.svm.path_scores import decisions_of_one, sizes_of, tie
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.data.preparing import apply_prepare
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes.numeric.checks import need, need_array
+from pacbayes.numeric.checks import need, need_array, read_only
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.threads import one_thread
 
@@ -39,6 +39,7 @@ class SharedMachines:
         kinds = {"settings": MachineSettings, "scaling": Scaling, "kernel": Kernel, "machines": Machines}
         for name, kind in kinds.items():
             need(type(getattr(self, name)) is kind, f"SharedMachines.{name}", f"must be {kind.__name__}")
+        read_only(self.classes)
         need_array(self.rows, "SharedMachines.rows", "f", (None, None))
         number, width = self.rows.shape
         need(width > 0, "SharedMachines.rows", "must have columns")
