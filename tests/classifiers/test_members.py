@@ -166,3 +166,28 @@ def test_an_answer_that_is_no_class_is_an_error_and_is_passed_on(labels, other):
 def test_what_is_no_list_of_classifiers_is_refused(estimators, params, message):
     with pytest.raises(ValueError, match=message):
         Estimators(estimators, params, np.array([0, 1]))
+
+
+def test_very_many_labels_that_are_no_class_have_their_numbers_at_once():
+    said = np.random.default_rng(0).permutation(60_000) + 0.5
+    coding = Coding(np.array([0, 1]))
+    codes = coding.codes(said)
+    assert np.array_equal(coding.labels[codes], said)
+    assert np.array_equal(coding.codes(said[::-1]), codes[::-1])
+
+
+class Silent(DecisionTreeClassifier):
+    """A tree that cannot be asked where it is of depth two."""
+
+    def predict(self, X, check_input=True):
+        """Raise, or predict."""
+        if self.max_depth == 2:
+            raise RuntimeError("not today")
+        return super().predict(X, check_input)
+
+
+@pytest.mark.parametrize("cv", [2, None])
+def test_who_cannot_be_asked_is_named_in_folds_too(cv):
+    model = StochasticClassifier(Silent(), {"max_depth": [1, 2, 3]}, cv=cv, random_state=0)
+    with pytest.raises(ValueError, match=r"classifier 1 with \{'max_depth': 2\} was fitted but could not predict"):
+        model.fit(*load_iris(return_X_y=True))

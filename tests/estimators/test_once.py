@@ -36,3 +36,12 @@ def test_rows_are_hashed_once(voting, monkeypatch):
     assert sizes == [120]
     # The draws of the proposal are those of the same hashes, and rows are known again by them.
     assert model._overlap_with(X).seen == 120
+
+
+def test_nobody_writes_into_what_a_certificate_rests_on():
+    model = StochasticSVC([0.1, 1.0], random_state=0).fit(*make_moons(120, noise=0.3, random_state=0))
+    fitted = model._fitted
+    arrays = [fitted.evidence.answers, fitted.evidence.truth, fitted.evidence.said, fitted.plan.planned[0].weights]
+    for array in [*arrays, model.classes_, model.classifiers_.errors]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
