@@ -150,12 +150,16 @@ def check_can_write(name: str, path: str | os.PathLike[str]) -> None:
         raise PermissionError(f"{name}: cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
+# Seconds that a lock is waited for.
+_PATIENCE = 0.25
+
+
 @contextmanager
 def hold_lock(path: Path, name: str) -> Iterator[None]:
     """Hold the lock, or raise a `BlockingIOError` that says which process has it.
 
     Forked workers leave it to their parent (filelock sees to that from version 3.30 on): one that outlives it does not
-    keep the directory locked.
+    keep the directory locked.  One that is just being started holds it for a moment longer, so it is waited for.
 
     Examples
     --------
@@ -168,9 +172,9 @@ def hold_lock(path: Path, name: str) -> Iterator[None]:
     """
     # The file stays: whoever waits for a file that is removed and made again waits for another one.  And no soft lock
     # where the system has no other: that one outlives a killed process.
-    lock = FileLock(path, blocking=False, fallback_to_soft=False, preserve_lock_file=True, on_acquired=_sign)
+    lock = FileLock(path, timeout=_PATIENCE, fallback_to_soft=False, preserve_lock_file=True, on_acquired=_sign)
     try:
-        lock.acquire()
+        lock.acquire(poll_interval=0.05)
     except Timeout:
         raise BlockingIOError(f"{name} is in use by {_holder(path)}; one run at a time can work there") from None
     try:
