@@ -225,6 +225,11 @@ class ActiveSet:
         g[:] = values
         return True
 
+    @property
+    def free(self) -> int:
+        """How many variables are free."""
+        return int(self._inverse.members.size)
+
     def forget(self) -> None:
         """Begin anew with the next `solve`."""
         self._inverse = FreeInverse(self._kernel, _RIDGE * self.size)

@@ -34,6 +34,8 @@ _ENTRIES_PER_CALL = 2**25
 _LINEAR_FROM = 2400
 # Iterations on pairs that a neighbouring cost may take before all free variables are solved for at once.
 _PATIENCE = 500
+# Stepping stones on the way to a cost, at most, before it is left to pairs.
+_NEARER = 12
 # After so few changes of sets the next cost is so near that pairs are faster.
 _FEW = 2
 
@@ -318,6 +320,10 @@ class _Follower:
         self._active: Any = None
         # Whether linear algebra goes on, the last stage it tried, and up to which one it is not tried again.
         self._linear, self._tried, self._rests_until, self._failures = False, -1, 0, 0
+        # Changes and steps that linear algebra took last; the last stage for which pairs were asked nevertheless,
+        # and from which one on they are asked again.
+        self._last, self._asked, self._asks_from, self._refusals = (0, 0), -1, 0, 0
+        self._before = self._s, self._g, 1.0
 
     def run(
         self,
@@ -331,25 +337,57 @@ class _Follower:
         budget = max(64, _ENTRIES_PER_CALL // m)
         with ExitStack() as stack:
             while start < number:
-                if self._may_be_linear and self._wants_linear(start):
-                    if self._active is None:
-                        # The bits of a product depend on how many threads share it.
-                        stack.enter_context(one_thread())
-                    self._solve_linear(start, float(stages.costs[start]))
                 stop, patience = number, _PATIENCE if self._may_be_linear else -1
+                if self._may_be_linear and self._wants_linear(start):
+                    if self._may_be_quick(start):
+                        stop, patience = start + 1, self._ask(start)
+                    else:
+                        if self._active is None:
+                            # The bits of a product depend on how many threads share it.
+                            stack.enter_context(one_thread())
+                        self._solve_linear(start, float(stages.costs[start]))
                 if self._tried == start or start < self._rests_until:
                     stop, patience = min(number, max(start + 1, self._rests_until)), -1
+                self._smo.set_inverted(self._state, self._linear)
                 done = self._smo.run_stages(
                     *(self._kernel, self._signs, stages.costs[start:stop], stages.rows[start:stop], self._s, self._g),
                     *(self._state, self._tol, self._max_iter, patience, budget, *results),
                 )
                 advance(stages.reported(start, start + done))
+                if done > 0 and self._asked == start != self._tried:
+                    # Pairs took less than linear algebra would have: they are asked about the next one, too.
+                    self._refusals, self._asks_from = 0, start + 1
                 start += done
 
     def _wants_linear(self, start: int) -> bool:
         """Return whether to solve for all free variables at the stage that is next, or under way."""
         state = self._state
         return self._tried < start and not self._smo.is_settled(state) and (self._linear or self._smo.is_hard(state))
+
+    def _may_be_quick(self, start: int) -> bool:
+        """Return whether to let pairs try a stage although linear algebra goes on: it is dear, and time has passed."""
+        if self._asked == start:
+            return not self._smo.is_hard(self._state)  # they try, or did
+        return self._linear and start >= self._asks_from and self._price() > 2 * _PATIENCE
+
+    def _ask(self, start: int) -> int:
+        """Let pairs try a stage; return after how many iterations they have failed."""
+        if self._asked != start:
+            self._before = self._s.copy(), self._g.copy(), self._smo.cost_of(self._state)
+            self._asked, self._refusals = start, self._refusals + 1
+            self._asks_from = start + 2**self._refusals
+        return int(self._price())
+
+    def _price(self) -> float:
+        """Return about what linear algebra would take for the next stage, in iterations on pairs.
+
+        Products of matrices for what changed last time and what has since, passes over memory for each step.
+        """
+        (changes, steps), m = self._last, len(self._signs)
+        free = int(np.count_nonzero((self._s != 0.0) & (np.abs(self._s) < 1.0)))
+        changes += abs(free - self._active.free)
+        work = 0.35 * changes * free + 1.5 * steps * (free + m)
+        return float(free * work / (self._smo.INVERSION * m))
 
     def _solve_linear(self, start: int, cost: float) -> None:
         """Bring s and g to the solution at a cost, if that succeeds; smo.py looks at it in any case."""
@@ -358,18 +396,33 @@ class _Follower:
 
             self._active = ActiveSet(self._kernel, self._signs, self._tol)
         smo, active, self._tried = self._smo, self._active, start
-        before = smo.cost_of(self._state)
-        if active.solve(cost, self._s, self._g, before, self._max_iter):
+        if self._asked == start:
+            # What pairs left is neither here nor there: from where they began costs in between can be reached.
+            self._s[:], self._g[:], before = self._before
+            smo.go_back(self._state, before)
+        at, steps, doubt, changes = smo.cost_of(self._state), 0, 0.0, 0
+        # A stage that turned out to be hard is at its cost, and under way; a later one begins at the cost before it.
+        goal, nearer, solved = cost, _NEARER if at == cost else 0, False
+        while not (solved and at == cost) and nearer <= _NEARER:
+            solved = active.solve(goal, self._s, self._g, at, self._max_iter)
+            steps, doubt, changes = steps + active.steps, doubt + active.doubt, changes + active.changes
+            if solved:
+                at, goal = goal, cost
+            else:
+                # The sets of a cost so far away are not a start: a stepping stone in between.
+                goal, nearer = math.sqrt(at * goal), nearer + 1
+        if solved and at == cost:
             # In the unit in which smo.py counts.
             error = EPS * cost * active.size * len(self._signs)
-            smo.go_on(self._state, cost, active.steps, active.doubt / error if error > 0.0 else 0.0)
-            self._linear, self._failures = active.changes > _FEW, 0
+            smo.go_on(self._state, cost, steps, doubt / error if error > 0.0 else 0.0)
+            self._linear, self._failures = changes > _FEW, 0
+            self._last = changes, steps
             return
         self._linear, self._failures = False, self._failures + 1
         self._rests_until = start + 2**self._failures
         with np.errstate(under="ignore"):
-            self._g *= cost / before
-        smo.go_on(self._state, cost, active.steps, 1.0)
+            self._g *= cost / at
+        smo.go_on(self._state, cost, steps, 1.0)
 
 
 @cache

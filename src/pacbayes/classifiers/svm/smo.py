@@ -37,7 +37,7 @@ _FLAT = 1e-12
 _DRIFT = 0.01
 # A start is nearby if the cost grew by no more than this factor; then so many iterations per free variable are usual.
 _NEARBY = 2.0
-_PER_FREE = 2
+INVERSION = 13.0
 # No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
 _FAST = {"nnan", "nsz", "contract"}
 # Columns of a sum of rows at a time: they stay in the cache while all rows are added.
@@ -55,7 +55,9 @@ _UNDER_WAY = 7  # one in the middle of a stage
 _RECOMPUTED = 8  # in the middle of computing g afresh, the rows that are done
 _PATIENCE = 9  # the iterations left until a stage is called hard
 _HARD = 10  # one if it was: another method may take over
-_STATE_SIZE = 11
+_INVERTED = 11  # one if the other method has its inverse already, which then costs nothing
+_SPENT = 12  # all iterations so far
+_STATE_SIZE = 13
 
 _compiled = compiled(fastmath=_FAST, error_model="numpy")
 
@@ -165,6 +167,15 @@ def _recompute(K, cost, s, g, first, budget):
 
 
 @_compiled
+def _worth_of_inverse(s):
+    """Return what it takes to invert the kernel matrix of the free variables, in iterations on pairs."""
+    free = 0
+    for value in s:
+        free += 0.0 < abs(value) < 1.0
+    return np.float64(free) ** 3 / (INVERSION * s.size)
+
+
+@_compiled
 def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain):
     """Bring (s, g) to the solution at `cost`; return the violation and what is left of the budget.
 
@@ -190,8 +201,11 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
             # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
             return max(largest - smallest, 0.0), budget
         if state[_PATIENCE] <= 0.0:
-            state[_HARD] = 1.0
-            break
+            # By now more variables may be free than when the stage began, and their matrix costs more to invert.
+            state[_PATIENCE] = _worth_of_inverse(s) - state[_SPENT]
+            if state[_INVERTED] == 1.0 or state[_PATIENCE] <= 0.0:
+                state[_HARD] = 1.0
+                break
         i = 0
         while up[i] - g[i] != largest:
             i += 1
@@ -206,6 +220,7 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
         largest, smallest = _move(g, up, down, cost * step, K[i], K[j])
         state[_ITERATIONS] += 1.0
         state[_UPDATES] += 1.0
+        state[_SPENT] += 1.0
         state[_PATIENCE] -= 1.0
         budget -= 1
     return -1.0, 0
@@ -237,16 +252,19 @@ def _inside(s):
 
 
 @_compiled
-def _patience(s, ratio, patience):
-    """Return the iterations after which a stage is hard: some for each free variable, where there is a start nearby."""
+def _patience(s, ratio, patience, inverted, spent):
+    """Return the iterations after which a stage may be hard, where there is a start nearby.
+
+    An inverse serves all stages to come: it is worth its price when as many iterations were spent on all so far.
+    """
     if patience < 0 or ratio > _NEARBY:
         return np.inf
-    free, support = 0, 0
+    support = 0
     for value in s:
-        size = abs(value)
-        support += size > 0.0
-        free += 0.0 < size < 1.0
-    return np.float64(max(patience, _PER_FREE * free)) if support > 0 else np.inf
+        support += value != 0.0
+    if support == 0:
+        return np.inf
+    return np.float64(patience) if inverted == 1.0 else max(np.float64(patience), _worth_of_inverse(s) - spent)
 
 
 @_compiled
@@ -277,7 +295,7 @@ def run_stages(
                     g[t] *= ratio
                 state[_COST], state[_UNDER_WAY] = cost, 1.0
                 state[_UPDATES] += 1.0
-                state[_PATIENCE] = _patience(s, ratio, patience)
+                state[_PATIENCE] = _patience(s, ratio, patience, state[_INVERTED], state[_SPENT])
             excess, budget = _solve(
                 K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain
             )
@@ -321,6 +339,16 @@ def is_hard(state: FloatArray) -> bool:
 def cost_of(state: FloatArray) -> float:
     """Return the cost to which g belongs."""
     return float(state[_COST])
+
+
+def set_inverted(state: FloatArray, inverted: bool) -> None:
+    """Say whether the other method has its inverse already, where a stage may turn out to be hard."""
+    state[_INVERTED] = float(inverted)
+
+
+def go_back(state: FloatArray, cost: float) -> None:
+    """Note that s and g are those of an earlier cost again."""
+    state[_COST], state[_UNDER_WAY], state[_HARD] = cost, 0.0, 0.0
 
 
 def go_on(state: FloatArray, cost: float, iterations: int, updates: float) -> None:
