@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
     from pacbayes.certificates import Baseline, Certificate, Difference, certify_difference, compare_classifiers
-    from pacbayes.classifiers import ClassifierSet, SVMPath, forest_set, grid_set, sigest, svm_path, svm_set
+    from pacbayes.classifiers import (
+        ClassifierSet,
+        Grid,
+        SVMPath,
+        SVMs,
+        Trees,
+        forest_set,
+        grid_set,
+        sigest,
+        svm_path,
+        svm_set,
+    )
     from pacbayes.data import load_dataset
-    from pacbayes.estimators import StochasticClassifier, StochasticSVC
+    from pacbayes.estimators import CertifiedClassifier, StochasticSVC
     from pacbayes.files import load, save
     from pacbayes.posteriors import (
         Posterior,
@@ -26,13 +37,16 @@ __version__ = "0.1.0"
 _HOMES = {
     "Baseline": "pacbayes.certificates",
     "Certificate": "pacbayes.certificates",
+    "CertifiedClassifier": "pacbayes.estimators",
     "ClassifierSet": "pacbayes.classifiers",
     "DISTANCES": "pacbayes.bounds",
     "Difference": "pacbayes.certificates",
+    "Grid": "pacbayes.classifiers",
     "Posterior": "pacbayes.posteriors",
     "SVMPath": "pacbayes.classifiers",
-    "StochasticClassifier": "pacbayes.estimators",
+    "SVMs": "pacbayes.classifiers",
     "StochasticSVC": "pacbayes.estimators",
+    "Trees": "pacbayes.classifiers",
     "VotePosterior": "pacbayes.posteriors",
     "bound": "pacbayes.bounds",
     "certify_difference": "pacbayes.certificates",
@@ -59,12 +73,15 @@ __all__ = [
     "DISTANCES",
     "Baseline",
     "Certificate",
+    "CertifiedClassifier",
     "ClassifierSet",
     "Difference",
+    "Grid",
     "Posterior",
     "SVMPath",
-    "StochasticClassifier",
+    "SVMs",
     "StochasticSVC",
+    "Trees",
     "VotePosterior",
     "bound",
     "certify_difference",

@@ -86,7 +86,7 @@ def roles(splits: Division) -> tuple[str, ...]:
         f"{rows} The {what} were divided at random without looking at the labels.",
         *_DRAWN[splits.unit],
         "Nothing outside this estimator has seen the validation rows: not a scaler fitted before it in a Pipeline, "
-        "not a GridSearchCV around it. What is fitted belongs inside: StochasticClassifier(pipeline, grid).",
+        "not a GridSearchCV around it. What is fitted belongs inside: CertifiedClassifier(pipeline).",
     )
 
 

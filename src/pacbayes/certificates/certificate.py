@@ -120,7 +120,7 @@ class Certificate:
     See Also
     --------
     StochasticSVC : Machines with certificates.
-    StochasticClassifier : Any classifiers with certificates.
+    CertifiedClassifier : Any classifiers with certificates.
     Baseline : What other methods guarantee.
     pacbayes.certificates.certify : From a posterior to its certificates.
 

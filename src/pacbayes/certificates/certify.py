@@ -35,8 +35,8 @@ from pacbayes.certificates.voting import (
     PAIRS,
     PROPOSAL,
     SINGLES,
+    SOFT,
     TWICE_KL,
-    VOTINGS,
     Rule,
     integer_weights,
     weights_of,
@@ -51,6 +51,7 @@ from pacbayes.posteriors.problem import Problem
 from pacbayes.posteriors.vote_bounds import VoteProblem, half_level
 
 _FIXED = {
+    SOFT: "its classifiers, their probabilities and weights were fixed before any validation row was looked at",
     "best": "the classifier was fixed before any validation row was looked at",
     "majority": "the weights of the vote were fixed before any validation row was looked at",
     "stochastic": "weights and key of the draws were fixed before any validation row was looked at, and it is "
@@ -62,7 +63,7 @@ _TANDEM = {
     "first-order": "Twice the PAC-Bayes-kl bound of the probability that a classifier drawn by the weights of the vote "
     "errs",
 }
-_NAMES = {"majority": "the majority vote", "best": "the best single classifier"}
+_NAMES = {SOFT: "the soft vote", "majority": "the majority vote", "best": "the best single classifier"}
 _DRAWN, _DRAWN_BY_KEY = "the stochastic classifier", "the stochastic classifier with its key"
 
 
@@ -73,6 +74,7 @@ def certify(
 
     For each way, rules share delta (`Plan.rules`), and the one with the smallest bound is certified:
 
+    * soft: the vote by mean probabilities that was planned, alone.
     * stochastic: draws that were planned, and the posterior with its PAC-Bayesian bound `B` (and the lower root where
       the theorem has two sides).
     * majority: votes that were planned, and that of the posterior with `2 B`.  Where a weighted vote errs, ties
@@ -104,7 +106,7 @@ def certify(
     occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
     beside = {"hold-out": hold_out(plan, case.counted, named), CONSTANT: no_skill(plan, evidence)}
     certificates = {}
-    for voting in VOTINGS:
+    for voting in plan.votings:
         claims = [case.claim(rule) for rule in plan.rules if rule.voting == voting]
         baselines = beside if voting == "best" else {"Occam": occam, **beside}
         certificate = case.certificate(voting, claims, baselines)
@@ -275,7 +277,7 @@ class _Case:
         won = min(claims, key=lambda claim: claim.bound)
         keyed = voting == "stochastic" and won.rule == PROPOSAL
         elsewhere = division.trained_elsewhere
-        shares = shares_of_delta(plan.hedge, elsewhere)
+        shares = shares_of_delta(plan.hedge_of(voting), elsewhere)
         assumptions = (*roles(division), PRIORS[plan.prior_kind], *shares, BY_ROW, ALONE)
         if voting == "stochastic":
             assumptions = (*assumptions, KEYED if keyed else AVERAGED)
@@ -337,7 +339,7 @@ class _Case:
             found.distance, found.theorem, found.lower,
         )  # fmt: skip
         # What was said of delta and of draws is about the rule with the smallest bound, which may be another.
-        shares = shares_of_delta(plan.hedge, False)
+        shares = shares_of_delta(plan.hedge_of(voting), False)
         assumed = (KEYED if one == AVERAGED else one for one in found.assumptions if one not in shares)
         return replace(
             found,

@@ -1,6 +1,6 @@
 """The first, and in a fit the only, place that asks about validation rows: each classifier about each of them, once.
 
-With a target it asks a second question: how sure the proposed vote is.
+Those that have a part in a soft vote are asked a second question: how sure they are.
 """
 
 from dataclasses import replace
@@ -9,11 +9,12 @@ import numpy as np
 
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.target import confidence
-from pacbayes.certificates.voting import said_of, weights_of
+from pacbayes.certificates.voting import SOFT, Rule, said_of, soft_confidences, soft_shares
 from pacbayes.classifiers.evidence import Evidence, observe
 from pacbayes.classifiers.members import Members
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
+from pacbayes.numeric.arrays import FloatArray
 
 
 def gather(members: Members, plan: Plan, data: Labelled, n_jobs: int | None = None) -> Evidence:
@@ -25,12 +26,25 @@ def gather(members: Members, plan: Plan, data: Labelled, n_jobs: int | None = No
     if not plan.planned:
         return evidence
     rows = plan.division.validating
-    said = np.stack(list(said_of(plan.planned, evidence.answers, evidence.labels, data.hashes(plan.key)[rows])))
+    shares = _soft_shares(members, plan, data)
+    planned = said_of(
+        plan.planned, evidence.answers, evidence.labels, data.hashes(plan.key)[rows], lambda rule: shares[rule]
+    )
+    said = np.stack(list(planned))
     evidence = replace(evidence, said=said.astype(evidence.answers.dtype))
     if plan.max_error is None:
         return evidence
-    # Of the proposed vote, whatever the way of predicting: any score is valid that the training rows fixed.
-    weights = plan.planned[plan.proposal("majority")].weights
-    assert weights is not None
-    scores = members.scores(members.prepared(pick_rows(data.rows, rows)), weights_of(weights))
+    # Of the soft vote, whatever the way of predicting: any score is valid that the training rows fixed.
+    rule = plan.planned[plan.proposal(SOFT)]
+    assert rule.soft is not None
+    scores = soft_confidences(rule.soft, shares[rule], int(data.classes.size))
     return replace(evidence, scores=np.stack([confidence(scores, one) for one in said]))
+
+
+def _soft_shares(members: Members, plan: Plan, data: Labelled) -> dict[Rule, FloatArray]:
+    """Return the mean probabilities of every planned soft vote for the validation rows."""
+    soft = [rule for rule in plan.planned if rule.soft is not None]
+    if not soft:
+        return {}
+    prepared = members.prepared(pick_rows(data.rows, plan.division.validating))
+    return {rule: soft_shares(rule, members, prepared) for rule in soft}

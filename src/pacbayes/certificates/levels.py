@@ -11,7 +11,7 @@ from pacbayes.numeric.rounding import round_down
 
 AUTO = "auto"
 # The share kept for what the validation rows may show, where the training rows propose something.
-USUAL = 0.1
+USUAL = 0.02
 
 
 def check_hedge(hedge: Any) -> None:
@@ -38,7 +38,7 @@ def resolve_hedge(hedge: Any, no_proposal: str | None) -> float:
     Examples
     --------
     >>> resolve_hedge("auto", None), resolve_hedge("auto", "cv=None"), resolve_hedge(0, None)
-    (0.1, 1.0, 0.0)
+    (0.02, 1.0, 0.0)
     >>> resolve_hedge(0.1, "cv=None leaves out the cross-validation that proposes")
     Traceback (most recent call last):
     ValueError: hedge must be 'auto' or 1 where nothing is proposed: cv=None leaves out the cross-validation that

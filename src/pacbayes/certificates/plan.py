@@ -13,7 +13,7 @@ from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.certificates.choices import CROSS_VALIDATION, PRIORS, resolve_distances, resolve_prior
 from pacbayes.certificates.classes import check_class_share
 from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
-from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose
+from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose, soft_weights
 from pacbayes.certificates.target import Thresholds, check_max_error
 from pacbayes.certificates.voting import (
     BITS,
@@ -23,9 +23,11 @@ from pacbayes.certificates.voting import (
     POSTERIOR,
     PROPOSAL,
     SINGLES,
+    SOFT,
     TANDEM,
     TWICE_KL,
     VOTINGS,
+    Counts,
     Rule,
     weights_of,
 )
@@ -169,12 +171,18 @@ class Plan:
         assert rules[0].weights is not None
         number = rules[0].weights.size
         if found is None:
-            expected = given_rules(weights_of(rules[0].weights), number)
+            expected = _weights_by_name(given_rules(weights_of(rules[0].weights), number))
         else:
             need(int(found.candidates[-1]) < number, "CrossValidation.candidates", "must be classifiers")
-            expected = propose(found.candidates, found.totals, number, found.errors_of_votes)
+            need(found.log_losses is not None, "CrossValidation.log_losses", "must be there for a proposal")
+            rows = self.division(0)[0].size
+            hard = propose(found.candidates, found.totals, number, found.errors_of_votes)
+            expected = {(SOFT, PROPOSAL): soft_weights(found, number, rows)} | _weights_by_name(hard)
         source = "the proposal" if found is None else "the stored cross-validation"
-        same = _same_rules(rules, without_reserve(expected) if self.hedge == 0.0 else expected)
+        stored = _weights_by_name(rules)
+        if self.hedge == 0.0:
+            expected = {name: weights for name, weights in expected.items() if name[1] == PROPOSAL}
+        same = len(stored) == len(rules) and _same_weights(stored, expected)
         need(same, "Rule.weights", f"must follow from {source}")
 
     @property
@@ -196,9 +204,25 @@ class Plan:
     def rules(self) -> tuple[Rule, ...]:
         """All rules, each with its share of delta: (1 - hedge) for a proposal, equal shares of the rest for the others.
 
-        The planned ones first, then those whose weights the validation rows find.
+        A proposal beside which nothing stands has the whole.  The planned ones first, then those whose weights the
+        validation rows find.
         """
-        return tuple(rule for voting in VOTINGS for rule in self._rules(voting))
+        return tuple(rule for voting in self.votings for rule in self._rules(voting))
+
+    @property
+    def votings(self) -> tuple[str, ...]:
+        """The ways of predicting that there are: a soft vote only where it was planned."""
+        soft = any(rule.voting == SOFT for rule in self.planned)
+        return VOTINGS if soft else tuple(voting for voting in VOTINGS if voting != SOFT)
+
+    @property
+    def usual_voting(self) -> str:
+        """The way of predicting where nobody says one."""
+        if SOFT in self.votings:
+            return SOFT
+        if self.division.kind == OUT_OF_BAG:
+            return "majority"
+        return "best" if self.division.trained_elsewhere else "stochastic"
 
     def _rules(self, voting: str) -> list[Rule]:
         planned = [rule for rule in self.planned if rule.voting == voting]
@@ -206,13 +230,19 @@ class Plan:
         others = [] if self.hedge == 0.0 else [*tested, *self._found_rules(voting)]
         level = hedged_level(self.main_level, self.hedge, max(len(others), 1))
         proposals = [rule for rule in planned if rule.name == PROPOSAL]
-        first = [replace(rule, level=proposal_level(self.main_level, self.hedge)) for rule in proposals]
+        first = [replace(rule, level=proposal_level(self.main_level, self.hedge_of(voting))) for rule in proposals]
         return first + [replace(rule, level=level) for rule in others]
+
+    def hedge_of(self, voting: str) -> float:
+        """Return the share of delta kept in reserve for a way of predicting: none for a soft vote."""
+        return 0.0 if voting == SOFT else self.hedge
 
     def _found_rules(self, voting: str) -> list[Rule]:
         """Return the rules whose weights the validation rows find."""
         if voting == "stochastic":
             return [Rule(voting, POSTERIOR, None, KL)]
+        if voting == SOFT:
+            return []
         if voting == "best":
             return [Rule(voting, OCCAM, None, SINGLES)]
         tandem = [Rule(voting, TANDEM, None, PAIRS)] if self.has_tandem else []
@@ -276,18 +306,24 @@ def check_questions(class_share: Any, max_error: Any, hedge: float) -> None:
         raise ValueError("class_share must be 0 where max_error is given: the target is tested at the whole of delta")
 
 
-def _same_rules(stored: tuple[Rule, ...], expected: tuple[Rule, ...]) -> bool:
+_Named = dict[tuple[str, str], Counts]
+
+
+def _weights_by_name(rules: tuple[Rule, ...]) -> _Named:
+    return {(rule.voting, rule.name): rule.weights for rule in rules if rule.weights is not None}
+
+
+def _same_weights(stored: _Named, expected: _Named) -> bool:
     """Return whether rules have the same weights but for rounding.
 
     That decides, too, whether a vote is the same as the proposed one, and therefore left out.
     """
-    left, right = ({(rule.voting, rule.name): rule.weights for rule in rules} for rules in (stored, expected))
-    if len(left) != len(stored) or not {(voting, PROPOSAL) for voting in VOTINGS} <= left.keys():
+    proposed = {name for name in expected if name[1] == PROPOSAL}
+    if {name for name in stored if name[1] == PROPOSAL} != proposed:
         return False
-    for voting, name in left.keys() | right.keys():
-        proposal = right[voting, PROPOSAL]
-        one, other = left.get((voting, name), proposal), right.get((voting, name), proposal)
-        assert one is not None and other is not None  # noqa: PT018
+    for voting, name in stored.keys() | expected.keys():
+        proposal = expected[voting, PROPOSAL]
+        one, other = stored.get((voting, name), proposal), expected.get((voting, name), proposal)
         if one.shape != other.shape or np.abs(one - other).max() > _TOLERANCE * 2**BITS:
             return False
     return True

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.certificates.voting import PROPOSAL, Counts, Rule, integer_weights, parts_of_one, weights_of
-from pacbayes.classifiers.cross_validation import middle_of_fewest
-from pacbayes.classifiers.members import Answers, kept_as
+from pacbayes.certificates.voting import PROPOSAL, SOFT, Counts, Rule, integer_weights, parts_of_one, weights_of
+from pacbayes.classifiers.cross_validation import CrossValidation, middle_of_fewest
+from pacbayes.classifiers.members import Answers, Calibrated
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import check_distribution
 from pacbayes.numeric.rounding import usual_float_errors
@@ -128,6 +128,51 @@ def propose(
     )
 
 
+#: Classifiers with less weight in a soft vote than this part of the largest have none.
+LEAST_WEIGHT = 1e-3
+
+
+def soft_parts(log_losses: FloatArray, families: Rows, n: int) -> Counts:
+    r"""Return the weights of a soft vote: of each family the classifier with the least log-loss, the first of several.
+
+    Weights are :math:`e^{-(L_i - L_{\min})/\sqrt n}`, equation (soft-weights), with the log-loss :math:`L_i` of all
+    `n` training rows: a difference counts in units of what luck makes of so many rows.
+
+    Examples
+    --------
+    >>> parts = soft_parts(np.array([30.0, 20.0, 25.0, 900.0]), np.array([0, 0, 1, 2]), 100)
+    >>> np.ldexp(parts.astype(float), -52).round(3)
+    array([0.   , 0.622, 0.378, 0.   ])
+    """
+    best = np.zeros(log_losses.size, dtype=bool)
+    for family in np.unique(families):
+        mine = np.flatnonzero(families == family)
+        best[mine[np.argmin(log_losses[mine])]] = True
+    with usual_float_errors():
+        weights = np.where(best, np.exp(-(log_losses - log_losses.min()) / math.sqrt(n)), 0.0)
+    return integer_weights(np.where(weights < LEAST_WEIGHT, 0.0, weights))
+
+
+def soft_weights(found: CrossValidation, number: int, n: int) -> Counts:
+    """Return the weights, among so many classifiers, of the soft vote that cross-validation recommends."""
+    assert found.log_losses is not None
+    assert found.families is not None
+    parts = np.zeros(number, dtype=np.int64)
+    parts[found.candidates] = soft_parts(found.log_losses, found.families, n)
+    return parts
+
+
+def propose_soft(found: CrossValidation, number: int, n: int, soft: Calibrated) -> Rule:
+    """Return the soft vote that cross-validation recommends.
+
+    `soft` has the maps of all classifiers that were cross-validated.  Nothing stands beside it: while the best single
+    classifier and Occam's bound did, on the data sets of benchmarks/bench_soft.py, neither ever had a smaller bound.
+    """
+    parts = soft_weights(found, number, n)
+    used = Calibrated(soft.classes, {i: soft.maps[i] for i in np.flatnonzero(parts).tolist()})
+    return Rule(SOFT, PROPOSAL, parts, soft=used)
+
+
 def given_rules(proposal: Any, number: int) -> tuple[Rule, ...]:
     """Return the rules that a proposal stands for, not yet tested: one of so many classifiers, or weights of all.
 
@@ -179,60 +224,42 @@ MOST_ANSWERS = 2**28
 _BLOCK = 4_000_000
 
 
-class VoteTrials:
-    """The answers of all candidates in cross-validation, and what votes would have made of them.
+def errors_of_votes(answers: Answers, codes: Rows, fold: Rows, sizes: Rows) -> tuple[int, ...]:
+    """Return the errors in cross-validation of the votes of all strengths, from the answers of candidates, (c, n).
+
+    In each fold a vote has the weights that the candidates' errors in the other folds give it; folds of size zero, for
+    which nothing could be trained, are left out.
 
     Examples
     --------
-    >>> codes = np.array([0, 0, 0, 1, 1, 1])
-    >>> trials = VoteTrials(codes, 3)
-    >>> trials.hear(np.array([0, 3]), np.array([[0, 1], [1, 1], [0, 0]]))
-    >>> trials.hear(np.array([1, 4]), np.array([[1, 1], [0, 1], [0, 1]]))
-    >>> trials.hear(np.array([2, 5]), np.array([[0, 0], [0, 0], [0, 1]]))
-    >>> trials.errors(np.array([2, 2, 1]))
+    >>> answers = np.array([[0, 1, 0, 1, 1, 0], [1, 0, 0, 1, 1, 0], [0, 0, 0, 0, 1, 1]])
+    >>> codes, fold = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
+    >>> errors_of_votes(answers, codes, fold, np.array([2, 2, 2]))
     (1, 1, 2, 2, 2, 2, 3)
     """
+    errors = np.zeros(len(STRENGTHS), dtype=np.int64)
+    wrong = answers != codes
+    used = np.flatnonzero(sizes)
+    # A class that no training row has wins no vote that matters here.
+    n_classes = int(codes.max()) + 1
+    totals = np.count_nonzero(wrong[:, np.isin(fold, used)], axis=1)
+    for k in used.tolist():
+        test = np.flatnonzero(fold == k)
+        elsewhere = totals - np.count_nonzero(wrong[:, test], axis=1)
+        parts = np.array([vote_parts(elsewhere, strength) for strength in STRENGTHS])
+        step = max(1, _BLOCK // len(elsewhere))
+        for start in range(0, test.size, step):
+            rows = test[start : start + step]
+            errors += _errors_of(parts, answers[:, rows], codes[rows], n_classes)
+    return tuple(errors.tolist())
 
-    def __init__(self, codes: Rows, number: int) -> None:
-        # A class that no training row has wins no vote that matters here.
-        self._codes, self._n_classes = codes, int(codes.max()) + 1
-        self._kept: Answers | None = None
-        if number * codes.size <= MOST_ANSWERS:
-            # What no fold asks about is no answer.
-            self._kept = np.full((number, codes.size), self._n_classes, dtype=kept_as(self._n_classes))
-        self._folds: list[Rows] = []
 
-    def hear(self, test: Rows, answers: Answers) -> None:
-        """Keep what all candidates say of the rows of a fold."""
-        if self._kept is not None:
-            self._kept[:, test] = np.minimum(answers, self._n_classes)
-            self._folds.append(test)
+def _errors_of(parts: Counts, answers: Answers, codes: Rows, n_classes: int) -> Rows:
+    """Return the errors of votes of some weights on some rows, which need not have all of so many classes.
 
-    def errors(self, totals: Rows) -> tuple[int, ...] | None:
-        """Return the errors of the votes of all strengths, given each candidate's; None where none could be tried."""
-        if self._kept is None or not self._folds:
-            return None
-        errors = np.zeros(len(STRENGTHS), dtype=np.int64)
-        for test in self._folds:
-            elsewhere = totals - self._errors_in(test)
-            parts = np.array([vote_parts(elsewhere, strength) for strength in STRENGTHS])
-            step = max(1, _BLOCK // len(elsewhere))
-            for start in range(0, test.size, step):
-                errors += self._tried(parts, test[start : start + step])
-        return tuple(errors.tolist())
-
-    def _errors_in(self, test: Rows) -> Rows:
-        assert self._kept is not None
-        errors: Rows = np.count_nonzero(self._kept[:, test] != self._codes[test], axis=1)
-        return errors
-
-    def _tried(self, parts: Counts, rows: Rows) -> Rows:
-        """Return the errors of votes of some weights on some rows.
-
-        The weights are whole numbers with a sum below 2^53: votes are exact, and ties go to the first class.
-        """
-        assert self._kept is not None
-        answers, weights = self._kept[:, rows], parts.astype(np.float64)
-        sums = np.stack([weights @ (answers == code) for code in range(self._n_classes)], axis=-1)
-        errors: Rows = np.count_nonzero(sums.argmax(axis=-1) != self._codes[rows], axis=1)
-        return errors
+    The weights are whole numbers with a sum below 2^53: votes are exact, and ties go to the first class.
+    """
+    weights = parts.astype(np.float64)
+    sums = np.stack([weights @ (answers == code) for code in range(n_classes)], axis=-1)
+    errors: Rows = np.count_nonzero(sums.argmax(axis=-1) != codes, axis=1)
+    return errors

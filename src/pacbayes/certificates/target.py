@@ -155,8 +155,8 @@ def on_grid(scores: FloatArray) -> FloatArray:
 def confidence(scores: FloatArray, codes: NDArray[Any]) -> FloatArray:
     """Return the scores of the labels that a rule says, on the grid; minus infinity where there is none.
 
-    There is none for a label that is no class, nor where a classifier's probabilities are not numbers: such rows are
-    answered only where every row is.
+    There is none for a label that is no class, nor for a class that no training row has: such rows are answered only
+    where every row is.
 
     Examples
     --------

@@ -1,19 +1,21 @@
 r"""Rules, ways to predict with the classifiers of a set: votes with their ties, draws by a key, one classifier.
 
+A soft vote says the class with the largest mean of calibrated probabilities, a hard one that of most weight.
+
 Fixed before any validation row is looked at, each is one deterministic classifier, and its errors on `m` validation
 rows are binomial.  Of several rules with levels that sum to :math:`\delta` all limits hold at once with probability
 :math:`1-\delta`, hence so does the smallest: equation (rules) of docs/mathematics.md.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.members import Answers, Coding, Members, number_of_rows
-from pacbayes.data.rows import pick_rows
+from pacbayes.classifiers.joined import pick_prepared
+from pacbayes.classifiers.members import Answers, Calibrated, Coding, Members, mean_margins, number_of_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
 from pacbayes.numeric.checks import need, need_array, need_choice, read_only
 from pacbayes.numeric.rounding import usual_float_errors
@@ -58,8 +60,9 @@ def check_parts(parts: Any, name: str) -> None:
     need(inside and sum(parts.tolist()) == 2**BITS, name, "must be whole multiples of 2^-52 with the sum one")
 
 
-#: Ways to predict: draws by a key, a weighted vote, one classifier.
-VOTINGS = ("stochastic", "majority", "best")
+#: Ways to predict: the largest mean probability, draws by a key, a weighted vote, one classifier.
+SOFT = "soft"
+VOTINGS = (SOFT, "stochastic", "majority", "best")
 #: The rule that holds most of delta: what the training rows recommend.
 PROPOSAL = "proposal"
 #: Rules whose weights the validation rows find.
@@ -95,6 +98,8 @@ class Rule:
     bound: str = EXACT
     #: Its share of delta, as `Plan` hands it out; 0 as long as it has none.
     level: float = 0.0
+    #: Of a vote by mean probabilities: how scores become probabilities, for each classifier with a weight.
+    soft: Calibrated | None = None
 
     def __post_init__(self) -> None:
         need_choice(self.voting, "Rule.voting", VOTINGS)
@@ -107,6 +112,10 @@ class Rule:
             read_only(self.weights)
             alone = self.voting != "best" or np.count_nonzero(self.weights) == 1
             need(alone, "Rule.weights", "must be one classifier")
+        need((self.voting == SOFT) == isinstance(self.soft, Calibrated), "Rule.soft", "must be there for a soft vote")
+        if self.soft is not None:
+            chosen = [] if self.weights is None else np.flatnonzero(self.weights).tolist()
+            need(sorted(self.soft.maps) == chosen, "Rule.soft", "must be for each classifier with a weight")
 
     @property
     def index(self) -> int:
@@ -135,12 +144,16 @@ def draw_classifiers(hashes: NDArray[np.uint64], parts: Counts) -> Codes:
 
 
 def said_of(
-    rules: Sequence[Rule], answers: Answers, labels: Labels, hashes: NDArray[np.uint64] | None
+    rules: Sequence[Rule],
+    answers: Answers,
+    labels: Labels,
+    hashes: NDArray[np.uint64] | None,
+    probabilities: Callable[[Rule], FloatArray] | None = None,
 ) -> Iterator[Codes]:
     """Yield what each rule says of rows, in numbers of labels, from the answers of all classifiers, shape (H, n).
 
-    `hashes` are the keyed hashes of the rows, where a rule draws.  A vote has the same bits as `majority` gives it, and
-    a draw is that of the same key.
+    `hashes` are the keyed hashes of the rows, where a rule draws, and `probabilities` gives those of a soft vote.  A
+    vote has the same bits as `majority` gives it, and a draw is that of the same key.
     """
     votes = [rule.weights for rule in rules if rule.voting == "majority" and rule.weights is not None]
     winners = iter(_winners(answers, np.array(votes), labels) if votes else ())
@@ -148,6 +161,9 @@ def said_of(
         assert rule.weights is not None
         if rule.voting == "majority":
             yield next(winners)
+        elif rule.soft is not None:
+            assert probabilities is not None
+            yield rule.soft.classes[probabilities(rule).argmax(axis=1)].astype(np.intp)
         elif rule.voting == "stochastic":
             assert hashes is not None
             yield answers[draw_classifiers(hashes, rule.weights), np.arange(answers.shape[1])].astype(np.intp)
@@ -170,6 +186,23 @@ def _winners(answers: Answers, parts: Counts, labels: Labels) -> Codes:
     return winners
 
 
+def soft_shares(rule: Rule, members: Members, X: Any) -> FloatArray:
+    """Return the mean probabilities of a soft vote for prepared rows, shape (n, learnt classes).
+
+    Classes are in their own order: of several with the largest probability the first wins.
+    """
+    assert rule.soft is not None
+    assert rule.weights is not None
+    return rule.soft.shares(members.mean_probabilities(X, weights_of(rule.weights), rule.soft))
+
+
+def soft_confidences(soft: Calibrated, shares: FloatArray, n_classes: int) -> FloatArray:
+    """Return by how much each class is ahead of the others in a soft vote, shape (n, classes); NaN if not learnt."""
+    margins = np.full((len(shares), n_classes), np.nan)
+    margins[:, soft.classes] = mean_margins(shares)
+    return margins
+
+
 def say(voting: str, parts: Counts, members: Members, X: Any, hashes: Any, coding: Coding) -> Codes:
     """Return the numbers of the labels that weights `parts` give prepared rows in a way of predicting.
 
@@ -189,7 +222,7 @@ def vote_sums(members: Members, X: Any, chosen: Rows, parts: Counts, coding: Cod
     step = max(1, _ANSWERS // chosen.size)
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
-        answers = members.answers(X if rows.size == n else pick_rows(X, rows), chosen, coding)
+        answers = members.answers(X if rows.size == n else pick_prepared(X, rows), chosen, coding)
         votes = _widened(votes, coding.labels.size)
         for code in _said(answers, coding.labels.size):
             # Whole numbers below 2^53: the product is exact whatever the order of its terms.
@@ -208,7 +241,7 @@ def majority(members: Members, X: Any, parts: Counts, coding: Coding) -> Codes:
     undecided = np.arange(len(votes))
     left = 2**BITS
     for chosen in np.split(order, _cuts(parts[order])):
-        part = X if undecided.size == len(votes) else pick_rows(X, undecided)
+        part = X if undecided.size == len(votes) else pick_prepared(X, undecided)
         more = vote_sums(members, part, chosen, parts[chosen], coding)
         votes = _widened(votes, more.shape[1])
         votes[undecided] += more

@@ -1,7 +1,7 @@
 """The classifiers of a grid before they are trained: which there are, their random numbers, weights for their `fit`."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from pacbayes.data.preparing import check_trained_here
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.runtime.fingerprint import fingerprint
 from pacbayes.runtime.seeds import Purpose, generator
@@ -32,6 +32,8 @@ class Candidates:
     estimator: Any
     params: list[dict[str, Any]]
     seed: int
+    #: The place of the first among all that share the seed.
+    first: int = 0
 
     def __len__(self) -> int:
         return len(self.params)
@@ -40,15 +42,15 @@ class Candidates:
         """Return a new, unfitted estimator; its random states that were None are numbers drawn for this place."""
         params = self.params[i]
         if self.estimator is None:
-            return _seeded(clone(params["estimator"]), self.seed, i)
+            return _seeded(clone(params["estimator"]), self.seed, self.first + i)
         if all(_is_plain(value) and _is_plain(self._values.get(name)) for name, value in params.items()):
             # No part is exchanged, so the random states are known, and all is set at once: for a small classifier
             # asking it for its parameters takes as long as a tenth of its training.
-            states = _drawn_states(self._states | params, self.seed, i)
+            states = _drawn_states(self._states | params, self.seed, self.first + i)
             return clone(self.estimator).set_params(**params | states)
         # Values may be estimators themselves (a step of a pipeline): each classifier needs its own.
         settings = {name: _own(value) for name, value in params.items()}
-        return _seeded(clone(self.estimator).set_params(**settings), self.seed, i)
+        return _seeded(clone(self.estimator).set_params(**settings), self.seed, self.first + i)
 
     @cached_property
     def _values(self) -> dict[str, Any]:
@@ -71,6 +73,54 @@ class Candidates:
         return tuple(sorted({type(one).__module__ for one in [*estimators, *steps] if hasattr(one, "get_params")}))
 
 
+@dataclass(frozen=True)
+class Families:
+    """The candidates of several families as one list."""
+
+    parts: tuple[Candidates, ...]
+    #: What each family is called.
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def __getitem__(self, i: int) -> Any:
+        """Return a new, unfitted estimator."""
+        family = int(self.families[i])
+        return self.parts[family][i - self.parts[family].first]
+
+    @cached_property
+    def families(self) -> Rows:
+        """The family of each."""
+        return np.repeat(np.arange(len(self.parts)), [len(part) for part in self.parts])
+
+    @cached_property
+    def params(self) -> list[dict[str, Any]]:
+        """What distinguishes each; of several families also what its own is called."""
+        if len(self.parts) == 1:
+            return self.parts[0].params
+        return [
+            {"candidate": name} | ({} if part.estimator is None and len(part) == 1 else one)
+            for part, name in zip(self.parts, self.names, strict=True)
+            for one in part.params
+        ]
+
+    def have(self, trait: Callable[[Any], bool]) -> bool:
+        """Return whether an estimator of some family has a trait."""
+        kinds = [
+            one for part in self.parts for one in ([part.estimator] if part.estimator is not None else part.params)
+        ]
+        return any(trait(one["estimator"] if isinstance(one, dict) else one) for one in kinds)
+
+    def described(self) -> list[str]:
+        """Return what says whether two lists of candidates are the same."""
+        return [one for part in self.parts for one in part.described()]
+
+    def modules(self) -> tuple[str, ...]:
+        """Return the modules of the estimators, whose versions matter."""
+        return tuple(sorted({one for part in self.parts for one in part.modules()}))
+
+
 def plan_candidates(estimator: Any, param_grid: Any, n_iter: int | None, seed: int) -> Candidates:
     """Return all settings of a grid, `n_iter` of them, or the estimators of a list; wrong ones are refused.
 
@@ -86,7 +136,7 @@ def plan_candidates(estimator: Any, param_grid: Any, n_iter: int | None, seed: i
     if _are_estimators(param_grid):
         candidates = Candidates(None, _listed(estimator, param_grid, n_iter), seed)
     else:
-        _check_classifier("estimator", estimator)
+        check_classifier("estimator", estimator)
         candidates = Candidates(estimator, _settings(param_grid, n_iter, seed), seed)
     seen = set()
     for i, params in enumerate(candidates.params):
@@ -116,11 +166,12 @@ def _listed(estimator: Any, estimators: Any, n_iter: int | None) -> list[dict[st
     if n_iter is not None:
         raise ValueError(f"n_iter must be None where param_grid is a list of estimators, got {n_iter!r}")
     for i, one in enumerate(estimators):
-        _check_classifier(f"param_grid[{i}]", one)
+        check_classifier(f"param_grid[{i}]", one)
     return [{"estimator": one} for one in estimators]
 
 
-def _check_classifier(name: str, estimator: Any) -> None:
+def check_classifier(name: str, estimator: Any) -> None:
+    """Raise for what is no unfitted classifier that can be trained on rows."""
     if isinstance(estimator, list | tuple):
         raise TypeError(
             f"{name} must be one scikit-learn classifier; give a list of them as param_grid, with estimator None"

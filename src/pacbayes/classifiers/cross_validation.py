@@ -1,6 +1,6 @@
 """Cross-validation within the training rows: every candidate is asked about every fold, once for all uses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -11,30 +11,28 @@ from numpy.typing import NDArray
 
 from pacbayes.classifiers.members import Answers
 from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.numeric.checks import MOST, need, need_array, need_rows, need_whole
-from pacbayes.runtime.progress import current_stage, progress, working_for
+from pacbayes.numeric.checks import MOST, need, need_array, need_rows, need_whole, read_only
+from pacbayes.runtime.progress import Stage, current_stage, working_for
 from pacbayes.runtime.threads import at_most_cores, cores
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
 CANDIDATES = 50
 
 
-class Refitted(Protocol):
-    """Classifiers trained on some of the training rows, asked about others of them by their places."""
+@dataclass(frozen=True, eq=False)
+class OutOfFold:
+    """What one classifier, trained without a row's fold, said of every training row."""
 
-    def answers(self, test: Rows) -> Answers:
-        """Return their class numbers, shape (classifiers, test), or the number of classes for what is none."""
-
-    def scores(self, test: Rows, weights: FloatArray) -> FloatArray:
-        """Return how sure they are, with some weights, of every class of training rows, shape (test, classes)."""
+    #: Numbers of classes, shape (n,), or the number of classes for what is none.
+    answers: Answers
+    #: One of `calibration.KINDS`.
+    kind: str
+    #: How sure it was, of the classes that the training rows have, shape (n, scores); see `calibration.calibrate`.
+    scores: FloatArray
 
 
 class Folds(Protocol):
     """The classifiers of a set together with their training rows: they can be trained anew on parts of these."""
-
-    @property
-    def all_cost_little(self) -> bool:
-        """Whether all classifiers cost little more than some: those of a path do."""
 
     @property
     def codes(self) -> Rows:
@@ -44,21 +42,15 @@ class Folds(Protocol):
     def n_classes(self) -> int:
         """How many classes there are."""
 
-    def refit(self, which: Rows, train: Rows) -> Refitted:
-        """Return some of the classifiers, trained anew on some of the training rows."""
+    @property
+    def families(self) -> Rows:
+        """Of each family one classifier has a part in the soft vote; the family of each, shape (H,)."""
 
-    def at_once(self, folds: int) -> int:
-        """Return how many of some folds to train side by side."""
+    def tried(self, proposes: bool) -> Rows:
+        """Return which classifiers are cross-validated, ascending; more where something is proposed."""
 
-
-class Trials(Protocol):
-    """Votes that are tried on the answers of candidates."""
-
-    def hear(self, test: Rows, answers: Answers) -> None:
-        """Hear what was answered in a fold."""
-
-    def errors(self, totals: Rows) -> tuple[int, ...] | None:
-        """Return the errors of the votes, given those of each candidate in all folds; None where none was tried."""
+    def out_of_fold(self, which: Rows, fold: Rows) -> Iterator[OutOfFold]:
+        """Yield what some classifiers say of every training row when trained on the other folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +72,10 @@ class CrossValidation:
     sizes: Rows
     #: The errors in all folds of the votes that were tried on the same answers; None where none was.
     errors_of_votes: tuple[int, ...] | None = None
+    #: The log-loss of the calibrated probabilities of each on all training rows, shape (c,), and the family of each;
+    #: None where nothing was calibrated.
+    log_losses: FloatArray | None = None
+    families: Rows | None = None
 
     def __post_init__(self) -> None:
         """Raise unless errors are those of some classifiers on the rows of each fold."""
@@ -94,6 +90,13 @@ class CrossValidation:
         need(votes is None or type(votes) is tuple, "CrossValidation.errors_of_votes", "must be a tuple, or None")
         for errors in votes or ():
             need_whole(errors, "CrossValidation.errors_of_votes", 0, int(self.sizes.sum()))
+        both = (self.log_losses is None) == (self.families is None)
+        need(both, "CrossValidation.families", "must be there with log-losses")
+        if self.log_losses is not None:
+            need_array(self.log_losses, "CrossValidation.log_losses", "f", (self.candidates.size,))
+            need(bool((self.log_losses >= 0.0).all()), "CrossValidation.log_losses", "must not be negative")
+            need_array(self.families, "CrossValidation.families", "i", (self.candidates.size,))
+        read_only(self.candidates, self.errors, self.sizes, self.log_losses, self.families)
 
     @property
     def totals(self) -> Rows:
@@ -160,44 +163,32 @@ def folds_of(codes: Rows, number: int, rng: np.random.Generator, units: Rows | N
     return folds
 
 
-def cross_validate(
-    members: Folds,
-    candidates: Rows,
-    folds: int,
-    rng: np.random.Generator,
-    units: Rows | None = None,
-    trials: Trials | None = None,
-) -> CrossValidation:
-    """Count the errors of some classifiers of a set in cross-validation over its training rows.
-
-    `units` are the numbers of what the training rows belong to.  `trials` hear all answers.
-    """
-    codes = members.codes
-    fold = _dealt(codes, folds, rng, units)
-    sizes = np.zeros(int(fold.max()) + 1, dtype=np.int64)
-    errors = np.zeros((candidates.size, sizes.size), dtype=np.int64)
-
-    def count(k: int) -> None:
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        # With a single class there is nothing to train, and nothing to tell the candidates apart.
-        if np.unique(codes[train]).size > 1:
-            answers = members.refit(candidates, train).answers(test)
-            errors[:, k], sizes[k] = np.count_nonzero(answers != codes[test], axis=1), test.size
-            if trials is not None:
-                trials.hear(test, answers)
-
-    for some in rounds_of(sizes.size, members.at_once(folds)):
-        if len(some) > 1:
-            _side_by_side(count, some, sizes.size)
-            continue
-        with progress(f"cross-validation, fold {some[0] + 1} of {sizes.size}", candidates.size):
-            count(some[0])
-    return CrossValidation(candidates, errors, sizes, None if trials is None else trials.errors(errors.sum(axis=1)))
-
-
-def _dealt(codes: Rows, folds: int, rng: np.random.Generator, units: Rows | None) -> Rows:
+def dealt(codes: Rows, folds: int, rng: np.random.Generator, units: Rows | None) -> Rows:
     """Return the fold of every training row; there are no more folds than what is dealt out."""
     return folds_of(codes, min(folds, codes.size if units is None else np.unique(units).size), rng, units)
+
+
+def trainable(codes: Rows, fold: Rows) -> NDArray[np.bool_]:
+    """Return for each fold whether the other folds have two classes: else there is nothing to train."""
+    return np.array([np.unique(codes[fold != k]).size > 1 for k in range(int(fold.max()) + 1)])
+
+
+def counted_by_fold(answers: Answers, codes: Rows, fold: Rows) -> tuple[Rows, Rows]:
+    """Return the errors of every classifier in every fold, and the rows of each.
+
+    Folds for which nothing could be trained count for nothing: they do not tell the classifiers apart.
+
+    Examples
+    --------
+    >>> counted_by_fold(np.array([[0, 1, 1, 1]]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+    (array([[0, 1]]), array([2, 2]))
+    """
+    wrong, used = answers != codes, trainable(codes, fold)
+    counts = [
+        np.count_nonzero(wrong[:, fold == k], axis=1) if ok else np.zeros(len(wrong)) for k, ok in enumerate(used)
+    ]
+    sizes = np.where(used, np.bincount(fold, minlength=used.size), 0)
+    return np.stack(counts, axis=1).astype(np.int64), sizes.astype(np.int64)
 
 
 def rounds_of(folds: int, at_once: int) -> list[range]:
@@ -205,45 +196,26 @@ def rounds_of(folds: int, at_once: int) -> list[range]:
 
     Examples
     --------
-    >>> rounds_of(5, 3), rounds_of(2, 1)
-    ([range(0, 3), range(3, 5)], [range(0, 1), range(1, 2)])
+    >>> rounds_of(5, 3), rounds_of(2, 1), rounds_of(0, 2)
+    ([range(0, 3), range(3, 5)], [range(0, 1), range(1, 2)], [])
     """
     number = -(-folds // at_once)
+    if number == 0:  # of so few rows no fold leaves two classes to the others
+        return []
     ends = [-(-folds * k // number) for k in range(number + 1)]
     return [range(start, stop) for start, stop in pairwise(ends)]
 
 
-def _side_by_side(count: Callable[[int], None], some: range, folds: int) -> None:
-    """Count some folds in threads, which share the cores."""
-    each = max(1, cores() // len(some))
-    with progress(f"cross-validation, folds {some[0] + 1} to {some[-1] + 1} of {folds}", len(some)) as advance:
-        stage = current_stage()
+def in_folds(work: Callable[[int], None], folds: Sequence[int], at_once: int) -> None:
+    """Do the work of some folds, up to so many at once in threads that share the cores."""
+    for some in rounds_of(len(folds), at_once):
+        if len(some) == 1:
+            work(folds[some[0]])
+            continue
+        each, stage = max(1, cores() // len(some)), current_stage()
 
-        def count_elsewhere(k: int) -> None:
+        def elsewhere(k: int, each: int = each, stage: Stage | None = stage) -> None:
             with working_for(stage), at_most_cores(each):
-                count(k)
-                advance(1)
+                work(k)
 
-        Parallel(n_jobs=len(some), require="sharedmem")(delayed(count_elsewhere)(k) for k in some)
-
-
-def cross_score(
-    members: Folds, weights: FloatArray, folds: int, rng: np.random.Generator, units: Rows | None = None
-) -> FloatArray:
-    """Return what a weighted set, trained without a row's fold, scores its classes: shape (n, n_classes).
-
-    The folds are those of `cross_validate` with an equal `rng`.  Where a fold leaves a single class to train with, that
-    class is the only one with a score, zero.
-    """
-    codes, chosen = members.codes, np.flatnonzero(weights)
-    fold = _dealt(codes, folds, rng, units)
-    scores = np.full((codes.size, members.n_classes), -np.inf)
-    for k in range(int(fold.max()) + 1):
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        known = np.unique(codes[train])
-        if known.size > 1:
-            with progress(f"confidence in cross-validation, fold {k + 1} of {int(fold.max()) + 1}", None):
-                scores[test] = members.refit(chosen, train).scores(test, weights[chosen])
-        else:
-            scores[np.ix_(test, known)] = 0.0
-    return scores
+        Parallel(n_jobs=len(some), require="sharedmem")(delayed(elsewhere)(folds[place]) for place in some)

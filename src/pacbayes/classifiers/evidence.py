@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.classifiers.counted import Counted, quotient_up
+from pacbayes.classifiers.joined import Joined
 from pacbayes.classifiers.members import Answers, Coding, Estimators, Members, kept_as
 from pacbayes.data.division import GROUP, Division
 from pacbayes.data.labelled import Labelled
@@ -229,13 +230,22 @@ def observe(members: Members, data: Labelled, division: Division, n_jobs: int | 
     array([[0, 0, 0]], dtype=uint8)
     """
     rows, coding = division.validating, Coding(data.classes)
-    if isinstance(members, Estimators):
-        answers = _asked_one_by_one(members, data, division, coding, n_jobs)
-    else:
-        answers = members.answers(members.prepared(pick_rows(data.rows, rows)), np.arange(len(members)), coding)
+    answers = _asked(members, data, division, coding, n_jobs)
     truth = data.codes[rows].astype(answers.dtype)
     slices = None if data.slices is None else data.slices.codes[rows].astype(np.int64)
     return Evidence(coding.labels, int(data.classes.size), answers, truth, slices=slices)
+
+
+def _asked(members: Members, data: Labelled, division: Division, coding: Coding, n_jobs: int | None) -> Answers:
+    """Return what every classifier says of the rows that validate it."""
+    if isinstance(members, Estimators):
+        return _asked_one_by_one(members, data, division, coding, n_jobs)
+    if isinstance(members, Joined):
+        # Of joined sets every row validates each classifier.
+        parts = [_asked(part, data, division, coding, n_jobs) for part in members.parts]
+        return np.concatenate([part.astype(kept_as(coding.labels.size), copy=False) for part in parts])
+    prepared = members.prepared(pick_rows(data.rows, division.validating))
+    return members.answers(prepared, np.arange(len(members)), coding)
 
 
 def _asked_one_by_one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from pacbayes.data.labelled import Labelled, check_rows, check_two_classes
 from pacbayes.data.preparing import check_trained_here
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.numeric.arrays import Labels
+from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import Purpose, generator, seed_of
 from pacbayes.runtime.threads import one_thread
@@ -73,6 +74,30 @@ def check_bagged(forest: Any) -> None:
             f"forest must have class_weight=None, got {forest.class_weight!r}: weights of classes let labels decide "
             "which rows are drawn, and out-of-bag rows are then no fair sample"
         )
+
+
+def leaves_rows_out(forest: Any) -> bool:
+    """Return whether a classifier is a forest of scikit-learn's own whose trees leave rows out."""
+    return type(forest) in FORESTS and bool(forest.bootstrap) and not forest.warm_start
+
+
+def fit_out_of_bag(forest: Any, X: Any, y: Labels, arguments: dict[str, Any]) -> FloatArray:
+    """Fit a forest; return its probabilities of the training rows by the trees that did not see them, (n, classes).
+
+    NaN for a row that no tree left out.  The forest is left as its own `fit` would leave it.
+    """
+    asked = forest.oob_score
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+        with np.errstate(invalid="ignore"):
+            forest.set_params(oob_score=True).fit(X, y, **arguments)
+    found = np.asarray(forest.oob_decision_function_, dtype=np.float64)
+    # Where no tree left a row out older versions say zero for all classes.
+    found = np.where(found.sum(axis=1, keepdims=True) > 0.0, found, np.nan)
+    forest.set_params(oob_score=asked)
+    if not asked:
+        del forest.oob_score_, forest.oob_decision_function_
+    return found
 
 
 def _packed_bag(rows: NDArray[Any], n_rows: int) -> Bits:
@@ -208,7 +233,7 @@ def forest_set(
     --------
     vote_bound : The bound of the forest's hard vote, or of one with other weights.
     optimal_vote : Weights with a small bound.
-    StochasticClassifier : With ``split="out-of-bag"``: the set, its posterior and its certificates in one.
+    CertifiedClassifier : With ``split="out-of-bag"``: the set, its posterior and its certificates in one.
 
     Notes
     -----

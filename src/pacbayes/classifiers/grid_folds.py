@@ -1,17 +1,20 @@
-"""The classifiers of a grid, trained anew on parts of their training rows: their answers, and their probabilities."""
+"""Any classifiers, trained anew on parts of their training rows: their answers, and their scores."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
-from pacbayes.classifiers.cross_validation import Refitted
-from pacbayes.classifiers.members import Answers, kept_as, mean_margins, probabilities
+from pacbayes.classifiers.calibration import ANSWERS, DECISIONS, PROBABILITIES
+from pacbayes.classifiers.cross_validation import OutOfFold, candidates_of, trainable
+from pacbayes.classifiers.members import kept_as, kind_of, scores_of
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.labels import check_same_kind, one_label_each
 from pacbayes.data.rows import pick_rows
+from pacbayes.data.rows_alone import few_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.runtime.threads import one_thread
@@ -27,13 +30,9 @@ class GridFolds:
     params: list[dict[str, Any]]
     training: Labelled
     n_jobs: int | None
-    #: The first fit that failed, once it was warned of.
-    _said: list[str] = field(default_factory=list)
-
-    @property
-    def all_cost_little(self) -> bool:
-        """Each costs a fit of its own."""
-        return False
+    families: Rows
+    #: Of forests, by number: probabilities from the trees whose bags left a row out, shape (n, classes).
+    out_of_bag: dict[int, FloatArray]
 
     @property
     def codes(self) -> Rows:
@@ -45,97 +44,101 @@ class GridFolds:
         """How many classes there are."""
         return int(self.training.classes.size)
 
-    def at_once(self, folds: int) -> int:
-        """Return how many folds to train side by side: the workers share the classifiers of one."""
-        return 1
+    def tried(self, proposes: bool) -> Rows:
+        """Return which classifiers are cross-validated: each costs a fit of its own, so of a family not too many."""
+        numbers = [np.flatnonzero(self.families == family) for family in np.unique(self.families)]
+        return np.sort(np.concatenate([mine[candidates_of(mine.size)] for mine in numbers]))
 
-    def refit(self, which: Rows, train: Rows) -> "GridFold":
-        """Return some classifiers that are to be trained anew on some of the training rows, when they are asked."""
-        some = [(f"classifier {i} with {self.params[i]}", clone(self.estimators[i])) for i in which.tolist()]
-        return GridFold(self, some, train)
+    def out_of_fold(self, which: Rows, fold: Rows) -> Iterator[OutOfFold]:
+        """Yield what some classifiers say of every training row when trained on the other folds, or on other bags."""
+        codes, used = self.codes, np.flatnonzero(trainable(self.codes, fold))
+        learnt = np.unique(codes)
+        refitted = [i for i in which.tolist() if i not in self.out_of_bag]
+        few = pick_rows(self.training.rows, few_rows(self.training.labels))
+        kinds = {i: kind_of(self.estimators[i], learnt.size, few) for i in refitted}
+        # Unfitted: what was learnt from all training rows need not travel.
+        some = tuple((i, clone(self.estimators[i]), self.params[i], kinds[i]) for i in refitted)
+        work = _Work(some, self.training, fold, used)
+        number = len(some) * used.size
+        said = run_units(_heard, work, number, "classifiers", self.n_jobs)
+        self._warn([why for _, _, why in said], used.size)
+        for i in which.tolist():
+            if i in self.out_of_bag:
+                yield self._of_bags(self.out_of_bag[i], learnt)
+            else:
+                first = refitted.index(i) * used.size
+                yield self._of_folds(kinds[i], [one[:2] for one in said[first : first + used.size]], fold, used)
 
-    def warn_once(self, failures: list[str | None]) -> None:
-        """Warn of the first fit that failed in any fold."""
-        failed = [why for why in failures if why is not None]
-        if failed and not self._said:
-            self._said.append(failed[0])
+    def _of_bags(self, probabilities: FloatArray, learnt: Rows) -> OutOfFold:
+        """Return what a forest says of its training rows by trees that did not see them."""
+        # No tree left the row out: nothing is known.
+        shares = np.where(np.isnan(probabilities), 1.0 / learnt.size, probabilities)
+        return OutOfFold(learnt[shares.argmax(axis=1)].astype(kept_as(self.n_classes)), PROBABILITIES, shares)
+
+    def _of_folds(self, kind: str, said: list[tuple[Codes, FloatArray]], fold: Rows, used: Rows) -> OutOfFold:
+        codes = self.codes
+        learnt = np.unique(codes)
+        width = {PROBABILITIES: learnt.size, ANSWERS: 1, DECISIONS: 1 if learnt.size == 2 else learnt.size}[kind]
+        answers, scores = np.empty(codes.size, dtype=kept_as(self.n_classes)), np.zeros((codes.size, width))
+        for k, (mine, own) in zip(used.tolist(), said, strict=True):
+            answers[fold == k], scores[fold == k] = mine, own
+        for k in set(range(int(fold.max()) + 1)) - set(used.tolist()):
+            only, rows = int(codes[fold != k][0]), fold == k
+            place = int(np.searchsorted(learnt, only))
+            answers[rows] = only
+            scores[rows] = place if kind == ANSWERS else np.arange(width) == place if width > 1 else 2.0 * place - 1.0
+        return OutOfFold(answers, kind, scores)
+
+    def _warn(self, failures: list[str | None], folds: int) -> None:
+        """Warn, once, of classifiers that could not be fitted in one of so many folds."""
+        failed = {unit // folds: why for unit, why in reversed(list(enumerate(failures))) if why is not None}
+        if failed:
             warn_caller(
-                f"{len(failed)} of {len(failures)} classifiers could not be fitted in a fold of the cross-validation "
-                f"within the training rows, where all of their answers count as errors; the first because of "
-                f"{failed[0]}",
+                f"{len(failed)} of {len(failures) // folds} classifiers could not be fitted in a fold of the "
+                "cross-validation within the training rows, where all of their answers count as errors; the first "
+                f"because of {failed[min(failed)]}",
                 FitFailedWarning,
             )
 
 
 @dataclass(frozen=True, eq=False)
-class GridFold(Refitted):
-    """Unfitted classifiers, and the training rows of a fold: each is trained, asked and forgotten."""
-
-    folds: GridFolds
-    #: Each with what it is called in an error.
-    estimators: list[tuple[str, Any]]
-    train: Rows
-
-    def answers(self, test: Rows) -> Answers:
-        """Return what the classifiers say, shape (classifiers, test); one that cannot be trained says nothing."""
-        work = _Work(self.estimators, self.folds.training, self.train, test)
-        found = run_units(_answers_of, work, len(self.estimators), "classifiers", self.folds.n_jobs)
-        self.folds.warn_once([why for _, why in found])
-        return np.array([codes for codes, _ in found])
-
-    def scores(self, test: Rows, weights: FloatArray) -> FloatArray:
-        """Return the margins of the weighted mean probabilities, or votes, shape (test, classes)."""
-        work = _Work(self.estimators, self.folds.training, self.train, test)
-        found = run_units(_probabilities_of, work, len(self.estimators), "classifiers", self.folds.n_jobs)
-        return mean_margins(sum(weight * one for weight, one in zip(weights, found, strict=True)))
-
-
-@dataclass(frozen=True, eq=False)
 class _Work:
-    """What a worker needs."""
+    """What a worker needs: unit u is classifier ``u // folds`` without fold number ``u % folds``."""
 
-    estimators: list[tuple[str, Any]]
+    #: Each with its number, unfitted, what distinguishes it, and which scores it has.
+    classifiers: tuple[tuple[int, Any, dict[str, Any], str], ...]
     training: Labelled
-    train: Rows
-    test: Rows
+    fold: Rows
+    used: Rows
 
-    def fitted(self, i: int) -> tuple[Any | None, str | None]:
-        """Return the i-th classifier trained on a fold; or None, and why it cannot be."""
-        # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the fold's end.
-        one, training = clone(self.estimators[i][1]), self.training
+
+def _heard(work: _Work, unit: int) -> tuple[Codes, FloatArray, str | None]:
+    """Train a classifier without a fold; return what it says of its rows, and how sure it is, or why it cannot."""
+    (i, unfitted, params, kind), k = work.classifiers[unit // work.used.size], work.used[unit % work.used.size]
+    training, train, test = work.training, np.flatnonzero(work.fold != k), np.flatnonzero(work.fold == k)
+    learnt, kept = training.classes[np.unique(training.codes)], kept_as(training.classes.size)
+    with one_thread():
+        # A copy: with one worker the classifiers are not sent anywhere, and would all stay fitted until the end.
+        one = clone(unfitted)
         try:
-            one.fit(pick_rows(training.rows, self.train), training.labels[self.train])
+            one.fit(pick_rows(training.rows, train), training.labels[train])
         except MemoryError:
             raise
         except Exception as error:  # somebody else's fit may raise anything, on fewer rows too; a warning says what
-            return None, f"{type(error).__name__}: {error}"
-        return one, None
-
-
-def _answers_of(work: _Work, i: int) -> tuple[Codes, str | None]:
-    """Return what the i-th classifier, trained on a fold as the grid's own, says of its rows; or why it cannot."""
-    classes, test = work.training.classes, work.test
-    with one_thread():
-        one, why = work.fitted(i)
-        if one is None:
-            return np.full(test.size, classes.size, dtype=kept_as(classes.size)), why
+            said = np.full(test.size, training.classes.size, dtype=kept)
+            width = 1 if kind == ANSWERS or (kind == DECISIONS and learnt.size == 2) else learnt.size
+            lost = np.full((test.size, width), float(learnt.size) if kind == ANSWERS else 0.0)
+            return said, lost, f"{type(error).__name__}: {error}"
         try:
-            said = one_label_each("predict", one.predict(pick_rows(work.training.rows, test)), test.size)
-            check_same_kind("predict", said, classes, "y")
+            rows = pick_rows(training.rows, test)
+            labels = one_label_each("predict", one.predict(pick_rows(training.rows, test)), test.size)
+            check_same_kind("predict", labels, training.classes, "y")
+            scores = scores_of(one, rows, kind, learnt, labels)
         except MemoryError:
             raise
         except Exception as error:  # other people's classifiers raise what they like
             why = f"{type(error).__name__}: {error}"
-            raise ValueError(f"{work.estimators[i][0]} was fitted but could not predict: {why}") from error
-    codes = np.minimum(np.searchsorted(classes, said), classes.size - 1)
-    codes[classes[codes] != said] = classes.size
-    return codes.astype(kept_as(classes.size)), None
-
-
-def _probabilities_of(work: _Work, i: int) -> FloatArray:
-    """Train the i-th classifier on a fold and return its probabilities of all classes, or its votes."""
-    with one_thread():
-        one, _ = work.fitted(i)
-        if one is None:
-            return np.zeros((work.test.size, work.training.classes.size))
-        return probabilities(one, pick_rows(work.training.rows, work.test), work.training.classes)
+            raise ValueError(f"classifier {i} with {params} was fitted but could not predict: {why}") from error
+    codes = np.minimum(np.searchsorted(training.classes, labels), training.classes.size - 1)
+    codes[training.classes[codes] != labels] = training.classes.size
+    return codes.astype(kept), scores, None

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes.classifiers.candidates import Candidates, check_takes_weights, fit_arguments, plan_candidates
+from pacbayes.classifiers.candidates import (
+    Candidates,
+    Families,
+    check_takes_weights,
+    fit_arguments,
+    plan_candidates,
+)
 from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.evidence import check_evidence_fits
+from pacbayes.classifiers.forest_set import fit_out_of_bag, leaves_rows_out
 from pacbayes.classifiers.grid_folds import GridFolds
 from pacbayes.classifiers.members import Estimators
 from pacbayes.data.division import Division, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, check_weights, divide
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice
 from pacbayes.runtime.checkpoint import Codec, describe_run, open_checkpoint
@@ -32,10 +41,12 @@ from pacbayes.runtime.units import run_units
 class Task:
     """What every worker needs to train any of the classifiers."""
 
-    candidates: Candidates
+    candidates: Families
     #: The training rows where all share them, else all rows.
     data: Labelled
     division: Division
+    #: Whether a forest's out-of-bag probabilities are wanted: not where rows in a bag may tell of those left out.
+    out_of_bag: bool = False
 
     def training(self, i: int) -> Labelled:
         """Return the i-th classifier's training sample, apart from all others: it may write into its rows."""
@@ -46,9 +57,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Fitted:
-    """One trained classifier."""
+    """One trained classifier; of a forest also its probabilities of training rows by trees that did not see them."""
 
     estimator: Any
+    out_of_bag: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +82,10 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
     try:
         with one_thread():
             training, one = task.training(i), task.candidates[i]
-            one.fit(training.rows, training.labels, **fit_arguments(one, training.weights))
+            arguments = fit_arguments(one, training.weights)
+            if task.out_of_bag and leaves_rows_out(one):
+                return Fitted(one, fit_out_of_bag(one, training.rows, training.labels, arguments))
+            one.fit(training.rows, training.labels, **arguments)
             return Fitted(one)
     except MemoryError:  # says something about this machine, not about this classifier
         raise
@@ -164,7 +179,7 @@ def grid_set(
     See Also
     --------
     svm_set : The same for support vector machines, many times faster.
-    StochasticClassifier : The set, its posterior and its certificate in one.
+    CertifiedClassifier : The set, its posterior and its certificate in one.
     ClassifierSet : What is returned; also from classifiers trained elsewhere.
 
     References
@@ -182,10 +197,19 @@ def grid_set(
     ({'max_depth': 3}, 284, True)
     """
     choices = DivisionChoices(split, validation_size, groups, duplicates)
-    family = GridFamily.checked(estimator, param_grid, n_iter, error_score, split)
+    family = GridFamily("", estimator, param_grid, n_iter, error_score)
+    family.check(split)
     rows, labels = check_rows(X, y)
     data = Labelled.checked(rows, labels, groups, weights=check_weights(sample_weight, labels.size))
-    trained = family.train(data, choices, n_jobs=n_jobs, random_state=random_state, checkpoint=checkpoint)
+    trained = train_grids(
+        [family],
+        data,
+        lambda number, seed: divide(data, choices, number, seed),
+        n_jobs=n_jobs,
+        random_state=random_state,
+        checkpoint=checkpoint,
+        options=choices.as_dict(),
+    )
     return trained.as_set(data, n_jobs)
 
 
@@ -193,64 +217,98 @@ def grid_set(
 class GridFamily:
     """A classifier with every setting of a grid, or many classifiers, as they were asked for."""
 
+    name: str
     estimator: Any
     param_grid: Any
-    n_iter: int | None
-    error_score: str
+    n_iter: int | None = None
+    error_score: str = "raise"
 
-    @classmethod
-    def checked(cls, estimator: Any, param_grid: Any, n_iter: int | None, error_score: Any, split: str) -> GridFamily:
+    def check(self, split: str) -> None:
         """Raise before any work for what does not go with such a division."""
-        check_choice("error_score", error_score, ERROR_SCORES)
-        if split == "independent" and error_score == "drop":
+        check_choice("error_score", self.error_score, ERROR_SCORES)
+        if split == "independent" and self.error_score == "drop":
             raise ValueError(
                 "error_score='drop' needs split='shared': with independent splits whether a classifier is left out "
                 "depends on examples that validate others, and a bound on those left would not hold"
             )
-        return cls(estimator, param_grid, n_iter, error_score)
-
-    def train(
-        self, data: Labelled, choices: DivisionChoices, *, n_jobs: int | None, random_state: Any, checkpoint: Any
-    ) -> Trained:
-        """Divide the rows, and train every classifier on its training rows alone."""
-        with open_checkpoint(checkpoint, GRID_CHUNKS) as store:
-            seed = seed_of(random_state) if store is None else store.seed(random_state)
-            candidates = plan_candidates(self.estimator, self.param_grid, self.n_iter, seed)
-            _check_fits(candidates, data.weights is not None, store is not None)
-            division = divide(data, choices, len(candidates), seed)
-            check_evidence_fits(len(candidates), division.validating.size)
-            if store is not None:
-                files = {"X": data.rows, "y": data.labels, "estimator and param_grid": candidates.described()}
-                options = choices.as_dict() | {"sample_weight": data.weights}
-                store.begin(describe_run("grid_set", len(candidates), seed, files, options, candidates.modules()))
-
-            def check(i: int, one: Fitted | Failed) -> None:
-                if isinstance(one, Failed) and self.error_score == "raise":
-                    one.stop(i, candidates.params[i])
-
-            shared = division.shared
-            # Only what trains travels to the workers.
-            task = Task(candidates, data if shared is None else data.pick(shared[0]), division)
-            trained = run_units(fit_one, task, len(candidates), "classifiers of the grid", n_jobs, None, check, store)
-            members = _members(task, trained)
-            folds = None if shared is None else GridFolds(members.estimators, members.params, task.data, n_jobs)
-            return Trained(members, division, folds)
 
 
-def _check_fits(candidates: Candidates, weighted: bool, stored: bool) -> None:
+def plan_families(grids: Sequence[GridFamily], seed: int) -> Families:
+    """Return all candidates of some grids; what belongs to each depends on the seed and its place."""
+    parts: list[Candidates] = []
+    for grid in grids:
+        found = plan_candidates(grid.estimator, grid.param_grid, grid.n_iter, seed)
+        parts.append(replace(found, first=sum(map(len, parts))))
+    return Families(tuple(parts), tuple(grid.name for grid in grids))
+
+
+def train_grids(
+    grids: Sequence[GridFamily],
+    data: Labelled,
+    division: Callable[[int, int], Division],
+    *,
+    n_jobs: int | None,
+    random_state: Any,
+    checkpoint: Any,
+    options: dict[str, Any],
+) -> Trained:
+    """Train every classifier of some grids on its training rows alone, a unit of work each.
+
+    ``division(number, seed)`` divides the rows; `options` are what else makes two runs the same.
+    """
+    with open_checkpoint(checkpoint, GRID_CHUNKS) as store:
+        seed = seed_of(random_state) if store is None else store.seed(random_state)
+        candidates = plan_families(grids, seed)
+        _check_fits(candidates, data.weights is not None, store is not None)
+        divided = division(len(candidates), seed)
+        check_evidence_fits(len(candidates), divided.validating.size)
+        if store is not None:
+            files = {"X": data.rows, "y": data.labels, "estimator and param_grid": candidates.described()}
+            choices = options | {"sample_weight": data.weights}
+            store.begin(describe_run("grid_set", len(candidates), seed, files, choices, candidates.modules()))
+
+        def check(i: int, one: Fitted | Failed) -> None:
+            if isinstance(one, Failed) and grids[candidates.families[i]].error_score == "raise":
+                one.stop(i, candidates.params[i])
+
+        shared = divided.shared
+        # Only what trains travels to the workers.
+        training = data if shared is None else data.pick(shared[0])
+        bags = shared is not None and divided.units is None and candidates.have(leaves_rows_out)
+        task = Task(candidates, training, divided, bags and not _copied(training))
+        trained = run_units(fit_one, task, len(candidates), "classifiers of the grid", n_jobs, None, check, store)
+        members, numbers = _members(task, trained)
+        if shared is None:
+            return Trained(members, divided)
+        kept = [one for one in trained if isinstance(one, Fitted)]
+        known = {k: one.out_of_bag for k, one in enumerate(kept) if one.out_of_bag is not None}
+        families = candidates.families[numbers]
+        folds = GridFolds(members.estimators, members.params, training, n_jobs, families, known)
+        return Trained(members, divided, folds)
+
+
+def _copied(training: Labelled) -> bool:
+    """Return whether training rows are equal, or cannot be compared: out of bag a copy's twin may have trained."""
+    return training.same is None or bool(np.unique(training.same).size < training.number)
+
+
+def _check_fits(candidates: Families, weighted: bool, stored: bool) -> None:
     """Raise if a classifier cannot be fitted with weights, or not be stored."""
     if weighted:
         for i in range(len(candidates)):
             check_takes_weights(candidates[i])
     if stored:
         try:
-            pickle.dumps((candidates.estimator, candidates.params))
+            pickle.dumps(candidates)
         except Exception as error:  # pickle passes on whatever an object's own methods raise
             raise TypeError(f"checkpoint must be None for estimators that cannot be pickled: {error}") from error
 
 
-def _members(task: Task, trained: list[Fitted | Failed]) -> Estimators:
-    """Return the classifiers that could be trained; warn of those left out, and of answers that depend on the batch."""
+def _members(task: Task, trained: list[Fitted | Failed]) -> tuple[Estimators, list[int]]:
+    """Return the classifiers that could be trained, and their places.
+
+    Warn of those left out, and of answers that depend on the batch.
+    """
     pairs = list(zip(trained, task.candidates.params, strict=True))
     dropped = [{"params": params, "error": one.error} for one, params in pairs if isinstance(one, Failed)]
     numbers = [i for i, one in enumerate(trained) if isinstance(one, Fitted)]
@@ -264,7 +322,7 @@ def _members(task: Task, trained: list[Fitted | Failed]) -> Estimators:
     estimators = [one.estimator for one in trained if isinstance(one, Fitted)]
     params = [params for one, params in pairs if isinstance(one, Fitted)]
     warn_of_batches(estimators, lambda k: _few(task, numbers[k]), settings=params)
-    return Estimators(estimators, params, task.data.classes, dropped)
+    return Estimators(estimators, params, task.data.classes, dropped), numbers
 
 
 def _few(task: Task, i: int) -> Any:

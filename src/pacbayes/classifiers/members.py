@@ -12,38 +12,76 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples
 
+from pacbayes.classifiers.calibration import ANSWERS, DECISIONS, PROBABILITIES, Calibration
 from pacbayes.data.labels import check_same_kind, one_label_each
 from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes.numeric.checks import need, need_array, read_only
+from pacbayes.numeric.checks import MOST, need, need_array, need_rows, read_only
 from pacbayes.runtime.progress import current_stage, progress, working_for
 from pacbayes.runtime.threads import one_core, one_thread
 
 
-def probabilities(classifier: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
-    """Return a classifier's probabilities of `classes`, shape (n, classes).
+def kind_of(classifier: Any, n_classes: int, few: Any) -> str:
+    """Return which scores a fitted classifier has: probabilities, decisions for so many classes, or answers alone.
 
-    One without ``predict_proba`` votes: one for the class that it predicts.
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> kind_of(DummyClassifier().fit(X, y), 2, X), kind_of(LinearSVC().fit(X, y), 2, X)
+    ('probabilities', 'decisions')
+    """
+    if not hasattr(classifier, "classes_"):
+        return ANSWERS
+    if hasattr(classifier, "predict_proba"):
+        return PROBABILITIES
+    if not hasattr(classifier, "decision_function"):
+        return ANSWERS
+    found, known = np.asarray(classifier.decision_function(copy_rows(few))), np.asarray(classifier.classes_)
+    if known.size != n_classes or found.shape[1:] != (() if n_classes == 2 else (n_classes,)):
+        return ANSWERS
+    # Decisions of one-vs-one machines are not compared with each other; of three classes there are as many pairs.
+    compared = n_classes == 2 or np.mean(known[found.argmax(axis=1)] == classifier.predict(copy_rows(few))) > 0.5
+    return DECISIONS if compared else ANSWERS
+
+
+def scores_of(classifier: Any, X: Any, kind: str, classes: Labels, said: Labels | None = None) -> FloatArray:
+    """Return what a fitted classifier says of rows in numbers that `Calibration` takes, for some classes.
+
+    It may know fewer of the classes: the others have probability zero, and lose by one in decisions.  `said` is what it
+    answers, where that is known already.
 
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
     >>> dummy = DummyClassifier(strategy="prior").fit([[0]] * 4, [0, 0, 0, 1])
-    >>> probabilities(dummy, [[0]], np.array([0, 1, 2]))
+    >>> scores_of(dummy, [[0]], "probabilities", np.array([0, 1, 2]))
     array([[0.75, 0.25, 0.  ]])
     """
-    if hasattr(classifier, "predict_proba") and hasattr(classifier, "classes_"):
-        found = np.asarray(classifier.predict_proba(X), dtype=np.float64)
-        own = np.asarray(classifier.classes_)
-    else:
-        own = classes
-        said = one_label_each("predict", classifier.predict(X), _num_samples(X))
-        found = (said[:, None] == classes[None, :]).astype(np.float64)
+    n, k = number_of_rows(X), classes.size
+    if kind == ANSWERS:
+        labels = one_label_each("predict", classifier.predict(copy_rows(X)), n) if said is None else said
+        codes = np.minimum(np.searchsorted(classes, labels), k - 1)
+        return np.where(classes[codes] == labels, codes, k).astype(np.float64)[:, None]
+    method = "predict_proba" if kind == PROBABILITIES else "decision_function"
+    found = np.asarray(getattr(classifier, method)(copy_rows(X)), dtype=np.float64)
+    own = np.asarray(classifier.classes_)
+    flat = kind == DECISIONS and own.size == 2 and found.ndim == 1
+    if not flat and found.shape != (n, own.size):
+        raise ValueError(
+            f"{method} of {type(classifier).__name__} must give a number for each of {n} rows and "
+            f"{own.size} classes, got shape {found.shape}"
+        )
+    if flat:
+        if k == 2 and own.size == 2:
+            return found[:, None]
+        found = np.stack([-found, found], axis=1)
     if own.shape == classes.shape and bool((own == classes).all()):
         return found
-    # Of classes that it did not see while training it says nothing; what is no class has no place.
     known = np.isin(own, classes)
-    spread = np.zeros((len(found), classes.size))
+    lowest = found.min(axis=1, keepdims=True) - 1.0 if kind == DECISIONS else np.zeros((n, 1))
+    spread = np.repeat(lowest, k, axis=1)
     spread[:, np.searchsorted(classes, own[known])] = found[:, known]
     return spread
 
@@ -60,6 +98,43 @@ def mean_margins(probabilities: FloatArray) -> FloatArray:
     first, second = ordered[:, -1:], ordered[:, -2:-1]
     # The best other class is the second best for the best one, and the best for all others.
     return np.where(probabilities == first, first - second, probabilities - first)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """How scores of some classifiers of a set become probabilities."""
+
+    #: The numbers of the classes that the training rows have, ascending: of no other is anything known.
+    classes: Rows
+    #: By the number of the classifier.
+    maps: dict[int, Calibration]
+
+    def __post_init__(self) -> None:
+        """Raise unless every map is one for these classes."""
+        need_rows(self.classes, "Calibrated.classes", MOST)
+        whole = type(self.maps) is dict and all(type(i) is int and i >= 0 for i in self.maps)
+        need(whole and len(self.maps) > 0, "Calibrated.maps", "must be by number of a classifier")
+        for one in self.maps.values():
+            fits = isinstance(one, Calibration) and one.n_classes == self.classes.size
+            need(fits, "Calibrated.maps", "must be for these classes")
+        read_only(self.classes)
+
+    def among(self, first: int, number: int) -> Calibrated:
+        """Return the maps of so many classifiers from the first on, numbered from there."""
+        return Calibrated(self.classes, {i - first: one for i, one in self.maps.items() if 0 <= i - first < number})
+
+    def shares(self, total: FloatArray) -> FloatArray:
+        """Return sums of probabilities as shares of their whole: probabilities are rounded, and sum to one nearly."""
+        whole = np.zeros(len(total))
+        for column in total.T:
+            whole += column
+        return np.asarray(total / np.where(whole > 0.0, whole, 1.0)[:, None])
+
+    def spread(self, shares: FloatArray, n_classes: int) -> FloatArray:
+        """Return probabilities of all classes, shape (n, n_classes): zero for those that were not learnt."""
+        found = np.zeros((len(shares), n_classes))
+        found[:, self.classes] = shares
+        return found
 
 
 #: Answers as numbers of labels, as small as they can be kept.
@@ -158,8 +233,11 @@ class Members(Protocol):
     def answers_each(self, X: Any, which: Codes, coding: Coding) -> Codes:
         """Return the number of the label that classifier ``which[j]`` gives prepared row j, shape (n,)."""
 
-    def scores(self, X: Any, weights: FloatArray) -> FloatArray:
-        """Return how sure the classifiers, with some weights, are of every class, shape (n, classes)."""
+    def mean_probabilities(self, X: Any, weights: FloatArray, soft: Calibrated) -> FloatArray:
+        """Return the sum of weights times calibrated probabilities for prepared rows, shape (n, learnt classes)."""
+
+    def check_maps(self, soft: Calibrated) -> None:
+        """Raise unless each classifier has the scores that its map takes: for values of a file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,21 +317,22 @@ class Estimators:
                 advance(rows.size)
         return codes
 
-    def scores(self, X: Any, weights: FloatArray) -> FloatArray:
-        """Return how far each class is ahead of the others in the weighted mean of probabilities, or votes."""
-        total = np.zeros((number_of_rows(X), self.classes.size))
-        learnt = np.zeros(self.classes.size, dtype=bool)
-        chosen = np.flatnonzero(weights)
-        with one_thread(), progress("confidence", chosen.size) as advance:
+    def mean_probabilities(self, X: Any, weights: FloatArray, soft: Calibrated) -> FloatArray:
+        """Return the sum of weights times calibrated probabilities, in the order of the classifiers."""
+        chosen, known = np.flatnonzero(weights), self.classes[soft.classes]
+        total = np.zeros((number_of_rows(X), known.size))
+        with one_thread(), progress("probabilities", chosen.size) as advance:
             for i in chosen.tolist():
-                classifier = self.estimators[i]
-                total += weights[i] * probabilities(classifier, copy_rows(X), self.classes)
-                learnt |= np.isin(self.classes, getattr(classifier, "classes_", ()))
+                total += weights[i] * soft.maps[i](scores_of(self.estimators[i], X, soft.maps[i].kind, known))
                 advance(1)
-        margins = mean_margins(total)
-        # A class that no classifier has learnt is one by the validation rows alone, which must not make a score.
-        margins[:, ~learnt] = np.nan
-        return margins
+        return total
+
+    def check_maps(self, soft: Calibrated) -> None:
+        """Raise unless each classifier has the scores that its map takes."""
+        methods = {PROBABILITIES: "predict_proba", DECISIONS: "decision_function", ANSWERS: "predict"}
+        for i, one in soft.maps.items():
+            scored = one.kind in methods and hasattr(self.estimators[i], methods[one.kind])
+            need(scored, "Calibration.kind", f"must be of scores that classifier {i} has")
 
     def _predict(self, i: int, X: Any, classes: Labels) -> Labels:
         """Return what the i-th classifier says; it may write into its rows (StandardScaler(copy=False))."""

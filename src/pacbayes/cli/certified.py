@@ -106,7 +106,15 @@ def _role(view: ReportView) -> str:
         return f"There is a single classifier ({how})."
     if view.only_classifier is not None:
         params = format_params(classifiers.params[view.only_classifier])
-        return f"One of {number} classifiers gives all the answers, number {view.only_classifier}: {params} ({how})."
+        gives = "says how probable each class is" if view.by_probabilities else "gives all the answers"
+        return f"One of {number} classifiers {gives}, number {view.only_classifier}: {params} ({how})."
+    if view.by_probabilities:
+        chosen = int(np.count_nonzero(view.weights))
+        some = f"All {number}" if chosen == number else f"{chosen} of {number}"
+        return (
+            f"{some} classifiers say how probable each class is; the largest mean, with the weights below, decides "
+            f"({how})."
+        )
     if view.voting == "majority":
         return f"All {number} classifiers vote on every new example, with the {view.weight_name}s below ({how})."
     return f"For every new example one of {number} classifiers is drawn, with the {view.weight_name}s below ({how})."
@@ -155,7 +163,8 @@ def _as_dict(
             for one in five_bounds(view)
         ],
         "bounds_note": "Each bound holds alone: fix distance and delta before looking.",
-        "baselines": {name: asdict(baseline) for name, baseline in certificate.baselines.items()},
+        # Those of the stochastic classifier: the best single one has itself no Occam's bound beside it.
+        "baselines": {name: asdict(one) for name, one in model.certificates_["stochastic"].baselines.items()},
         "weights": [
             {"label": group.label, "number": group.number, "weight": group.weight, "risk": group.risk}
             for group in weight_groups(view)
@@ -216,9 +225,11 @@ def _settings_as_dict(view: ReportView, options: CertifyOptions) -> dict[str, An
     assert classifiers.splits is not None
     params = model.get_params(deep=False)
     return {
-        "estimator": options.estimator,
+        # As version 0.1 called it.
+        "estimator": options.candidates,
+        "candidates": options.candidates,
         "lambdas": options.resolved_lambdas(),
-        "kernel": (options.kernel or "rbf") if options.estimator == "svm" else None,
+        "kernel": (options.kernel or "rbf") if options.machines else None,
         "grid": None if options.grid is None else str(options.grid),
         "classifiers": len(classifiers),
         "split": options.split,
@@ -230,7 +241,7 @@ def _settings_as_dict(view: ReportView, options: CertifyOptions) -> dict[str, An
         "validation_examples": classifiers.m,
         "distance": list(view.chosen_among),
         "delta": view.delta,
-        "voting": options.voting,
+        "voting": view.voting,
         "seed": options.seed,
         "checkpoint": None if options.checkpoint is None else str(options.checkpoint),
         "fitted": type(model).__name__,

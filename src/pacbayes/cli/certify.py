@@ -25,11 +25,12 @@ EXAMPLES = (
     "pacbayes certify",
     "pacbayes certify data.csv --target class --test new.csv --save model.pacbayes",
     "pacbayes certify data.csv --lambdas 0.1:20:0.01 --kernel linear --report report.html",
-    "pacbayes certify data.csv --estimator logistic --json",
+    "pacbayes certify data.csv --candidates auto",
+    "pacbayes certify data.csv --candidates logistic --json",
     "pacbayes certify data.csv --max-error 0.05 --save model.pacbayes",
     "pacbayes certify data.csv --voting majority --by-class --below 0.2",
     "pacbayes certify --predictions predictions.csv --target class --proposal second",
-    "pacbayes certify data.csv --estimator sklearn.tree.DecisionTreeClassifier --grid depths.json",
+    "pacbayes certify data.csv --candidates sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
 
 
@@ -88,15 +89,19 @@ def certify(
         Path | None,
         typer.Option(metavar="FILE", help="Other examples; the errors on them are shown beside the certificate."),
     ] = None,
-    estimator: Annotated[
-        str, typer.Option(help="svm, logistic, forest, boosting, or a classifier's full name under sklearn.")
+    candidates: Annotated[
+        str,
+        typer.Option(
+            help="auto: all of svm, forest, boosting, logistic, neighbours; one of these, or several as in svm,forest; "
+            "or a classifier's full name under sklearn."
+        ),
     ] = "svm",
     lambdas: Annotated[
         str | None,
         typer.Option(
             metavar="START:STOP:STEP",
-            help="For svm, with C = 1/lambda: 0.1:20:0.01 is 0.1, 0.11, ... 19.99; or 0.1,1,10.  [default: 201 values "
-            "from 0.01 to 100, evenly on the logarithmic scale]",
+            help="For svm, with C = 1/lambda: 0.1:20:0.01 is 0.1, 0.11, ... 19.99; or 0.1,1,10.  [default: 26 values "
+            "from 0.001 to 100, evenly on the logarithmic scale]",
         ),
     ] = None,
     kernel: Annotated[
@@ -104,7 +109,7 @@ def certify(
     ] = None,
     grid: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help='For other estimators: lists of values, such as {"C": [0.1, 1, 10]}.'),
+        typer.Option(metavar="FILE.json", help='For a full name: lists of values, such as {"C": [0.1, 1, 10]}.'),
     ] = None,
     delta: Annotated[float, typer.Option(help="The certificate fails with at most this probability.")] = 0.05,
     distance: Annotated[
@@ -118,8 +123,8 @@ def certify(
         str,
         typer.Option(
             metavar="SHARE",
-            help="The share of delta kept for what the validation examples may show: 0 is hold-out, 1 the posterior "
-            "alone; auto is 0.1, or 1 with --split independent.",
+            help="The share of delta kept for what the validation examples may show (a soft vote keeps none): 0 is "
+            "hold-out, 1 the posterior alone; auto is 0.02, or 1 with --split independent.",
         ),
     ] = "auto",
     prior: Annotated[
@@ -128,11 +133,11 @@ def certify(
     voting: Annotated[
         str,
         typer.Option(
-            help="stochastic: a classifier drawn for each example, as in the paper; majority: their weighted vote, "
-            "usually what a practitioner wants, as its bound is the smallest on average; best: a single one. Decide "
-            "before you look.",
+            help="soft: the class with the largest mean probability; majority: a weighted vote of answers; best: a "
+            "single classifier; stochastic: one drawn for each example, as in the paper. auto is soft, and stochastic "
+            "with --split independent. Decide before you look.",
         ),
-    ] = "stochastic",
+    ] = "auto",
     by_class: Annotated[
         bool,
         typer.Option(
@@ -163,8 +168,13 @@ def certify(
         ),
     ] = "shared",
     validation_size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Fraction or number of examples (or groups) used only to count errors.")
-    ] = "0.5",
+        str,
+        typer.Option(
+            metavar="SIZE",
+            help="Fraction or number of examples (or groups) used only to count errors; auto is half of up to 1000, "
+            "and a smaller share of more.",
+        ),
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of all random choices; fix it before you look.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
     checkpoint: Annotated[
@@ -184,10 +194,9 @@ def certify(
 ) -> None:
     """Train many classifiers, test what they propose, and print what is guaranteed.
 
-    One part of the examples trains a classifier for every lambda (or setting) and proposes, by cross-validation within
-    it, how to predict; the other counts errors. The posterior with the smallest PAC-Bayesian bound is found too, with
-    proof; whichever has the smaller bound predicts (see --hedge). Nothing that is learnt, encoding and imputation
-    included, sees the examples that count errors.
+    One part of the examples trains classifiers and fixes, by cross-validation within it, how they vote; the other
+    counts errors. Nothing that is learnt, encoding and imputation included, sees the examples that count errors. Each
+    way of predicting (see --voting) has a certificate of its own.
     """
     from pacbayes.cli.data import Choices
     from pacbayes.cli.model import CertifyOptions
@@ -205,7 +214,7 @@ def certify(
         slice=slice_,
     )
     options = CertifyOptions(
-        estimator=estimator,
+        candidates=candidates,
         lambdas=lambdas,
         kernel=kernel,
         grid=grid,
@@ -249,9 +258,9 @@ def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", json:
 
     rows, tested, remarks = _read(given, choices, options)
     if given.predictions is not None:
-        from pacbayes.cli.predictions import PREDICTIONS
+        from pacbayes.cli.model import PREDICTIONS
 
-        options = replace(options, estimator=PREDICTIONS)
+        options = replace(options, candidates=PREDICTIONS)
     for line in rows.notes:
         note(line)
     # Only now, when there is work for it: all that was refused so far is refused at once.
@@ -309,7 +318,7 @@ def _fitted(
         from pacbayes.runtime.checkpoint import kept_in
 
         keeps(partial(kept_in, options.checkpoint, ", the same command continues from there"))
-    if options.estimator == "svm" and narrow_space() is not None:
+    if options.machines and narrow_space() is not None:
         # Where linear algebra finds no room, it ends the process itself.
         raise MemoryError(f"the compiler of support vector machines takes up to {readable(LIBRARY_BYTES)}")
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.

@@ -19,8 +19,8 @@ The 95 % are about the rows that were drawn, not about one new example: in at
 most 5 of 100 samples like yours such a sentence is false. The rule that
 predicts was fixed on the training rows and tested on the validation rows, or
 chosen on these at a price in the level; the certificate says which. Each way
-of predicting (stochastic, majority, best) has a certificate of its own, and
-each holds alone: decide which to use before you look.""",
+of predicting (soft, stochastic, majority, best) has a certificate of its own,
+and each holds alone: decide which to use before you look.""",
     ),
     "assumptions": (
         "data-roles",
@@ -31,8 +31,8 @@ each holds alone: decide which to use before you look.""",
    certificate helps.
 2. Whatever was fitted before the classifier (scaling, imputation, selected
    columns) was fitted on training rows alone: inside pacbayes it is.
-3. delta, distance, grid and way of predicting were fixed before any result on
-   these rows was seen.""",
+3. delta, distance, candidates and way of predicting were fixed before any
+   result on these rows was seen.""",
     ),
     "data": (
         "command-line",
@@ -68,7 +68,7 @@ commands and options in your shell.""",
         """\
 Theorems, constants, proofs and what is rounded where stand on one page. The
 paper is Sahu and Hemachandra (ACML 2019); `pacbayes reproduce` computes its
-tables and figures, and --hedge 1 is its system.""",
+tables and figures, and --hedge 1 certifies its posterior.""",
     ),
 }
 

@@ -9,10 +9,13 @@ from typing import Any
 
 from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.classes import USUAL_SHARE
-from pacbayes.certificates.voting import VOTINGS
+from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.data.columns import Columns, preparation
-from pacbayes.numeric.checks import check_choice, check_level
+from pacbayes.numeric.checks import check_choice, check_level, did_you_mean
 
+# As in classifiers/families.py, which takes long to import.
+PORTFOLIO = ("svm", "forest", "boosting", "logistic", "neighbours")
+PREDICTIONS = "predictions"
 # More values than anybody means.
 _MOST_LAMBDAS = 100_000
 
@@ -21,7 +24,7 @@ _MOST_LAMBDAS = 100_000
 class CertifyOptions:
     """What the user asked for."""
 
-    estimator: str
+    candidates: str
     lambdas: str | None
     kernel: str | None
     grid: Path | None
@@ -36,7 +39,7 @@ class CertifyOptions:
     grouped: bool = False
     prior: str = "uniform"
     hedge: str = "auto"
-    voting: str = "stochastic"
+    voting: str = "auto"
     by_class: bool = False
     max_error: float | None = None
     below: float | None = None
@@ -45,14 +48,14 @@ class CertifyOptions:
     def usual(cls) -> "CertifyOptions":
         """Return what is done where nothing is asked for."""
         return cls(
-            estimator="svm",
+            candidates="svm",
             lambdas=None,
             kernel=None,
             grid=None,
             delta=0.05,
             distances=("kl",),
             split="shared",
-            validation_size="0.5",
+            validation_size="auto",
             seed=0,
             jobs=None,
             checkpoint=None,
@@ -65,7 +68,7 @@ class CertifyOptions:
             if name != CATONI:
                 get_distance(name)
         check_choice("--split", self.split, ("shared", "independent"))
-        check_choice("--voting", self.voting, VOTINGS)
+        check_choice("--voting", self.voting, ("auto", *VOTINGS))
         check_choice("--prior", self.prior, ("uniform", "cross-validation"))
         everywhere = "with --split independent every example validates some classifier"
         if self.split == "independent" and CATONI in self.distances:
@@ -81,6 +84,8 @@ class CertifyOptions:
         check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear", "nystroem"))
         self.size()
         self.resolved_hedge()
+        if self.voting == SOFT and (self.split == "independent" or self.resolved_hedge() == 1.0):
+            raise ValueError("--voting soft needs what the training part proposes: --split shared, and --hedge below 1")
         self._check_questions()
         if self.lambdas is not None:
             parse_lambdas(self.lambdas)
@@ -88,15 +93,41 @@ class CertifyOptions:
             raise ValueError(f"--seed must not be negative, got {self.seed}")
         if self.jobs is not None and self.jobs < 1:
             raise ValueError(f"--jobs must be at least 1, got {self.jobs}")
-        svm = self.estimator == "svm"
-        if svm and self.grid is not None:
-            raise ValueError("--grid is for other estimators; the grid of svm is --lambdas")
-        if not svm and (self.lambdas is not None or self.kernel is not None):
-            raise ValueError(f"--lambdas and --kernel are for svm; the grid of {self.estimator} is --grid FILE.json")
-        if svm and self.checkpoint is not None and self.split == "shared":
+        self._check_candidates()
+
+    @property
+    def families(self) -> list[str]:
+        """The families that candidates name; a full name of a classifier is one."""
+        names = [name.strip() for name in self.candidates.split(",")]
+        return list(PORTFOLIO) if names == ["auto"] else names
+
+    @property
+    def machines(self) -> bool:
+        """Whether there are support vector machines among the candidates."""
+        return "svm" in self.families
+
+    def _check_candidates(self) -> None:
+        """Raise for candidates that nobody knows, and for options that are for others."""
+        unknown = [name for name in self.families if name not in PORTFOLIO]
+        if unknown and (len(self.families) > 1 or "." not in unknown[0]):
             raise ValueError(
-                "--checkpoint is for --split independent and for other estimators: the machines of a shared split are "
-                "trained as one"
+                f"--candidates must be auto, some of {', '.join(PORTFOLIO)}, or one full name of a classifier under "
+                f"sklearn., such as sklearn.tree.DecisionTreeClassifier; got {self.candidates!r}"
+                f"{did_you_mean(unknown, ('auto', *PORTFOLIO))}"
+            )
+        if len(set(self.families)) < len(self.families):
+            raise ValueError(f"--candidates must name each family once, got {self.candidates!r}")
+        if not unknown and self.grid is not None:
+            raise ValueError("--grid is for the full name of a classifier; the grid of svm is --lambdas")
+        if not self.machines and (self.lambdas is not None or self.kernel is not None):
+            others = f"the grid of {self.candidates} is --grid FILE.json" if unknown else "other families have none"
+            raise ValueError(f"--lambdas and --kernel are for svm; {others}")
+        if self.split == "independent" and self.machines and len(self.families) > 1:
+            raise ValueError("--split independent is for svm alone, or for other candidates alone")
+        if self.machines and self.checkpoint is not None and self.split == "shared":
+            raise ValueError(
+                "--checkpoint is for --split independent and for candidates without svm: the machines of a shared "
+                "split are trained as one"
             )
 
     def _check_questions(self) -> None:
@@ -116,11 +147,11 @@ class CertifyOptions:
 
     def resolved_lambdas(self) -> list[float] | None:
         """Return the grid of a support vector machine, the usual one where none was asked for; None for others."""
-        from pacbayes.estimators.svc import DEFAULT_LAMBDAS
+        from pacbayes.classifiers.families import FEW_LAMBDAS
 
-        if self.estimator != "svm":
+        if not self.machines:
             return None
-        return list(DEFAULT_LAMBDAS) if self.lambdas is None else parse_lambdas(self.lambdas)
+        return list(FEW_LAMBDAS) if self.lambdas is None else parse_lambdas(self.lambdas)
 
     def resolved_hedge(self) -> float | str:
         """Return the share of delta kept for what the validation examples may show, or "auto"."""
@@ -136,8 +167,10 @@ class CertifyOptions:
             raise ValueError("--hedge below 1 is for --split shared: else every example validates some classifier")
         return share
 
-    def size(self) -> float | int:
-        """Return the validation size: a number of examples, or a fraction."""
+    def size(self) -> float | int | str:
+        """Return the validation size: a number of examples, a fraction, or "auto"."""
+        if self.validation_size == "auto":
+            return self.validation_size
         try:
             return int(self.validation_size)
         except ValueError:
@@ -146,45 +179,70 @@ class CertifyOptions:
             return float(self.validation_size)
         except ValueError:
             raise ValueError(
-                f"--validation-size must be a fraction or a number of examples, got {self.validation_size!r}"
+                f"--validation-size must be auto, a fraction or a number of examples, got {self.validation_size!r}"
             ) from None
 
 
 def make_model(options: CertifyOptions, columns: Columns) -> Any:
     """Return an unfitted estimator for columns of these types."""
-    from pacbayes.estimators.by_name import classifier_by_name
-    from pacbayes.estimators.classifier import StochasticClassifier
-    from pacbayes.estimators.svc import StochasticSVC
+    from pacbayes.estimators.classifier import CertifiedClassifier
 
     prepare = preparation(columns)
-    common: dict[str, Any] = {
-        "split": options.split,
-        "validation_size": options.size(),
-        "distance": options.distances[0] if len(options.distances) == 1 else list(options.distances),
-        "prior": options.prior,
-        "delta": options.delta,
-        "hedge": options.resolved_hedge(),
-        "voting": options.voting,
-        "class_share": USUAL_SHARE if options.by_class else 0.0,
-        "max_error": options.max_error,
-        "duplicates": options.duplicates,
-        "random_state": options.seed,
-        "checkpoint": None if options.checkpoint is None else str(options.checkpoint),
-    }
-    if options.estimator != "svm":
-        pipeline, grid = classifier_by_name(options.estimator, _read_grid(options.grid), prepare)
-        return StochasticClassifier(pipeline, grid, n_jobs=options.jobs or -1, **common)
-    lambdas = options.resolved_lambdas()
-    kernel = options.kernel or "rbf"
-    if prepare is None or options.split == "shared":
-        return StochasticSVC(lambdas, kernel=kernel, prepare=prepare, n_jobs=options.jobs, **common)
-    # With independent splits each machine prepares the rows it is trained on, all over again.
-    from sklearn.pipeline import Pipeline
+    alone = options.machines and len(options.families) == 1
+    candidates = _candidates(options, prepare)
+    # Machines with samples of their own prepare their rows inside.
+    inside = options.split == "independent" and options.machines
+    return CertifiedClassifier(
+        candidates[0] if len(candidates) == 1 else candidates,
+        prepare=None if inside else prepare,
+        split=options.split,
+        validation_size=options.size(),
+        distance=options.distances[0] if len(options.distances) == 1 else list(options.distances),
+        prior=options.prior,
+        delta=options.delta,
+        hedge=options.resolved_hedge(),
+        voting=options.voting,
+        class_share=USUAL_SHARE if options.by_class else 0.0,
+        max_error=options.max_error,
+        duplicates=options.duplicates,
+        random_state=options.seed,
+        checkpoint=None if options.checkpoint is None else str(options.checkpoint),
+        # Machines use threads of their own; other classifiers are given one for each core.
+        n_jobs=options.jobs if alone else options.jobs or -1,
+    )
 
-    from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 
-    pipeline = Pipeline([("prepare", prepare), ("model", SVMClassifier(kernel=kernel))])
-    return StochasticClassifier(pipeline, {"model__lam": lambdas}, n_jobs=options.jobs or -1, **common)
+def _candidates(options: CertifyOptions, prepare: Any) -> list[Any]:
+    """Return what the estimator takes: names, machines with their settings, or a grid of one classifier."""
+    from pacbayes.classifiers.by_name import FAMILIES, classifier_by_name
+    from pacbayes.classifiers.families import AUTO, Grid, SVMs
+
+    found: list[Any] = []
+    given = options.lambdas is not None or options.kernel is not None
+    if options.split == "shared" and not given and options.families == list(PORTFOLIO):
+        return [AUTO]
+    for name in options.families:
+        if name in FAMILIES or (name == "svm" and options.split == "shared" and not given):
+            found.append(name)
+        elif name != "svm":
+            found.append(Grid(*classifier_by_name(name, _read_grid(options.grid), prepare)))
+        elif options.split == "shared":
+            lambdas = None if options.lambdas is None else options.resolved_lambdas()
+            machines = SVMs(lambdas, kernel=options.kernel or "rbf")
+            # Among others it needs its name.
+            found.append(machines if len(options.families) == 1 else (name, machines))
+        elif prepare is None:
+            # Each machine has a sample of its own, and a width of its own.
+            found.append(SVMs(options.resolved_lambdas(), kernel=options.kernel or "rbf", gamma="sigest", scale=True))
+        else:
+            from sklearn.pipeline import Pipeline
+
+            from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
+
+            # And each prepares the rows it is trained on, all over again.
+            pipeline = Pipeline([("prepare", prepare), ("model", SVMClassifier(kernel=options.kernel or "rbf"))])
+            found.append(Grid(pipeline, {"model__lam": options.resolved_lambdas()}))
+    return found
 
 
 def _read_grid(path: Path | None) -> Any:

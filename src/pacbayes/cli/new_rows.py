@@ -114,10 +114,10 @@ def _lacks_nothing(model: Any) -> bool:
     """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
     from pacbayes.classifiers.svm.shared import SharedMachines
 
-    members = model.classifiers_.members
-    if not hasattr(model, "estimator"):
-        return not (isinstance(members, SharedMachines) and members.prepare is not None)
-    steps = getattr(model.best_estimator_, "named_steps", {})
+    members = _first_part(model)
+    if isinstance(members, SharedMachines):
+        return members.prepare is None
+    steps = getattr(members[0], "named_steps", {})
     # A pipeline that was not made here may do with missing values what it likes.
     return bool(steps) and set(steps) <= {"scale", "model"}
 
@@ -163,17 +163,24 @@ class _Unseen:
         return lines
 
 
+def _first_part(model: Any) -> Any:
+    """Return the classifiers of a model, of several kinds the first: all prepare their rows alike."""
+    from pacbayes.classifiers.joined import Joined
+
+    members = model.classifiers_.members
+    return members.parts[0] if isinstance(members, Joined) else members
+
+
 def _encoders(model: Any) -> Iterator[Any]:
     """Yield the fitted encoders, where the model has such as `preparation` makes: one, or one for each classifier."""
     from pacbayes.classifiers.svm.shared import SharedMachines
 
-    classifiers = model.classifiers_
-    if isinstance(classifiers.members, SharedMachines):
-        steps = [classifiers.members.prepare]
+    members, splits = _first_part(model), model.classifiers_.splits
+    if isinstance(members, SharedMachines):
+        steps = [members.prepare]
     else:
-        shared = classifiers.splits is not None and classifiers.splits.kind == "shared"
-        number = 1 if shared else len(classifiers)
-        steps = [getattr(classifiers[i], "named_steps", {}).get("prepare") for i in range(number)]
+        number = 1 if splits is not None and splits.kind == "shared" else len(members)
+        steps = [getattr(members[i], "named_steps", {}).get("prepare") for i in range(number)]
     for prepare in steps:
         encoder = getattr(prepare, "named_transformers_", {}).get("categories")
         if hasattr(encoder, "categories_") and hasattr(encoder, "feature_names_in_"):

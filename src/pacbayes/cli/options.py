@@ -40,7 +40,9 @@ _ARGUMENTS = {
     r"(?<!['\w])validation_size(?!['\w])": "--validation-size",
     r"fewer lambdas": "fewer --lambdas",
     r"fewer n_jobs": "fewer --jobs",
-    r"^(delta|target) must": r"--\1 must",
+    r"^(delta|target|voting|candidates|grid) must": r"--\1 must",
+    r"^grid names": "--grid names",
+    r"^candidates (?=')": "--candidates ",
     r"^unknown distance": "unknown --distance",
 }
 

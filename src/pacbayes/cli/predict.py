@@ -25,12 +25,13 @@ def predict(
     voting: Annotated[
         str | None,
         typer.Option(
-            help="stochastic: a classifier drawn for each example; majority: their weighted vote; best: a single one.  "
-            "[default: as saved, stochastic]"
+            help="soft: the largest mean probability; stochastic: a classifier drawn for each example; majority: their "
+            "weighted vote; best: a single one.  [default: as saved]"
         ),
     ] = None,
     shares: Annotated[
-        bool, typer.Option("--shares", help="Add the posterior weight that votes for each class.")
+        bool,
+        typer.Option("--shares", help="Add for each class its probability (soft), or the weight that votes for it."),
     ] = False,
     missing: MissingTexts = None,
     not_missing: NotMissing = None,
@@ -116,6 +117,7 @@ def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, 
     import numpy as np
     import pandas as pd
 
+    from pacbayes.certificates.voting import SOFT
     from pacbayes.data.class_names import as_cells
 
     given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
@@ -125,8 +127,9 @@ def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, 
         cells = np.where(answered, cells.astype(object), "")
     table: dict[str, Any] = {"predicted": cells}
     if shares:
-        votes = model.vote_share(given)
-        table |= {f"share of {name}": votes[:, i] for i, name in enumerate(model.classes_)}
+        # What decides: of a soft vote it is not which class each member would say.
+        found = model.predict_proba(given) if model.voting_ == SOFT else model.vote_share(given)
+        table |= {f"share of {name}": found[:, i] for i, name in enumerate(model.classes_)}
     # The csv module quotes no field for a carriage return alone, at which readers would begin another row.
     returns = any("\r" in str(name) for name in model.classes_)
     options: Any = {"quoting": QUOTE_NONNUMERIC if returns else QUOTE_MINIMAL, "lineterminator": "\n"}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.bounds.registry import CATONI
+from pacbayes.certificates.voting import SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data, take_groups
 from pacbayes.cli.model import CertifyOptions
 from pacbayes.data.class_names import aligned, as_labels, from_cells
@@ -19,8 +20,6 @@ from pacbayes.numeric.checks import did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What stands for the name of an estimator.
-PREDICTIONS = "predictions"
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
 _READING = ("target", "drop", "sep", "group")
 _CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "below")
@@ -84,6 +83,8 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
     for asked, usual, known in ((choices, Choices(None), _READING), (options, CertifyOptions.usual(), _CERTIFYING)):
         names = [one.name for one in fields(asked) if one.name not in known]
         given += [_option(name) for name in names if getattr(asked, name) != getattr(usual, name)]
+    if options.voting == SOFT:
+        raise ValueError("--voting soft is for classifiers that are trained here: predictions have no probabilities")
     if given:
         raise ValueError(f"--predictions trains nothing and reads nothing else; leave out {', '.join(given)}")
     if CATONI in options.distances:
@@ -95,10 +96,10 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
 
 def certified_columns(data: Data, options: CertifyOptions, proposal: str | None) -> Any:
     """Return a fitted estimator whose classifiers are the columns of a table."""
-    from pacbayes.estimators.classifier import StochasticClassifier
+    from pacbayes.estimators.classifier import CertifiedClassifier
 
     names = [str(name) for name in data.X.columns]
-    return StochasticClassifier.from_fitted(
+    return CertifiedClassifier.from_fitted(
         [ColumnClassifier(name) for name in names],
         data.X,
         data.y,

@@ -205,6 +205,19 @@ def plan_division(
     return Division(kind, n_train, m, n_rows, seed, shared, unit, units)
 
 
+def usual_share(number: int) -> float:
+    r"""Return the share of so many rows, or groups, that validates where nobody says it.
+
+    :math:`\min(1/2, (1000/n)^{0.18}/2)`: more rows train the better a limit already is.
+
+    Examples
+    --------
+    >>> usual_share(500), round(usual_share(10_000), 3)
+    (0.5, 0.33)
+    """
+    return min(0.5, 0.5 * math.pow(1000.0 / number, 0.18))
+
+
 def validating_division(n: int, unit: str = EXAMPLE, units: Rows | None = None) -> Division:
     """Return the division of `n` rows that all validate, for classifiers that were trained on others.
 

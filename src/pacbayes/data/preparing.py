@@ -5,15 +5,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 
+from pacbayes.data.columns import Columns, preparation
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.numeric.arrays import FloatArray
+
+AUTO = "auto"
 
 
 def check_prepare(prepare: Any, split: str) -> None:
@@ -35,6 +40,31 @@ def check_prepare(prepare: Any, split: str) -> None:
             "prepare must be None for split='independent', where each classifier needs its own; use "
             "grid_set(make_pipeline(prepare, SVMClassifier()), {'svmclassifier__lam': lambdas}, ...)"
         )
+
+
+def resolve_prepare(prepare: Any, rows: Any) -> Any:
+    """Return the transformer that `prepare` stands for; None where there is nothing to prepare.
+
+    "auto" looks at the types of a data frame's columns, never at values: numbers may have gaps, the others are
+    categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> resolve_prepare("auto", pd.DataFrame({"age": [31, 52]})) is None
+    True
+    >>> [name for name, _, _ in resolve_prepare("auto", pd.DataFrame({"age": [31], "blood": ["A"]})).transformers]
+    ['numbers', 'categories']
+    """
+    if not isinstance(prepare, str):
+        return prepare
+    if prepare != AUTO:
+        raise ValueError(f"prepare must be 'auto', None or a transformer, got {prepare!r}")
+    if not isinstance(rows, pd.DataFrame):
+        return None
+    numeric = [name for name in rows.columns if is_numeric_dtype(rows[name]) or is_bool_dtype(rows[name])]
+    others = tuple(name for name in rows.columns if name not in set(numeric))
+    return preparation(Columns(tuple(numeric), others, {})) if others else None
 
 
 def check_trained_here(name: str, estimator: Any) -> None:

@@ -21,21 +21,21 @@ _ABOUT_GAPS = re.compile(r"\b(NaN|nan|infinity|missing values?)\b")
 
 
 def in_pipeline(estimator: Any) -> str:
-    """Return where an imputer goes for the estimator of a `StochasticClassifier`; None for a list of them.
+    """Return where an imputer goes for the estimator of a `CertifiedClassifier`; None for a list of them.
 
     Examples
     --------
     >>> from sklearn.svm import SVC
     >>> in_pipeline(SVC()).partition(": ")[2]
-    'StochasticClassifier(make_pipeline(SimpleImputer(), SVC()), grid), with svc__ before the names in the grid'
+    'CertifiedClassifier(make_pipeline(SimpleImputer(), SVC())), with svc__ before the names in a Grid'
     """
     if isinstance(estimator, Pipeline):
         return f"{_FILL}SimpleImputer() as the first step of the pipeline"
     if estimator is None:
         return f"{_FILL}make_pipeline(SimpleImputer(), ...) around each estimator of the list"
     name = type(estimator).__name__
-    made = f"StochasticClassifier(make_pipeline(SimpleImputer(), {name}()), grid)"
-    return f"{_FILL}{made}, with {name.lower()}__ before the names in the grid"
+    made = f"CertifiedClassifier(make_pipeline(SimpleImputer(), {name}()))"
+    return f"{_FILL}{made}, with {name.lower()}__ before the names in a Grid"
 
 
 def check_finite(rows: FloatArray, X: Any, remedy: str) -> None:
@@ -114,6 +114,7 @@ _DATES = "Turn them into numbers, such as days since a day you choose"
 _ENCODER = "make_column_transformer((OneHotEncoder(handle_unknown='ignore'), [{column!r}]), remainder='passthrough')"
 #: For `StochasticSVC` with a shared split, and for classifiers in general.
 ENCODE = f"Give StochasticSVC(prepare=...) what makes numbers of it, such as {_ENCODER}"
+ENCODE_PREPARE = f"Give CertifiedClassifier(prepare=...) what makes numbers of it, such as {_ENCODER}"
 ENCODE_FIRST = f"Let the estimator be a pipeline that begins with what makes numbers of it, such as {_ENCODER}"
 
 

@@ -21,11 +21,12 @@ from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.choices import check_prior_kind, check_training_choices
 from pacbayes.certificates.find import find
 from pacbayes.certificates.gather import gather
-from pacbayes.certificates.levels import hedged_level, resolve_hedge
+from pacbayes.certificates.levels import AUTO, hedged_level, resolve_hedge
 from pacbayes.certificates.plan import check_questions
-from pacbayes.certificates.voting import BITS, PROPOSAL, VOTINGS, vote_sums, weights_of
+from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, VOTINGS, vote_sums, weights_of
+from pacbayes.classifiers.calibration import PROBABILITIES
 from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
-from pacbayes.classifiers.members import Coding, number_of_rows
+from pacbayes.classifiers.members import Coding, number_of_rows, scores_of
 from pacbayes.data.division import SPLITS, check_duplicates
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import Overlap
@@ -41,6 +42,8 @@ from pacbayes.runtime.checkpoint import begun_seed
 from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import seed_of
 
+# Of the distances: the only one but for the paper's own estimator.
+EXACT_CONSTANT = "exact"
 # Characters of a text about an estimator, more or less: its parameters may be lists of a thousand numbers.
 _LONGEST = 300
 
@@ -140,9 +143,12 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _check_certified(self, no_proposal: str | None, no_training: str | None) -> None:
         """Raise for wrong parameters of what follows training; say why nothing is proposed, or comes from training."""
-        check_choice("voting", self.voting, VOTINGS)
-        check_choice("constant", self.constant, CONSTANTS)
+        check_choice("voting", self.voting, (AUTO, *VOTINGS))
+        check_choice("constant", self._constant(), CONSTANTS)
         level, hedge = check_level(self.delta), resolve_hedge(self.hedge, no_proposal)
+        if self.voting == SOFT and (hedge == 1.0 or no_training is not None):
+            why = no_training or "hedge=1 keeps all of delta for what the validation rows show"
+            raise ValueError(f"voting='soft' needs scores of the training rows by cross-validation, but {why}")
         warn_of_level(level)
         if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
             raise ValueError(f"hedge * delta must not be less than the smallest number, got {hedge!r} * {level!r}")
@@ -164,6 +170,10 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if self.split != "shared":
             return f"with split={self.split!r} every row validates some classifier"
         return "cv=None leaves out the cross-validation behind it" if self.cv is None else None
+
+    def _constant(self) -> str:
+        """Return which constants of the distances are used."""
+        return EXACT_CONSTANT
 
     def _hedge(self) -> float:
         return resolve_hedge(self.hedge, self._no_proposal())
@@ -196,7 +206,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             passed on: it counted as an error on the validation rows, and has votes like any other.
         """
         check_is_fitted(self)
-        voting = check_choice("voting", self.voting, VOTINGS)
+        voting = self._voting()
         with naming_remedy(X, self._remedy()):
             return self._fitted.predict(voting, self._validated(X))
 
@@ -224,18 +234,12 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             votes = vote_sums(members, taken, chosen, parts[chosen], Coding(members.classes))
         return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
-    @available(
-        lambda self: (
-            None
-            if self.voting == "majority"
-            else f"voting={self.voting!r} does not predict what has the largest share; use vote_share(X), or "
-            'set_params(voting="majority")'
-        )
-    )
+    @available(lambda self: self._no_probabilities())
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return `vote_share`, for ``voting="majority"`` only: there the largest share decides what `predict` says.
+        """Return the probabilities of the rule that predicts, whose largest is what `predict` says.
 
-        But for rows where a label that is not in `classes_` has more votes still.
+        Of a soft vote the mean of calibrated probabilities; of a majority vote the shares of its votes (a label that is
+        not in `classes_` may have more still); of a single classifier its own, where it has some.  Draws have none.
 
         Parameters
         ----------
@@ -244,8 +248,36 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n, classes)
+            Columns in the order of `classes_`.
         """
-        return self.vote_share(X)
+        check_is_fitted(self)
+        voting = self._voting()
+        if voting == "majority":
+            return self.vote_share(X)
+        with naming_remedy(X, self._remedy()):
+            rows = self._validated(X)
+            if voting == SOFT:
+                return self._fitted.probabilities(rows)
+            return scores_of(self.best_estimator_, rows, PROBABILITIES, self.classes_)
+
+    def _no_probabilities(self) -> str | None:
+        """Say why there are no probabilities of what predicts, None where there are."""
+        if not self.__sklearn_is_fitted__():
+            return None
+        try:
+            voting = self._voting()
+        except (TypeError, ValueError) as error:
+            return str(error)
+        if voting == "stochastic":
+            return (
+                "voting='stochastic' does not predict what has the largest share; use vote_share(X), or "
+                'set_params(voting="majority")'
+            )
+        if voting in (SOFT, "majority"):
+            return None
+        one = self.best_estimator_
+        known = hasattr(one, "predict_proba") and hasattr(one, "classes_")
+        return None if known else f"{type(one).__name__}, the classifier that predicts, has no probabilities of its own"
 
     def answers(self, X: Any) -> NDArray[np.bool_]:
         """Return for which rows the label of `predict` is one that it stands by: with `max_error`, where it is sure.
@@ -261,7 +293,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             the others a label too, of which nothing is guaranteed.
         """
         check_is_fitted(self)
-        voting = check_choice("voting", self.voting, VOTINGS)
+        voting = self._voting()
         with naming_remedy(X, self._remedy()):
             rows, answered = self._validated(X), self.certificates_[voting].answered
             if answered is None or answered.threshold is None:
@@ -299,10 +331,30 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def certificate_(self) -> Certificate:
         """The certificate of the chosen way of predicting."""
         check_is_fitted(self)
-        if self.voting not in VOTINGS:
+        return self.certificates_[self.voting_]
+
+    @property
+    def voting_(self) -> str:
+        """How it predicts: `voting`, or what "auto" stands for in this fit."""
+        check_is_fitted(self)
+        try:
+            return self._voting()
+        except (TypeError, ValueError) as error:
             # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
-            raise AttributeError(f"there is no certificate_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
-        return self.certificates_[self.voting]
+            raise AttributeError(f"there is no certificate_ for voting={self.voting!r}: {error}") from None
+
+    def _voting(self) -> str:
+        """Return how a fitted model predicts now, or raise for a way it was not fitted for."""
+        voting = check_choice("voting", self.voting, (AUTO, *VOTINGS))
+        plan = self._fitted.plan
+        if voting == AUTO:
+            return plan.usual_voting
+        if voting not in plan.votings:
+            raise ValueError(
+                f"voting must be one of {', '.join(plan.votings)} for this fit, got {voting!r}: nothing was proposed "
+                "that has probabilities"
+            )
+        return voting
 
     @property
     def classes_(self) -> Labels:
@@ -375,9 +427,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def weights_(self) -> FloatArray:
         """The weights with which `voting` predicts: those of the rule that its certificate is for."""
         check_is_fitted(self)
-        if self.voting not in VOTINGS:
-            raise AttributeError(f"there are no weights_ for voting={self.voting!r}; known are {', '.join(VOTINGS)}")
-        return weights_of(self._fitted.weights(self.voting))
+        return weights_of(self._fitted.weights(self.voting_))
 
     @property
     def draw_or_vote_weights_(self) -> FloatArray:
@@ -386,7 +436,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return weights_of(self._fitted.weights(self._shared_voting()))
 
     def _shared_voting(self) -> str:
-        return "stochastic" if self.voting == "stochastic" else "majority"
+        return "majority" if self.voting_ == "best" else self.voting_
 
     @property
     def vote_errors_(self) -> int | None:
@@ -420,9 +470,10 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def cv_results_(self) -> dict[str, Any]:
         """What the cross-validation within the training rows found, as `GridSearchCV` shows it.
 
-        Scores are NaN for classifiers that had no part in it: it has at most 50, but for machines behind a proposal,
-        where it has all.  Of those of rank 1 the middle one of the longest run is the proposal for ``voting="best"``,
-        and the classifier of the hold-out baseline; with ``hedge_`` 1 the first of them.
+        Scores are NaN for classifiers that had no part in it: it has at most 50 of a family, but for machines behind a
+        proposal, where it has all.  Of those of rank 1 the middle one of the longest run is the proposal for
+        ``voting="best"``, and the classifier of the hold-out baseline; with ``hedge_`` 1 the first of them.
+        `mean_log_loss`, where something is proposed, is that of calibrated probabilities.
         """
         check_is_fitted(self)
         found = self._fitted.plan.cross_validation
@@ -432,7 +483,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 f"{type(self).__name__!r} object has no attribute 'cv_results_': {why}; fit it with "
                 "split='shared' and a number of folds as cv"
             )
-        return cv_results(self.classifiers_.params, found)
+        return cv_results(self.classifiers_.params, found, self._fitted.plan.division(0)[0].size)
 
     def _overlap_with(self, X: Any) -> Overlap | None:
         """Return how many rows equal rows that the model was fitted with, validation rows among them.
@@ -491,5 +542,5 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _shown_certificate(self) -> str:
         # A wrong voting is said when predicting, not when looking.
-        found = self.__dict__.get("certificates_", {}).get(self.voting)
+        found = getattr(self, "certificate_", None) if self.__sklearn_is_fitted__() else None
         return "" if found is None else found._repr_html_()

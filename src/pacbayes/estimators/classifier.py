@@ -1,76 +1,102 @@
-"""Any scikit-learn classifier with a grid of settings, under a posterior with a certificate."""
+"""Classifiers of any kind, found on one part of the rows and certified on the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distance import Distance
+from pacbayes.certificates.levels import AUTO
 from pacbayes.classifiers.classifier_set import Trained
-from pacbayes.classifiers.forest_set import ForestFamily, check_bagged
-from pacbayes.classifiers.grid_set import GridFamily
+from pacbayes.classifiers.families import (
+    Grid,
+    SVMs,
+    is_pair,
+    named_candidates,
+    resolve_families,
+    rows_taken,
+    train_families,
+)
+from pacbayes.classifiers.forest_set import ForestFamily
+from pacbayes.classifiers.grid_set import GridFamily, plan_families
 from pacbayes.classifiers.members import number_of_rows
-from pacbayes.data.division import OUT_OF_BAG, SPLITS, DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows
+from pacbayes.classifiers.svm.svm_set import SvmFamily, jobs_of
+from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, usual_share
+from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
+from pacbayes.data.preparing import check_prepare, resolve_prepare
 from pacbayes.data.rows import check_values, pickable_rows
-from pacbayes.data.unusable import ENCODE_FIRST, in_pipeline, naming_column
+from pacbayes.data.unusable import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline, naming_column
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.numeric.checks import narrow_labels
+from pacbayes.runtime.threads import at_most_cores
 
 
-class StochasticClassifier(CertifiedModel):
-    r"""A grid of classifiers as one classifier with a certificate.
+class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[misc]  # no types in scikit-learn
+    r"""A classifier with a certificate: how often it errs on new examples, at most.
 
-    Where `GridSearchCV` picks one setting, this trains every setting on one part of the rows, lets cross-validation
-    within that part propose how to predict, counts errors on the other part, finds the posterior `q` over the settings
-    that minimises the bound
+    One part of the rows trains candidates, calibrates their probabilities by cross-validation and fixes a vote; the
+    other part counts its errors.  The vote is one classifier that was fixed before, so its limit is the exact binomial
+    one:
 
-    .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
+    .. math:: P\big(R \le B(k, m, \delta)\big) \ge 1 - \delta
 
-    and says in `certificate_` what follows for whichever has the smaller bound (see `hedge`).  Preprocessing belongs
-    in the estimator, a `Pipeline`: then it is fitted on training rows alone.
+    for its true error rate `R`, after `k` errors on `m` rows.
 
     Parameters
     ----------
-    estimator : scikit-learn classifier or None
-        Cloned, never fitted itself; None where `param_grid` is a list of estimators.  With ``split="out-of-bag"`` a
-        forest, as for `forest_set`.
-    param_grid : dict, list of dicts, or list of estimators
-        As for `grid_set`.  Part of the prior: fix it beforehand.  None with ``split="out-of-bag"``.
-    n_iter : int, optional
-        Settings to draw from `param_grid`; None for all of them.
+    candidates : str, estimator, family, or list of these
+        "auto": all families that have a name; "svm", "forest", "boosting", "logistic", "neighbours": one of them; any
+        scikit-learn classifier; a family of settings, `SVMs`, `Grid` or `Trees`; or a list, each item of which is one
+        family.  In a list of pairs of a name and a candidate `set_params` reaches them.  The list is part of what must
+        be fixed before the data are seen.
+    prepare : "auto", None or scikit-learn transformer
+        What turns rows into numbers for families of our own (named ones and `SVMs`), cloned and fitted on training
+        rows alone.  "auto": missing numbers become the median and categories columns of their own, where X is a data
+        frame with columns that are no numbers.  Estimators and grids of yours get the rows as they are.
+    voting : {"auto", "soft", "majority", "best", "stochastic"}
+        How to predict; read when predicting.  "soft": the class with the largest mean of the candidates' calibrated
+        probabilities.  "majority": a weighted vote of answers.  "best": one classifier.  "stochastic": for each row a
+        classifier drawn by a keyed hash of the row.  "auto", see `voting_`: "soft" where cross-validation gives scores,
+        "best" for `from_fitted`, "majority" out of bag, else "stochastic".
+    delta : float
+        The certificate fails with at most this probability.
+    validation_size : "auto", float or int
+        The share or number of rows (with groups, of groups) that count errors.  "auto": half of up to 1000 rows, and
+        less of more: :math:`\min(1/2, (1000/n)^{0.18}/2)`.
     split : {"shared", "independent", "out-of-bag"}
-        As for `StochasticSVC`; or, for a forest, no division at all: its classifiers are trained on bags of all rows,
-        and each is validated by the rows that its bag left out.  ``voting="majority"`` is then the hard vote of the
-        whole forest, with weights by its tandem bound; nothing is proposed (``hedge`` is 1), the prior must not depend
-        on the data, and nothing is proved about other weights of the vote.  No row is lost to validation, but the bound
-        is several times that of a vote fixed on training rows: docs/choosing.md has the numbers.
-    validation_size, duplicates, prior, distance, delta, constant, hedge, class_share, max_error, voting
-        As for `StochasticSVC`.  The rows are divided without looking at the labels.
-    error_score : {"raise", "drop"}
-        What to do with a classifier that cannot be fitted; see `grid_set`.
+        One division for all classifiers; for each its own, as in the paper; or, for `Trees`, no division at all: each
+        tree is validated by the rows that its bag left out.
+    duplicates, prior, distance, class_share, max_error
+        As for `StochasticSVC`.
+    hedge : float or "auto"
+        The share of `delta` kept for what the validation rows may show: single classifiers, the posterior, other votes.
+        The rest is for what the training rows propose.  "auto" is 0.02 where there is a proposal, else 1.  Nothing
+        stands beside a soft vote, which has all of `delta` unless this is 1.
     cv : int or None
-        Folds of the cross-validation within the training rows that proposes, and that the hold-out baseline rests on.
-        At most 50 of the settings take part, evenly spread; a proposed vote has weights for these alone.  It takes
-        about `cv` times as long as the training; None leaves it out.
+        Folds of the cross-validation within the training rows that calibrates and proposes.  At most 50 settings of a
+        grid take part, evenly spread.  None leaves it out, and with it the proposal.
     n_jobs : int, optional
-        Workers of joblib's backend, as everywhere in scikit-learn.
+        Workers of joblib's backend, as everywhere in scikit-learn; machines use threads, None for all cores.
     checkpoint : path of a directory, optional
-        As for `grid_set`.
+        As for `grid_set`; for grids and estimators alone, or with independent splits.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the classifiers and the key of the draws.  None draws all of them anew in each `fit`.
 
     Attributes
     ----------
-    certificate_, certificates_, posterior_, prior_, has_uniform_prior_, delta_, distances_, classifiers_
+    certificate_, certificates_
+        What is guaranteed, for the way that predicts and for each.
+    voting_ : str
+        What `voting` stands for.
+    posterior_, prior_, has_uniform_prior_, delta_, distances_, classifiers_
         As for `StochasticSVC`.
     hedge_, proposal_, weights_
         As for `StochasticSVC`.
@@ -83,74 +109,70 @@ class StochasticClassifier(CertifiedModel):
 
     See Also
     --------
-    StochasticSVC : Support vector machines, many times faster.
+    SVMs : Support vector machines of several widths, as candidates.
+    Grid : An estimator with every setting of a grid, as candidates.
+    StochasticSVC : The paper's stochastic support vector machine.
     Certificate : What is guaranteed.
-    grid_set : The classifiers alone.
     save : Keep a fitted model.
     write_report : A page about a fitted model.
 
     Notes
     -----
-    With ``voting="stochastic"`` a row is hashed by its values: numbers as float64, anything else as its text.  Equal
-    rows get the same classifier, in whatever container they come.
+    A row's answer depends on that row alone.  Probabilities are rounded to multiples of :math:`2^{-20}` before they are
+    added in a fixed order: other libraries' last bits may differ with the rows around a row.  With
+    ``voting="stochastic"`` a row is hashed by its values: numbers as float64, anything else as its text.
 
     References
     ----------
-    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+    .. [1] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood
+       methods", Advances in Large Margin Classifiers, 1999.
+    .. [2] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
        Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
-    .. [2] P. Germain, A. Lacasse, F. Laviolette, M. Marchand and J.-F. Roy, "Risk bounds for the majority vote: from a
-       PAC-Bayesian analysis to a learning algorithm", Journal of Machine Learning Research 16, 2015.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from pacbayes import StochasticClassifier
+    >>> from pacbayes import CertifiedClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4]}, random_state=0).fit(X, y)
+    >>> clf = CertifiedClassifier("svm", random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most
-    9.0 % of new examples.
+    With probability at least 95 % over the sample, the soft vote errs on at most 5.1 % of new examples.
+    >>> clf.predict_proba(X[:1]).round(2)
+    array([[0.95, 0.05]])
     """
 
     def __init__(
         self,
-        estimator: Any,
-        param_grid: Any = None,
+        candidates: Any = "auto",
         *,
-        n_iter: int | None = None,
+        prepare: Any = "auto",
+        voting: str = "auto",
+        delta: float = 0.05,
+        validation_size: float | int | str = "auto",
         split: str = "shared",
-        validation_size: float | int = 0.5,
         duplicates: str = "keep",
+        hedge: float | str = "auto",
         prior: Any = "uniform",
         distance: str | Distance | list[str | Distance] = "kl",
-        delta: float = 0.05,
-        constant: str = "exact",
-        hedge: float | str = "auto",
         class_share: float = 0.0,
         max_error: float | None = None,
-        voting: str = "stochastic",
-        error_score: str = "raise",
-        cv: int | None = 3,
+        cv: int | None = 5,
         n_jobs: int | None = None,
         checkpoint: Any = None,
         random_state: Any = None,
     ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.n_iter = n_iter
-        self.split = split
+        self.candidates = candidates
+        self.prepare = prepare
+        self.voting = voting
+        self.delta = delta
         self.validation_size = validation_size
+        self.split = split
         self.duplicates = duplicates
+        self.hedge = hedge
         self.prior = prior
         self.distance = distance
-        self.delta = delta
-        self.constant = constant
-        self.hedge = hedge
         self.class_share = class_share
         self.max_error = max_error
-        self.voting = voting
-        self.error_score = error_score
         self.cv = cv
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
@@ -158,28 +180,75 @@ class StochasticClassifier(CertifiedModel):
 
     _splits = (*SPLITS, OUT_OF_BAG)
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return parameters, with those of named candidates as ``name__parameter``."""
+        named = self._named()
+        params: dict[str, Any] = self._get_params("candidates", deep=deep) if named else super().get_params(deep)
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of named candidates too."""
+        if "candidates" in params:
+            self.candidates = params.pop("candidates")
+        if self._named():
+            self._set_params("candidates", **params)
+        else:
+            super().set_params(**params)
+        return self
+
+    def _named(self) -> bool:
+        """Return whether all candidates are pairs of a name and a candidate, which alone scikit-learn knows."""
+        given = self.candidates
+        return isinstance(given, list) and len(given) > 0 and all(map(is_pair, given))
+
+    # -- fitting -----------------------------------------------------------------------------------------------------
+
     def _check_choices(self) -> None:
-        if self.estimator is None and self.param_grid is None:
+        if self.candidates is None:
             raise ValueError(
-                "there is nothing to train: estimator and param_grid are None, as from_fitted leaves them; give both, "
-                "or call StochasticClassifier.from_fitted with fitted classifiers"
+                "there is nothing to train: candidates is None, as from_fitted leaves it; give some, or call "
+                "CertifiedClassifier.from_fitted with fitted classifiers"
             )
         super()._check_choices()
-        if self.split != OUT_OF_BAG:
-            if self.param_grid is None:
-                raise ValueError(
-                    "param_grid must be given, a dict, a list of dicts or a list of estimators; only a forest with "
-                    f"split={OUT_OF_BAG!r} needs none"
-                )
-            return
-        check_bagged(self.estimator)
-        usual = {"param_grid": None, "n_iter": None, "checkpoint": None, "duplicates": "keep", "error_score": "raise"}
-        for name, value in usual.items():
-            if getattr(self, name) != value:
+        if isinstance(self.validation_size, str) and self.validation_size != AUTO:
+            raise ValueError(
+                f"validation_size must be 'auto', a share or a number of rows, got {self.validation_size!r}"
+            )
+        if isinstance(self.prepare, str):
+            resolve_prepare(self.prepare, None)
+        else:
+            check_prepare(self.prepare, "shared")
+        families = resolve_families(self.candidates, None, 100)
+        if isinstance(self.candidates, list):
+            self._validate_names([one[0] for one in self.candidates if is_pair(one)])
+        trees = any(isinstance(one, ForestFamily) for one in families)
+        if trees != (self.split == OUT_OF_BAG) or (trees and len(families) > 1):
+            raise ValueError(
+                f"split={OUT_OF_BAG!r} is for candidates=Trees(forest), and for nothing else; got split={self.split!r} "
+                f"and {', '.join(name for name, _ in named_candidates(self.candidates))}"
+            )
+        self._check_families(families)
+        for name, value in {"checkpoint": None, "duplicates": "keep"}.items():
+            if trees and getattr(self, name) != value:
                 raise ValueError(
                     f"{name} must be {value!r} with split={OUT_OF_BAG!r}: the classifiers are those of one forest, "
                     f"trained on bags of all rows; got {getattr(self, name)!r}"
                 )
+
+    def _check_families(self, families: list[Any]) -> None:
+        machines = [one for one in families if isinstance(one, SvmFamily)]
+        if self.split == "independent" and machines and len(families) > 1:
+            raise ValueError("split='independent' takes support vector machines alone, or other candidates alone")
+        if machines and not isinstance(self.prepare, str):
+            check_prepare(self.prepare, self.split)
+        if machines:
+            # Before the machines are trained: settings that do not fit their estimator.
+            plan_families([one for one in families if isinstance(one, GridFamily)], 0)
+        for one in families:
+            if isinstance(one, SvmFamily):
+                one.check(self.split, self.checkpoint)
+            elif isinstance(one, GridFamily):
+                one.check(self.split)
 
     def _check_asked(self, groups: Any, slices: Any) -> None:
         super()._check_asked(groups, slices)
@@ -197,13 +266,43 @@ class StochasticClassifier(CertifiedModel):
 
     def _train(self, data: Labelled, groups: Any, seed: int) -> Trained:
         if self.split == OUT_OF_BAG:
-            return ForestFamily.checked(self.estimator).train(data, n_jobs=self.n_jobs, random_state=seed)
-        family = GridFamily.checked(self.estimator, self.param_grid, self.n_iter, self.error_score, self.split)
-        choices = DivisionChoices(self.split, self.validation_size, groups, self.duplicates)
-        return family.train(data, choices, n_jobs=self.n_jobs, random_state=seed, checkpoint=self.checkpoint)
+            (forest,) = resolve_families(self.candidates, None, data.number)
+            assert isinstance(forest, ForestFamily)
+            return forest.train(data, n_jobs=self.n_jobs, random_state=seed)
+        size, units = self.validation_size, data.units(self.duplicates)[1]
+        number = data.number if units is None else int(units.max()) + 1
+        share = usual_share(number) if isinstance(size, str) else size
+        choices = DivisionChoices(self.split, share, groups, self.duplicates)
+        prepare = resolve_prepare(self.prepare, data.rows)
 
-    def _working(self, data: Labelled) -> AbstractContextManager[None]:
-        return naming_column(data.rows, ENCODE_FIRST)
+        known: dict[int, Division] = {}
+
+        def division(candidates: int, own: int) -> Division:
+            if self.split != "shared":
+                return divide(data, choices, candidates, own)
+            if own not in known:  # once, with its warnings
+                known[own] = divide(data, choices, candidates, own)
+            return known[own]
+
+        # Whatever the seed: how many rows train depends on sizes alone, but for groups.
+        n_train = division(1, seed)(0)[0].size if self.split == "shared" else data.number // 2
+        families = resolve_families(self.candidates, prepare, n_train)
+        if any(isinstance(one, SvmFamily) for one in families):
+            check_prepare(prepare, self.split)
+        return train_families(
+            families,
+            data,
+            division,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+            checkpoint=self.checkpoint,
+            options=choices.as_dict(),
+        )
+
+    @contextmanager
+    def _working(self, data: Labelled) -> Iterator[None]:
+        with naming_column(data.rows, self._encode()), at_most_cores(jobs_of(self.n_jobs)):
+            yield
 
     @classmethod
     def from_fitted(
@@ -219,11 +318,10 @@ class StochasticClassifier(CertifiedModel):
         prior: Any = "uniform",
         distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
-        constant: str = "exact",
         hedge: float | str = "auto",
         class_share: float = 0.0,
         max_error: None = None,
-        voting: str = "stochastic",
+        voting: str = "auto",
         random_state: Any = None,
     ) -> Self:
         """Make a fitted estimator of classifiers that were trained elsewhere, on other rows than these.
@@ -249,10 +347,10 @@ class StochasticClassifier(CertifiedModel):
         most_frequent : label, optional
             The most frequent class of the training rows, for the baseline of always answering it; left out without, as
             these rows must not choose it.
-        prior, distance, delta, constant, voting, random_state
+        prior, distance, delta, voting, random_state
             As for the estimator; neither prior nor distance can come from training rows.
         hedge : float or "auto"
-            The share of `delta` kept for what these rows may show; "auto" is 0.1 with a proposal and 1 without.
+            The share of `delta` kept for what these rows may show; "auto" is 0.02 with a proposal and 1 without.
         class_share : float
             As for the estimator, where there is a proposal.
         max_error : None
@@ -260,7 +358,7 @@ class StochasticClassifier(CertifiedModel):
 
         Returns
         -------
-        StochasticClassifier
+        CertifiedClassifier
             Fitted.
 
         Examples
@@ -269,23 +367,22 @@ class StochasticClassifier(CertifiedModel):
         >>> from sklearn.model_selection import train_test_split
         >>> from sklearn.naive_bayes import GaussianNB
         >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from pacbayes import StochasticClassifier
+        >>> from pacbayes import CertifiedClassifier
         >>> X, X_val, y, y_val = train_test_split(*load_breast_cancer(return_X_y=True), test_size=0.5, random_state=0)
         >>> fitted = [one.fit(X, y) for one in (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))]
-        >>> clf = StochasticClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
+        >>> clf = CertifiedClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
         >>> print(clf.certificate_)
-        With probability at least 95 % over the sample, the best single classifier errs on at most 9.4 % of new
+        With probability at least 95 % over the sample, the best single classifier errs on at most 9.3 % of new
         examples.
         """
         model = cls(
             None,
-            None,
+            prepare=None,
             cv=None,
             duplicates=duplicates,
             prior=prior,
             distance=distance,
             delta=delta,
-            constant=constant,
             hedge=hedge,
             class_share=class_share,
             max_error=max_error,
@@ -304,11 +401,24 @@ class StochasticClassifier(CertifiedModel):
         validate_data(self, rows, reset=False, skip_check_array=True)
         return rows
 
+    # -- what it says of itself --------------------------------------------------------------------------------------
+
+    def _theirs(self) -> list[Any]:
+        """Return the estimators that get the rows as given; None stands for a list of them."""
+        if self.candidates is None:
+            return [None]
+        given = [one for _, one in named_candidates(self.candidates) if not isinstance(one, str | SVMs)]
+        return [getattr(one, "estimator", one) if isinstance(one, Grid) else one for one in given]
+
     def _remedy(self) -> str:
-        return in_pipeline(self.estimator)
+        theirs = self._theirs()
+        return in_pipeline(theirs[0]) if theirs else IN_PREPARE.replace("StochasticSVC", "CertifiedClassifier")
+
+    def _encode(self) -> str:
+        return ENCODE_FIRST if self._theirs() else ENCODE_PREPARE
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if hasattr(self.estimator, "__sklearn_tags__"):
-            tags.input_tags = get_tags(self.estimator).input_tags
+        if self.candidates is not None:
+            tags.input_tags = rows_taken(self.candidates, self.prepare)
         return tags

@@ -17,6 +17,8 @@ from pacbayes.certificates.target import confidence
 from pacbayes.certificates.voting import (
     OCCAM,
     POSTERIOR,
+    PROPOSAL,
+    SOFT,
     TANDEM,
     Counts,
     Rule,
@@ -24,13 +26,14 @@ from pacbayes.certificates.voting import (
     parts_of_one,
     said_of,
     say,
-    weights_of,
+    soft_confidences,
+    soft_shares,
 )
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.members import Coding, Members
+from pacbayes.classifiers.members import Calibrated, Coding, Members
 from pacbayes.data.rows import Overlap, hashed_rows, overlap, row_hashes
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.cached import cached_property
@@ -62,6 +65,10 @@ class Fitted:
         need(all(size == number for size in sizes), "weights", f"must be those of {number} classifiers")
         said = 0 if evidence.said is None else len(evidence.said)
         need(said == len(plan.planned), "Evidence.said", "must be what every planned rule said")
+        for rule in plan.planned:
+            if rule.soft is not None:
+                need(int(rule.soft.classes[-1]) < classes.size, "Calibrated.classes", "must be classes")
+                self.members.check_maps(rule.soft)
         need((evidence.scores is None) == (plan.max_error is None), "Evidence.scores", "must be there for a target")
         known = evidence.slices is None or int(evidence.slices.max()) < len(plan.slices)
         need(known and (evidence.slices is None) == (not plan.slices), "Evidence.slices", "must be those planned")
@@ -86,18 +93,21 @@ class Fitted:
     def check_said(self) -> None:
         """Raise unless planned rules said what the answers of their classifiers make of it: for values of a file.
 
-        Of draws it is known that one of their classifiers said it, but not which: that takes the rows.
+        Of draws it is known that one of their classifiers said it, but not which, and of a soft vote only that it said
+        a class that was learnt: more takes the rows.
         """
         said, answers, labels = self.evidence.said, self.evidence.answers, self.evidence.labels
         if said is None:
             return
         rules = self.plan.planned
-        fixed = [place for place, rule in enumerate(rules) if rule.voting != "stochastic"]
+        fixed = [place for place, rule in enumerate(rules) if rule.voting != "stochastic" and rule.soft is None]
         expected = said_of([rules[place] for place in fixed], answers, labels, None)
         follows = all(np.array_equal(said[place], codes) for place, codes in zip(fixed, expected, strict=True))
         for rule, codes in zip(rules, said, strict=True):
             if rule.voting == "stochastic" and rule.weights is not None:
                 follows = follows and bool((answers[rule.weights > 0] == codes).any(axis=0).all())
+            if rule.soft is not None:
+                follows = follows and bool(np.isin(codes, rule.soft.classes).all())
         need(follows, "Evidence.said", "must follow from the answers and the weights of each rule")
 
     @cached_property
@@ -119,10 +129,7 @@ class Fitted:
     @cached_property
     def best_index(self) -> int:
         """The classifier that predicts where one alone does."""
-        rule = self.certificates["best"].rule
-        if rule != OCCAM:
-            return int(np.argmax(self._planned("best", rule)))
-        return best_single(self.classifiers.counted, self.plan.reserve, self.plan.prior).index
+        return int(np.argmax(self.weights("best")))
 
     def weights(self, voting: str, rule: str | None = None) -> Counts:
         """Return the weights of the rule that predicts, or of another, in whole multiples of 2^-52."""
@@ -134,13 +141,21 @@ class Fitted:
             assert self.found.tandem is not None
             return self.found.tandem
         if name == OCCAM:
-            return parts_of_one(self.best_index, len(self.members))
-        return self._planned(voting, name)
-
-    def _planned(self, voting: str, name: str) -> Counts:
-        found = next(rule.weights for rule in self.plan.planned if (rule.voting, rule.name) == (voting, name))
+            level = next(one.level for one in self.plan.rules if (one.voting, one.name) == (voting, OCCAM))
+            best = best_single(self.classifiers.counted, level, self.plan.prior)
+            return parts_of_one(best.index, len(self.members))
+        found = self._planned(voting, name).weights
         assert found is not None
         return found
+
+    def _planned(self, voting: str, name: str) -> Rule:
+        return next(rule for rule in self.plan.planned if (rule.voting, rule.name) == (voting, name))
+
+    def _soft(self, prepared: Any) -> tuple[Calibrated, FloatArray]:
+        """Return the maps of the soft vote, and its mean probabilities for prepared rows."""
+        rule = self._planned(SOFT, PROPOSAL)
+        assert rule.soft is not None
+        return rule.soft, soft_shares(rule, self.members, prepared)
 
     @cached_property
     def vote(self) -> Counted | None:
@@ -173,24 +188,34 @@ class Fitted:
             # Of the rows as they were given: the last bits of a prepared row may depend on the rows around it.
             return row_hashes(X, self.plan.key)
 
+        if voting == SOFT:
+            soft, shares = self._soft(prepared)
+            return soft.classes[shares.argmax(axis=1)]
         return say(voting, self.weights(voting), self.members, prepared, hashes, coding)
 
+    def probabilities(self, X: Any) -> FloatArray:
+        """Return the mean probabilities of the soft vote, of all classes, shape (n, classes)."""
+        soft, shares = self._soft(self.members.prepared(X))
+        return soft.spread(shares, int(self.members.classes.size))
+
     def confidence(self, voting: str, X: Any) -> FloatArray:
-        """Return how sure the proposed vote is of the labels that a way of predicting gives rows, on the grid."""
+        """Return how sure the soft vote is of the labels that a way of predicting gives rows, on the grid."""
         prepared = self.members.prepared(X)
-        scores = self.members.scores(prepared, weights_of(self._planned("majority", "proposal")))
+        soft, shares = self._soft(prepared)
+        scores = soft_confidences(soft, shares, int(self.members.classes.size))
         return confidence(scores, self._say(voting, X, prepared, Coding(self.members.classes)))
 
 
-def cv_results(params: list[dict[str, Any]], counted: CrossValidation) -> dict[str, Any]:
+def cv_results(params: list[dict[str, Any]], counted: CrossValidation, n: int) -> dict[str, Any]:
     """Return scores by classifier, NaN for those that were not cross-validated; these share the last rank.
 
-    The mean is over rows, not over folds, so that those of rank 1 have the fewest errors.
+    The mean is over rows, not over folds, so that those of rank 1 have the fewest errors.  Of the `n` training rows
+    those in folds for which nothing could be trained have a log-loss, and no error.
 
     Examples
     --------
     >>> counted = CrossValidation(np.array([0, 2]), np.array([[1, 0], [0, 3]]), np.array([5, 5]))
-    >>> found = cv_results([{"C": 1.0}, {"C": 2.0}, {"C": 4.0}], counted)
+    >>> found = cv_results([{"C": 1.0}, {"C": 2.0}, {"C": 4.0}], counted, 10)
     >>> found["mean_test_score"], found["rank_test_score"]
     (array([0.9, nan, 0.7]), array([1, 3, 2], dtype=int32))
     """
@@ -208,6 +233,8 @@ def cv_results(params: list[dict[str, Any]], counted: CrossValidation) -> dict[s
         mean = std = np.full(counted.candidates.size, np.nan)
     ranks = np.full(len(params), counted.candidates.size + 1, dtype=np.int32)
     ranks[counted.candidates] = rankdata(counted.totals, method="min")
+    if counted.log_losses is not None:
+        columns["mean_log_loss"] = _spread(len(params), counted, counted.log_losses / n)
     return columns | {
         "params": list(params),
         "mean_test_score": _spread(len(params), counted, mean),

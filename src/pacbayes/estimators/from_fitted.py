@@ -1,4 +1,4 @@
-"""What `StochasticClassifier.from_fitted` does: from classifiers that were trained elsewhere to a fitted estimator."""
+"""What `CertifiedClassifier.from_fitted` does: from classifiers that were trained elsewhere to a fitted estimator."""
 
 from __future__ import annotations
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
 from pacbayes.certificates.plan import Plan, without_reserve
-from pacbayes.certificates.proposals import VoteTrials, propose
+from pacbayes.certificates.proposals import MOST_ANSWERS, errors_of_votes, propose, propose_soft
 from pacbayes.certificates.target import Thresholds, confidence
-from pacbayes.certificates.voting import PROPOSAL, Rule, weights_of
+from pacbayes.certificates.voting import PROPOSAL, SOFT, Rule, soft_confidences, weights_of
+from pacbayes.classifiers.calibration import calibrate
 from pacbayes.classifiers.classifier_set import Trained
-from pacbayes.classifiers.cross_validation import CrossValidation, candidates_of, cross_score, cross_validate
+from pacbayes.classifiers.cross_validation import CrossValidation, counted_by_fold, dealt
+from pacbayes.classifiers.members import Answers, Calibrated, kept_as
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.tables import TableReading
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import Purpose, draw_key, generator
+from pacbayes.runtime.threads import one_thread
 
 
 class Choices(Protocol):
@@ -28,8 +33,9 @@ class Choices(Protocol):
     max_error: float | None
     prior: Any
     distance: Any
-    constant: str
     cv: int | None
+
+    def _constant(self) -> str: ...
 
 
 def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, params: list[dict[str, Any]]) -> Plan:
@@ -41,12 +47,13 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
     division, number = trained.division, len(trained.members)
     # With independent splits no part trains all classifiers; that of the first is as good as another.
     train = division(0)[0]
-    found = _cross_validate(choices, trained, number, hedge)
+    tried = _cross_validate(choices, trained, hedge)
+    found = None if tried is None else tried.counted
     rules: tuple[Rule, ...] = ()
     if hedge < 1.0:
-        assert found is not None
-        proposed = propose(found.candidates, found.totals, number, found.errors_of_votes)
-        rules = proposed if hedge > 0.0 else without_reserve(proposed)
+        assert tried is not None
+        rules = _proposed(tried, number, train.size)
+        rules = rules if hedge > 0.0 else without_reserve(rules)
     codes, counts = np.unique(data.codes[train], return_counts=True)
     return planned(
         choices,
@@ -57,8 +64,16 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
         planned=rules,
         cross_validation=found,
         no_skill=data.classes[codes[np.argmax(counts)]],
-        thresholds=None if choices.max_error is None else _thresholds(choices, trained, rules),
+        thresholds=None if choices.max_error is None or tried is None else _thresholds(tried, data.codes[train], rules),
     )
+
+
+def _proposed(tried: Tried, number: int, n: int) -> tuple[Rule, ...]:
+    """Return the rules that cross-validation recommends, for every way of predicting."""
+    found = tried.counted
+    assert tried.calibrated is not None
+    hard = propose(found.candidates, found.totals, number, found.errors_of_votes)
+    return propose_soft(found, number, n, tried.calibrated), *hard
 
 
 def planned(choices: Choices, data: Labelled, **fixed: Any) -> Plan:
@@ -70,7 +85,7 @@ def planned(choices: Choices, data: Labelled, **fixed: Any) -> Plan:
         class_share=float(choices.class_share),
         prior_kind=prior_kind(choices.prior, division.kind == "shared"),
         distance=tuple(given) if isinstance(given, list | tuple) else (given,),
-        constant=choices.constant,
+        constant=choices._constant(),
         max_error=None if choices.max_error is None else float(choices.max_error),
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,
@@ -80,17 +95,65 @@ def planned(choices: Choices, data: Labelled, **fixed: Any) -> Plan:
     )
 
 
-def _cross_validate(choices: Choices, trained: Trained, number: int, hedge: float) -> CrossValidation | None:
-    """Return what cross-validation within the training rows counted; None where nobody asked, or none are shared."""
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """What cross-validation within the training rows found."""
+
+    counted: CrossValidation
+    #: The maps of all that took part; None where nothing is proposed.
+    calibrated: Calibrated | None
+    #: Calibrated out-of-fold probabilities by classifier, where a target needs them.
+    probabilities: dict[int, FloatArray]
+
+
+def _cross_validate(choices: Choices, trained: Trained, hedge: float) -> Tried | None:
+    """Return what cross-validation within the training rows found; None where nobody asked, or none are shared."""
     members, division = trained.folds, trained.division
     if members is None or choices.cv is None:
         return None
+    proposes = hedge < 1.0
     # A path costs little more with all lambdas; a baseline alone needs no more than some of them.
-    every = hedge < 1.0 or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION)
-    candidates = np.arange(number) if every and members.all_cost_little else candidates_of(number)
-    trials = None if hedge == 1.0 else VoteTrials(members.codes, candidates.size)
-    rng, units = generator(division.seed, Purpose.FOLDS), division.units_of(division(0)[0])
-    return cross_validate(members, candidates, choices.cv, rng, units, trials)
+    which = members.tried(proposes or (isinstance(choices.prior, str) and choices.prior == CROSS_VALIDATION))
+    units, codes = division.units_of(division(0)[0]), members.codes
+    fold = dealt(codes, choices.cv, generator(division.seed, Purpose.FOLDS), units)
+    learnt, dense = np.unique(codes, return_inverse=True)
+    losses, maps = np.zeros(which.size), {}
+    probabilities: dict[int, FloatArray] = {}
+    answers = np.empty((which.size, codes.size), dtype=kept_as(members.n_classes))
+    # The bits of a fitted map depend on how many threads share a product.
+    with one_thread(), progress("cross-validation", which.size) as advance:
+        for place, (i, heard) in enumerate(zip(which.tolist(), members.out_of_fold(which, fold), strict=True)):
+            answers[place] = heard.answers
+            if proposes:
+                maps[i], losses[place] = calibrate(heard.kind, heard.scores, dense.astype(np.int64), learnt.size)
+            if proposes and choices.max_error is not None:
+                probabilities[i] = maps[i](heard.scores).astype(np.float32)  # exact: multiples of 2^-20
+            advance(1)
+    errors, sizes = counted_by_fold(answers, codes, fold)
+    tried = proposes and answers.size <= MOST_ANSWERS and sizes.any()
+    votes = errors_of_votes(_among(learnt, answers), dense.astype(np.int64), fold, sizes) if tried else None
+    return Tried(
+        CrossValidation(
+            which,
+            errors,
+            sizes,
+            votes,
+            losses if proposes else None,
+            members.families[which] if proposes else None,
+        ),
+        Calibrated(learnt.astype(np.int64), maps) if proposes else None,
+        probabilities,
+    )
+
+
+def _among(learnt: Rows, answers: Answers) -> Answers:
+    """Return answers in places among the classes that the training rows have; any other is one place more.
+
+    Whether another label is a class may be known from validation rows alone, and must not count here.
+    """
+    places = np.full(int(max(answers.max(), learnt[-1])) + 1, learnt.size, dtype=kept_as(learnt.size))
+    places[learnt] = np.arange(learnt.size)
+    return places[answers]
 
 
 def _prior(
@@ -106,17 +169,17 @@ def _prior(
     return resolve_prior(choices.prior, params, rows, found, trained.division)
 
 
-def _thresholds(choices: Choices, trained: Trained, rules: tuple[Rule, ...]) -> Thresholds:
-    """Return thresholds of the confidence from cross-validated scores of the training rows.
+def _thresholds(tried: Tried, codes: Rows, rules: tuple[Rule, ...]) -> Thresholds:
+    """Return thresholds of the confidence from out-of-fold probabilities of the training rows.
 
-    The scores are those of the proposed vote, whatever the way of predicting.
+    They are those of the proposed soft vote, whatever the way of predicting.
     """
-    members, division = trained.folds, trained.division
-    assert members is not None
-    assert choices.cv is not None
-    weights = next(rule.weights for rule in rules if (rule.voting, rule.name) == ("majority", PROPOSAL))
-    assert weights is not None
-    rng, units = generator(division.seed, Purpose.FOLDS), division.units_of(division(0)[0])
-    scores = cross_score(members, weights_of(weights), choices.cv, rng, units)
-    said = scores.argmax(axis=1)
-    return Thresholds.from_scores(confidence(scores, said), said != members.codes)
+    rule = next(rule for rule in rules if (rule.voting, rule.name) == (SOFT, PROPOSAL))
+    assert rule.soft is not None
+    assert rule.weights is not None
+    weights = weights_of(rule.weights)
+    total = sum(weights[i] * tried.probabilities[i].astype(np.float64) for i in rule.soft.maps)
+    shares = rule.soft.shares(np.asarray(total))
+    said = rule.soft.classes[shares.argmax(axis=1)]
+    scores = soft_confidences(rule.soft, shares, int(codes.max()) + 1)
+    return Thresholds.from_scores(confidence(scores, said), said != codes)

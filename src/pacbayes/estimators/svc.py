@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distance import Distance
 from pacbayes.classifiers.classifier_set import Trained
+from pacbayes.classifiers.svm.kernel import Gamma
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.classifiers.svm.svm_set import SvmFamily, jobs_of
 from pacbayes.data.division import DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows
+from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.rows import check_values
@@ -42,15 +44,15 @@ DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
 class StochasticSVC(CertifiedModel):
     r"""Support vector machines for many :math:`\lambda` as one classifier with a certificate.
 
-    Half of the rows (see `validation_size`) train a machine for every :math:`\lambda`, with :math:`C = 1/\lambda`, and
-    propose, by cross-validation, how to predict with them; the others count errors, of the proposals and of every
-    machine.  The posterior `q` over the machines minimises the bound
+    Half of the rows (see `validation_size`) train a machine for every :math:`\lambda`, with :math:`C = 1/\lambda`; the
+    others count the errors of each.  The posterior `q` over the machines minimises the bound
 
     .. math:: B(q) = f\Big(\sum_i q_i \hat l_i,\; \sum_i q_i \ln\frac{q_i}{p_i}\Big)
 
-    over all posteriors, with proof.  Proposals and posterior share `delta` (see `hedge`); of each way of predicting the
-    rule with the smallest bound predicts, and `certificate_` says what follows.  There is no refit on all rows: its
-    result would have no certificate.
+    over all posteriors, with proof, and `certificate_` says what follows.  With a `hedge` below 1 the training rows
+    propose, by cross-validation, how to predict with the machines; proposals and posterior share `delta`, and of each
+    way of predicting the rule with the smallest bound predicts.  There is no refit on all rows: its result would have
+    no certificate.
 
     Parameters
     ----------
@@ -86,18 +88,20 @@ class StochasticSVC(CertifiedModel):
         See `log_constant`.
     hedge : float or "auto"
         The share of `delta` kept for what the validation rows may show: the posterior, Occam's choice, other votes.
-        The rest, :math:`(1 - h)\delta`, is for what the training rows propose.  1 is the posterior alone, as in the
-        paper; 0 is hold-out, without `posterior_`.  "auto" is 0.1 where there is a proposal, else 1: with independent
-        splits, where every row validates some machine, and with ``cv=None``.
+        The rest, :math:`(1 - h)\delta`, is for what the training rows propose.  1, the default, is the posterior alone,
+        as in the paper; 0 is hold-out, without `posterior_`.  "auto" is 0.02 where there is a proposal, else 1: with
+        independent splits, where every row validates some machine, and with ``cv=None``.
     class_share : float
         The share of delta that is kept for limits by class, and in `slices`: ``certificate_.by_class``.  0 for none;
-        0.2 is sensible.  Needs a proposal, and there are none for a posterior that wins.
+        0.2 is sensible.  Needs a proposal, that is a `hedge` below 1, and there are none for a posterior that wins.
     max_error : float, optional
         A target for the share of errors among answered examples: the classifier answers only where it is sure enough
-        (see `answers`), and `certificate_` is about these.  It is tested for the proposal, at the whole of delta.
-    voting : {"stochastic", "majority", "best"}
+        (see `answers`), and `certificate_` is about these.  It is tested for the proposal, at the whole of delta, and
+        needs a `hedge` below 1.
+    voting : {"stochastic", "majority", "best", "soft", "auto"}
         How to predict; read when predicting.  "stochastic": for each row a machine drawn by a keyed hash of the row, so
         that a row's label does not depend on the rows around it.  "majority": a weighted vote.  "best": one machine.
+        "soft", where `hedge` is below 1: a vote by mean calibrated probabilities.  "auto": see `CertifiedClassifier`.
     cv : int or None
         Folds of the cross-validation within the training rows that proposes, and that the hold-out baseline rests on
         (with ``hedge=1`` it has at most 50 of the machines); None for neither.
@@ -147,7 +151,7 @@ class StochasticSVC(CertifiedModel):
 
     See Also
     --------
-    StochasticClassifier : The same for any scikit-learn estimator.
+    CertifiedClassifier : Any classifiers, and the smaller bounds of what the training rows propose.
     Certificate : What is guaranteed.
     svm_set : The machines alone.
     optimal_posterior : The posterior alone.
@@ -168,8 +172,7 @@ class StochasticSVC(CertifiedModel):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = StochasticSVC(random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most
-    6.5 % of new examples.
+    With probability at least 95 % over the sample, the stochastic classifier errs on at most 8.7 % of new examples.
     >>> clf.set_params(voting="majority").predict(X[:3])
     array([0, 0, 0])
     """
@@ -179,7 +182,7 @@ class StochasticSVC(CertifiedModel):
         lambdas: ArrayLike | None = None,
         *,
         kernel: str = "rbf",
-        gamma: float | str = "sigest",
+        gamma: Gamma = "sigest",
         n_components: int = N_COMPONENTS,
         scale: bool | str = True,
         prepare: Any = None,
@@ -190,7 +193,7 @@ class StochasticSVC(CertifiedModel):
         distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         constant: str = "exact",
-        hedge: float | str = "auto",
+        hedge: float | str = 1,
         class_share: float = 0.0,
         max_error: float | None = None,
         voting: str = "stochastic",
@@ -227,10 +230,21 @@ class StochasticSVC(CertifiedModel):
 
     def _train(self, data: Labelled, groups: Any, seed: int) -> Trained:
         lambdas = DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas
-        settings = (self.kernel, self.gamma, self.n_components, self.scale, self.prepare)
-        family = SvmFamily.checked(lambdas, *settings, self.split, self.checkpoint)
+        settings = (self.kernel, self.gamma, self.n_components, self.scale)
+        family = replace(SvmFamily.checked("svm", lambdas, *settings), prepare=self.prepare)
+        family.check(self.split, self.checkpoint)
         choices = DivisionChoices(self.split, self.validation_size, groups, self.duplicates)
-        return family.train(data, choices, n_jobs=self.n_jobs, random_state=seed, checkpoint=self.checkpoint)
+        return family.train(
+            data,
+            lambda number, seed: divide(data, choices, number, seed),
+            n_jobs=self.n_jobs,
+            random_state=seed,
+            checkpoint=self.checkpoint,
+            options=choices.as_dict(),
+        )
+
+    def _constant(self) -> str:
+        return self.constant
 
     def _workers(self) -> int:
         return jobs_of(self.n_jobs)
@@ -279,7 +293,7 @@ class StochasticSVC(CertifiedModel):
         return (
             ENCODE
             if self.split == "shared"
-            else ENCODE_FIRST.replace("estimator", "estimator of a StochasticClassifier")
+            else ENCODE_FIRST.replace("estimator", "estimator of a CertifiedClassifier")
         )
 
     def _remedy(self) -> str:

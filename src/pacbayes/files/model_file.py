@@ -21,6 +21,7 @@ from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.voting import integer_weights, weights_of
 from pacbayes.classifiers.evidence import Evidence
+from pacbayes.classifiers.joined import Joined
 from pacbayes.classifiers.members import Estimators
 from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.machines import OneMachine
@@ -28,7 +29,7 @@ from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.data.tables import check_reading
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.estimators.classifier import StochasticClassifier
+from pacbayes.estimators.classifier import CertifiedClassifier
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.svc import StochasticSVC
 from pacbayes.files.archive import (
@@ -49,12 +50,16 @@ from pacbayes.numeric.checks import check_choice, need, need_array, need_whole
 from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.
-FORMAT = 8
+FORMAT = 9
 # Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
-# categories had, our own machines, which may stand at the end of a pipeline, are arrays, and so are scikit-learn's
-# trees.  Ours are checked.  A forged tree may crash the process, as forged objects of types that skops trusts may.
+# categories had, our own families are parameters, our own machines, which may stand at the end of a pipeline, are
+# arrays, and so are scikit-learn's trees.  Our machines are checked.  A forged tree may crash the process, as forged
+# objects of types that skops trusts may.
 HARMLESS = (
     "numpy.dtype",
+    "pacbayes.classifiers.families.Grid",
+    "pacbayes.classifiers.families.SVMs",
+    "pacbayes.classifiers.families.Trees",
     "pacbayes.classifiers.svm.kernel.Kernel",
     "pacbayes.classifiers.svm.kernel.Scaling",
     "pacbayes.classifiers.svm.machines.OneMachine",
@@ -66,7 +71,7 @@ HARMLESS = (
 NOTED = ("n_features_in_", "feature_names_in_")
 # What is stored of a model.
 STATE = ("class", "params", "noted", "members", "plan", "evidence", "posterior", "tandem")
-ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, StochasticClassifier)}
+ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, CertifiedClassifier)}
 # Votes take room for every row and label.
 _MOST_LABELS = 100_000
 # What objects made of wrong parts raise when they are put together and looked at.
@@ -98,7 +103,7 @@ def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
 
     Parameters
     ----------
-    model : StochasticSVC or StochasticClassifier
+    model : StochasticSVC or CertifiedClassifier
         Fitted.
     path : str or path
         Replaced in one step if it exists.
@@ -172,7 +177,7 @@ def load(
 
     Returns
     -------
-    StochasticSVC or StochasticClassifier
+    StochasticSVC or CertifiedClassifier
 
     See Also
     --------
@@ -225,7 +230,11 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     need(isinstance(state, dict) and set(state) == set(STATE), "model", f"must be of {', '.join(STATE)}")
     plan, evidence = state["plan"], state["evidence"]
     right = isinstance(plan, Plan) and isinstance(evidence, Evidence)
-    need(right and isinstance(state["members"], SharedMachines | Estimators), "model", "must have the values of a fit")
+    need(
+        right and isinstance(state["members"], SharedMachines | Estimators | Joined),
+        "model",
+        "must have the values of a fit",
+    )
     model = ESTIMATORS[state["class"]](**state["params"] | {"n_jobs": None})
     need(type(model.voting) is str, "voting", "must be text")
     members = state["members"]

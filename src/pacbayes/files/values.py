@@ -14,9 +14,11 @@ from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.target import Thresholds
 from pacbayes.certificates.voting import Rule
+from pacbayes.classifiers.calibration import Calibration
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.members import Estimators
+from pacbayes.classifiers.joined import Joined
+from pacbayes.classifiers.members import Calibrated, Estimators
 from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.machines import Machines, Pair
 from pacbayes.classifiers.svm.path import SVMPath
@@ -29,10 +31,13 @@ from pacbayes.data.tables import TableReading, TextColumn
 KNOWN: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
+        Calibrated,
+        Calibration,
         CrossValidation,
         Division,
         Estimators,
         Evidence,
+        Joined,
         Kernel,
         MachineSettings,
         Machines,

@@ -131,21 +131,30 @@ _LONGEST = 600
 def format_params(params: Mapping[str, Any]) -> str:
     """Return the parameters of a classifier as text.
 
-    The names of a pipeline that was made here are those of its last step.
+    The names of a pipeline that was made here are those of its last step, and of several families its own comes first.
 
     Examples
     --------
     >>> format_params({"lambda": 0.1 + 0.2, "kernel": "rbf"}), format_params({"model__C": 10}), format_params({})
     ("lambda = 0.3, kernel = 'rbf'", 'C = 10', 'as it is')
+    >>> format_params({"candidate": "svm", "lambda": 0.1}), format_params({"candidate": "mine"})
+    ('svm: lambda = 0.1', 'mine')
     """
-    shown = {name.removeprefix("model__"): value for name, value in params.items()}
-    return (
-        ", ".join(
-            f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {format_value(value)}"
-            for name, value in shown.items()
-        )
-        or "as it is"
+    shown = {name.removeprefix("model__"): _last_step(value) for name, value in params.items()}
+    family = shown.pop("candidate", None)
+    text = ", ".join(
+        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {format_value(value)}"
+        for name, value in shown.items()
     )
+    if family is None:
+        return text or "as it is"
+    return f"{family}: {text}" if text else f"{family}"
+
+
+def _last_step(value: Any) -> Any:
+    """Return the classifier at the end of a pipeline that was made here, anything else as it is."""
+    steps = getattr(value, "named_steps", None) or {}
+    return steps["model"] if "model" in steps and set(steps) <= {"prepare", "scale", "model"} else value
 
 
 def format_value(value: Any) -> str:
@@ -162,7 +171,8 @@ def format_value(value: Any) -> str:
             return f"{numbers.size} values from {numbers.min():.6g} to {numbers.max():.6g}"
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
-    return cut(repr(value), _LONGEST)
+    # In one line: scikit-learn breaks what is long.
+    return cut(" ".join(repr(value).split()) if hasattr(value, "get_params") else repr(value), _LONGEST)
 
 
 def cut(text: str, longest: int) -> str:

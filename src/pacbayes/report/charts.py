@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pacbayes.certificates.target import format_target
 from pacbayes.certificates.voting import POSTERIOR
-from pacbayes.numeric.words import PLURAL, format_share, percent_up
+from pacbayes.numeric.words import PLURAL, format_params, format_share, percent_up
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.guarantee import bars_of
 from pacbayes.report.questions import Coverage
@@ -57,11 +57,11 @@ def _percents(scale: Scale, most: int) -> dict[float, str]:
 
 
 def risks_chart(view: ReportView) -> Chart:
-    """Return the posterior above the risks of the classifiers."""
+    """Return the weights that predict above the risks of the classifiers."""
     places, risks, weights = view.places, view.classifiers.risks, view.weights
     shown = _shown(view)
     tested = None if view.observed is None else view.observed.risks
-    bound = view.model.certificates_["stochastic"].bound
+    bound = view.certificate.bound
     axis = "regularisation parameter λ" if view.is_path else "rank of the classifier by its risk"
 
     def draw(canvas: Canvas, width: int) -> None:
@@ -93,13 +93,13 @@ def risks_chart(view: ReportView) -> Chart:
     legend = [("weight", view.weight_name), ("risk", f"errors on {view.classifiers.m} validation {counted}")]
     if view.observed is not None:
         legend.append(("test", f"errors on {view.observed.rows} test rows"))
-    legend.append(("bound", "bound of the stochastic classifier"))
+    legend.append(("bound", view.bound_name))
     heaviest = int(np.argmax(weights))
     description = (
         f"Above, the {view.weight_name} of {weights.size} classifiers; the largest is "
         f"{format_number(weights[heaviest])}, at {format_number(places[heaviest])}. Below, their shares of validation "
-        f"errors, from {format_bound(float(risks.min()))} to {format_bound(float(risks.max()))}, and the bound of the "
-        f"stochastic classifier, {format_bound(bound)}."
+        f"errors, from {format_bound(float(risks.min()))} to {format_bound(float(risks.max()))}, and the "
+        f"{view.bound_name}, {format_bound(bound)}."
     )
     title = "Where the weight is, and how often each classifier errs"
     drawings = _drawn("risks", title, description, 412, draw)
@@ -123,18 +123,22 @@ def _shown(view: ReportView) -> NDArray[np.intp]:
 
 
 def _risks_table(view: ReportView, shown: NDArray[np.intp], tested: NDArray[np.float64] | None) -> TextTable:
-    head = ("λ" if view.is_path else "rank", "classifier", "validation risk", view.weight_name)
-    rows = [
-        (
-            format_number(view.places[i]) if view.is_path else f"{view.places[i]:.0f}",
-            str(i),
-            format_bound(float(view.classifiers.risks[i])),
-            format_number(view.weights[i]),
-            *(() if tested is None else (format_bound(float(tested[i])),)),
-        )
-        for i in shown.tolist()
-    ]
-    return TextTable("Risk and weight of each classifier", head if tested is None else (*head, "test error"), rows)
+    params, number = view.classifiers.params, shown.tolist()
+    columns = {
+        "λ" if view.is_path else "rank": [
+            format_number(view.places[i]) if view.is_path else f"{view.places[i]:.0f}" for i in number
+        ],
+        "classifier": [str(i) for i in number],
+        "validation risk": [format_bound(float(view.classifiers.risks[i])) for i in number],
+        view.weight_name: [format_number(view.weights[i]) for i in number],
+    }
+    if tested is not None:
+        columns["test error"] = [format_bound(float(tested[i])) for i in number]
+    if not view.is_path and any("candidate" in one or "lambda" in one for one in params):
+        # Of several families, or widths, a rank says nothing.
+        columns["parameters"] = [format_params(params[i]) for i in number]
+    rows = list(zip(*columns.values(), strict=True))
+    return TextTable("Risk and weight of each classifier", tuple(columns), rows)
 
 
 def bounds_chart(view: ReportView) -> Chart:
@@ -176,8 +180,7 @@ def bounds_chart(view: ReportView) -> Chart:
     )
     if view.model.hedge_ < 1.0:
         caption += (
-            f" The certificates of this model divided δ: {format_share(1.0 - view.model.hedge_)} was for what "
-            f"{view.proposed}. The bars of single distances have all of it."
+            f" The certificates of this model divided δ: {view.divided}. The bars of single distances have all of it."
         )
     if len(view.chosen_among) > 1:
         caption += (

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, TRAINING, VALIDATION, Certificate
 from pacbayes.certificates.target import Answered, format_target
-from pacbayes.certificates.voting import OCCAM, POSTERIOR
+from pacbayes.certificates.voting import OCCAM, POSTERIOR, SOFT
 from pacbayes.numeric.words import (
     OF_NEW,
     PLURAL,
@@ -103,6 +105,8 @@ def _who(view: ReportView) -> str:
             f"The best single classifier is number {view.model.best_index_} of {number}; it alone gives the answers. "
             f"{chosen}"
         )
+    if view.by_probabilities:
+        return _who_says_how_probable(view)
     if view.only_classifier is not None and number > 1:
         kind = "majority vote" if view.voting == "majority" else "stochastic classifier"
         return (
@@ -117,6 +121,24 @@ def _who(view: ReportView) -> str:
     return (
         f"The stochastic classifier: for every new example, {classifiers}, drawn at random with the weights shown "
         f"below, gives the answer. {_DRAWS[proposed]}"
+    )
+
+
+def _who_says_how_probable(view: ReportView) -> str:
+    """Say who has a part in a soft vote, and how it decides."""
+    number, chosen = len(view.classifiers), int(np.count_nonzero(view.weights))
+    if chosen == 1:
+        which = "" if number == 1 else f", number {view.only_classifier} of {number}"
+        who = f"a single classifier{which}, says how probable each class is, and the most probable class is the answer"
+    else:
+        some = f"all {number}" if chosen == number else f"{chosen} of {number}"
+        who = (
+            f"{some} classifiers say how probable each class is, and the class with the largest mean, with the weights "
+            "shown below, is the answer"
+        )
+    return (
+        f"The soft vote: {who}. Cross-validation within the training rows fixed the weights, and how scores become "
+        "probabilities, before any validation row was looked at."
     )
 
 
@@ -272,11 +294,14 @@ class Bar:
 
 
 def bars_of(view: ReportView) -> list[Bar]:
-    """Return the bound of each distance alone, the choice among several, the vote, the best one and the baselines."""
+    """Return the bound of the soft vote, of each distance alone, of the choice among several, and of what else is."""
     certificates = view.model.certificates_
     # Whether a bar of the five distances is the certificate itself.
     single = len(view.chosen_among) == 1 and view.model.hedge_ == 1.0
     bars = []
+    if SOFT in certificates:
+        soft = certificates[SOFT]
+        bars.append(Bar.of(view, SOFT, f"soft vote, {soft.rule}", soft.theorem))
     for distance in view.distances:
         own = single and distance == view.posterior.distance
         found = view.best_posterior(distance)

@@ -42,7 +42,7 @@ def write_report(
 
     Parameters
     ----------
-    model : StochasticSVC or StochasticClassifier
+    model : StochasticSVC or CertifiedClassifier
         Fitted.  The certificate on top is that of its `voting`.
     path : str or path
         Replaced in one step if it exists.
@@ -63,7 +63,7 @@ def write_report(
     See Also
     --------
     StochasticSVC : A model to report on.
-    StochasticClassifier : Another one.
+    CertifiedClassifier : Another one.
     save : Keep the model itself.
 
     Notes

@@ -1,4 +1,4 @@
-"""Risks with the posterior on top, the bounds of all distances, and the bound along the Gibbs curve."""
+"""Risks with the weights that predict, the bounds of all distances, and the bound along the Gibbs curve."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,13 @@ _RISK, _TEST, _POSTERIOR = "#1f4e79", "#7fa8d1", "#d9822b"
 def plot_risks(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
     """Draw the validation risk, test error and weight of every classifier.
 
-    Against the regularisation parameter for `StochasticSVC`, against the rank by validation risk otherwise.  Weights,
-    those of the rule that predicts, are drawn on a scale of their own, on the right.
+    Against the regularisation parameter where the classifiers differ in nothing else, as those of `StochasticSVC`, and
+    against the rank by validation risk otherwise.  Weights, those of the rule that predicts, are drawn on a scale of
+    their own, on the right.
 
     Parameters
     ----------
-    clf : StochasticSVC or StochasticClassifier
+    clf : StochasticSVC or CertifiedClassifier
         Fitted.
     ax : matplotlib Axes, optional
         Drawn into; a new one by default.
@@ -59,8 +60,7 @@ def plot_risks(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any = Non
     axes.plot(places[order], classifiers.risks[order], color=_RISK, label=f"validation risk (m = {m})")
     if view.observed is not None:
         axes.plot(places[order], view.observed.risks[order], color=_TEST, label="test error")
-    certificate = clf.certificates_["stochastic"]
-    axes.axhline(certificate.bound, color=_RISK, linestyle="--", label="bound of the stochastic classifier")
+    axes.axhline(view.certificate.bound, color=_RISK, linestyle="--", label=view.bound_name)
     right = axes.twinx()
     right.fill_between(places[order], view.weights[order], color=_POSTERIOR, alpha=0.35, linewidth=0)
     right.set_ylim(0.0, 1.6 * float(view.weights.max()))
@@ -85,7 +85,7 @@ def plot_bounds(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
 
     Parameters
     ----------
-    clf : StochasticSVC or StochasticClassifier
+    clf : StochasticSVC or CertifiedClassifier
         Fitted.
     ax : matplotlib Axes, optional
         Drawn into; a new one by default.
@@ -127,7 +127,7 @@ def plot_gibbs_curve(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
 
     Parameters
     ----------
-    clf : StochasticSVC or StochasticClassifier
+    clf : StochasticSVC or CertifiedClassifier
         Fitted.
     ax : matplotlib Axes, optional
         Drawn into; a new one by default.
@@ -179,7 +179,7 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
 
     Parameters
     ----------
-    clf : StochasticSVC or StochasticClassifier
+    clf : StochasticSVC or CertifiedClassifier
         Fitted with `max_error`.
     ax : matplotlib Axes, optional
         Drawn into; a new one by default.
@@ -194,12 +194,12 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     >>> matplotlib.use("Agg")
     >>> from pacbayes import StochasticSVC
     >>> from pacbayes.report import plot_coverage
-    >>> clf = StochasticSVC([0.1, 1.0], max_error=0.2, random_state=0)
+    >>> clf = StochasticSVC([0.1, 1.0], hedge="auto", max_error=0.2, random_state=0)
     >>> plot_coverage(clf.fit([[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)])).get_xlabel()
     'share of validation rows answered'
     """
     axes = _axes(clf, ax)
-    found = Coverage.of(clf, clf.voting)
+    found = Coverage.of(clf, clf.voting_)
     if found is None:
         raise ValueError("clf must have been fitted with max_error, got an estimator that answers every row")
     axes.plot(found.shares, found.errors, color=_RISK, label="errors among answered rows")
@@ -218,7 +218,7 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
 
 def _axes(clf: CertifiedModel, ax: "Axes | None") -> "Axes":
     if not isinstance(clf, CertifiedModel):
-        raise TypeError(f"clf must be a StochasticSVC or StochasticClassifier, got {type(clf).__name__}")
+        raise TypeError(f"clf must be a StochasticSVC or CertifiedClassifier, got {type(clf).__name__}")
     check_is_fitted(clf)
     if ax is not None:
         return ax

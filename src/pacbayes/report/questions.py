@@ -13,9 +13,9 @@ from pacbayes.certificates.target import format_target
 from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.words import OF_NEW, confidence, format_params, format_share, percent_up
-from pacbayes.report.tables import TextTable
-from pacbayes.report.view import ReportView
+from pacbayes.numeric.words import OF_NEW, confidence, format_share, percent_up
+from pacbayes.report.tables import TextTable, format_run
+from pacbayes.report.view import ReportView, path_numbers
 
 # What a table of limits by class adds where copies were made of examples.
 _COPIES_ONCE = {"distinct example": " Each example counts once however often it is copied."}
@@ -102,26 +102,19 @@ def cost_of_parts(found: Certificate, share: float) -> str:
 
 def _runs_of(model: CertifiedModel, found: list[CertifiedMember]) -> list[list[CertifiedMember]]:
     """Return the members by limit, those next to each other on a path of lambdas and with equal limits together."""
-    is_path = all(set(params) >= {"lambda"} for params in model.classifiers_.params)
+    numbers = path_numbers(model.classifiers_.params)
     runs: list[list[CertifiedMember]] = []
-    for one in sorted(found, key=lambda one: (one.bound, one.index)) if is_path else found:
+    for one in sorted(found, key=lambda one: (one.bound, one.index)):
         last = runs[-1][-1] if runs else None
-        same = last is not None and (last.bound, last.empirical_risk) == (one.bound, one.empirical_risk)
-        if is_path and same and last is not None and last.index + 1 == one.index:
+        if (
+            last is not None
+            and (last.bound, last.empirical_risk) == (one.bound, one.empirical_risk)
+            and (last.index + 1, numbers[last.index]) == (one.index, numbers[one.index])
+        ):
             runs[-1].append(one)
         else:
             runs.append([one])
     return runs
-
-
-def _range(run: list[CertifiedMember]) -> str:
-    """Return the parameters of a member, or of a run the smallest and the largest lambda."""
-    if len(run) == 1:
-        return format_params(run[0].params)
-    lambdas = sorted(one.params["lambda"] for one in run)
-    others = [{name: value for name, value in one.params.items() if name != "lambda"} for one in run]
-    same = f", {format_params(others[0])}" if others[0] and all(one == others[0] for one in others) else ""
-    return f"lambda = {lambdas[0]:.6g} to {lambdas[-1]:.6g}{same}"
 
 
 def below_table(model: CertifiedModel, target: float) -> TextTable:
@@ -134,7 +127,7 @@ def below_table(model: CertifiedModel, target: float) -> TextTable:
     rows = [
         (
             str(run[0].index) if len(run) == 1 else f"{run[0].index} to {run[-1].index}",
-            _range(run),
+            format_run([one.params for one in run]),
             percent_up(run[0].bound),
             format_share(run[0].empirical_risk),
         )

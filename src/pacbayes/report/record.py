@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import pacbayes
+from pacbayes.data.division import OUT_OF_BAG
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.words import PLURAL, cut, format_value
 from pacbayes.report.tables import TextTable
@@ -119,7 +120,7 @@ def grid_remarks(view: ReportView) -> list[str]:
     """Return a remark for every parameter whose best values may lie beyond its grid.
 
     At least half of the weight is on the smallest, or largest, tenth of the values; on a path it is said with
-    the neighbours that err as often.  No remark changes a certificate.
+    the neighbours that err as often.  Each family has its own grid.  No remark changes a certificate.
 
     Examples
     --------
@@ -132,13 +133,19 @@ def grid_remarks(view: ReportView) -> list[str]:
     >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
     []
     """
-    params, weights, risks = view.classifiers.params, view.weights, view.classifiers.risks
-    remarks = []
-    for name in params[0]:
-        values = [setting.get(name) for setting in params]
-        if all(_is_number(value) for value in values):
-            of = name.rpartition("__")[2]
-            remarks += _remark_on_ends(of, view.weight_name, np.array(values, dtype=np.float64), weights, risks)
+    remarks: list[str] = []
+    assert view.classifiers.splits is not None
+    if view.classifiers.splits.kind == OUT_OF_BAG:  # trees are numbered, which is no grid
+        return remarks
+    families = [one.get("candidate") for one in view.classifiers.params]
+    for family in dict.fromkeys(families):
+        own = [i for i, other in enumerate(families) if other == family]
+        weights, risks = view.weights[own], view.classifiers.risks[own]
+        for name in view.classifiers.params[own[0]]:
+            values = [view.classifiers.params[i].get(name) for i in own]
+            if all(_is_number(value) for value in values):
+                of = name.rpartition("__")[2] + ("" if family is None else f" of {family}")
+                remarks += _remark_on_ends(of, view.weight_name, np.array(values, dtype=np.float64), weights, risks)
     return remarks
 
 

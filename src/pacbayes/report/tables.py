@@ -1,9 +1,10 @@
 """What a fitted model has to say, as tables of text: for the terminal, a pipe and a page; bounds are rounded up."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, FOUND, TRAIN
 from pacbayes.certificates.target import format_target
 from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.data.division import GROUP
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.words import PLURAL, confidence, format_level, format_params, format_share, format_up, percent_up
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.report.view import ObservedErrors, ReportView
@@ -68,6 +70,8 @@ def five_bounds(view: ReportView) -> list[Posterior]:
 def weight_groups(view: ReportView) -> list[WeightGroup]:
     """Return the classifiers by falling weight; on a path, neighbours with equally many errors are taken together.
 
+    Those without any weight are kept apart from those that have some.
+
     Examples
     --------
     >>> from pacbayes import StochasticSVC
@@ -75,27 +79,42 @@ def weight_groups(view: ReportView) -> list[WeightGroup]:
     >>> weight_groups(ReportView.of(StochasticSVC([0.1, 0.2, 1.0], random_state=0).fit(X, y)))
     [WeightGroup(label='0.1 to 1', number=3, weight=1.0, risk=0.0)]
     """
-    weights, risks = view.weights, view.classifiers.risks
-    if view.is_path:
-        found = _runs(view)
-    else:
-        found = [
-            WeightGroup(format_params(params), 1, float(weights[i]), float(risks[i]), (i,))
-            for i, params in enumerate(view.classifiers.params)
-        ]
+    weights, risks, params = view.weights, view.classifiers.risks, view.classifiers.params
+    found = []
+    for path in view.paths:
+        differs = (np.diff(risks[path]) != 0.0) | np.diff(weights[path] > 0.0)
+        for run in np.split(path, np.flatnonzero(differs) + 1):
+            label = _lambdas(view.places[run]) if view.is_path else format_run([params[i] for i in run])
+            weight, risk = float(weights[run].sum()), float(risks[run[0]])
+            found.append(WeightGroup(label, run.size, weight, risk, tuple(run.tolist())))
     return sorted(found, key=lambda group: -group.weight)
 
 
-def _runs(view: ReportView) -> list[WeightGroup]:
-    lambdas, weights, risks = view.places, view.weights, view.classifiers.risks
-    order = np.argsort(lambdas, kind="stable")
-    cuts = np.flatnonzero(np.diff(risks[order])) + 1
-    found = []
-    for run in np.split(order, cuts):
-        first, last = lambdas[run[0]], lambdas[run[-1]]
-        label = f"{first:.4g}" if run.size == 1 else f"{first:.4g} to {last:.4g}"
-        found.append(WeightGroup(label, run.size, float(weights[run].sum()), float(risks[run[0]]), tuple(run.tolist())))
-    return found
+def _lambdas(run: FloatArray) -> str:
+    return f"{run[0]:.4g}" if run.size == 1 else f"{run[0]:.4g} to {run[-1]:.4g}"
+
+
+class _Range(tuple[float, float]):
+    """From a lambda to another, which shows itself as that."""
+
+    def __repr__(self) -> str:
+        return f"{self[0]:.6g} to {self[1]:.6g}"
+
+
+def format_run(params: Sequence[Mapping[str, Any]]) -> str:
+    """Return the parameters of a classifier, or of several on a path: the lambdas, and what they have in common.
+
+    Examples
+    --------
+    >>> format_run([{"candidate": "svm", "lambda": 0.1}, {"candidate": "svm", "lambda": 1.0}])
+    'svm: lambda = 0.1 to 1'
+    """
+    if len(params) == 1:
+        return format_params(params[0])
+    lambdas = [one["lambda"] for one in params]
+    common = {name: value for name, value in params[0].items() if all(one.get(name) == value for one in params)}
+    spread = _Range((min(lambdas), max(lambdas)))
+    return format_params({name: common.get(name, spread) for name in params[0] if name in common or name == "lambda"})
 
 
 def certificate_table(view: ReportView, full: bool = False) -> TextTable:
@@ -177,10 +196,7 @@ def _certificate_caption(view: ReportView) -> str:
     if view.certificate.answered is not None:
         caption += " Errors are shares of the examples that are answered; the target was tested at the whole of delta."
     elif view.model.hedge_ < 1.0:
-        caption += (
-            f" Of delta, {format_share(1.0 - view.model.hedge_)} was for what {view.proposed}. Of all rules those "
-            "with the smallest bounds predict: "
-        )
+        caption += f" Of delta, {view.divided}. Of all rules those with the smallest bounds predict: "
         caption += ", ".join(f"{voting} {one.rule}" for voting, one in view.model.certificates_.items()) + "."
     unbeaten = [one.holds_for for one in view.model.certificates_.values() if one.beats_constant is False]
     if unbeaten:
@@ -238,8 +254,8 @@ def weight_table(view: ReportView, most: int = _MOST_ROWS) -> TextTable:
     so_far = np.cumsum([group.weight for group in groups])
     shown = groups[: min(int(np.searchsorted(so_far, _ENOUGH_WEIGHT)) + 1, most)]
     columns = {"lambda" if view.is_path else "classifier": [group.label for group in shown]}
-    if view.is_path:
-        columns["machines"] = [str(group.number) for group in shown]
+    if view.is_path or any(group.number > 1 for group in shown):
+        columns["machines" if view.is_path else "number"] = [str(group.number) for group in shown]
     columns["weight"] = [format_share(group.weight) for group in shown]
     columns["weight so far"] = [format_share(value) for value in so_far[: len(shown)].tolist()]
     if view.prior is not None:
@@ -248,7 +264,8 @@ def weight_table(view: ReportView, most: int = _MOST_ROWS) -> TextTable:
     if view.observed is not None:
         columns["test errors"] = [_test_errors(view.observed, group) for group in shown]
     title = "The lambdas that carry the weight" if view.is_path else "The classifiers that carry the weight"
-    return TextTable(title, tuple(columns), list(zip(*columns.values(), strict=True)), _weight_caption(view, shown))
+    rows = list(zip(*columns.values(), strict=True))
+    return TextTable(title, tuple(columns), rows, _weight_caption(view, groups, shown))
 
 
 def _test_errors(observed: ObservedErrors, group: WeightGroup) -> str:
@@ -258,11 +275,21 @@ def _test_errors(observed: ObservedErrors, group: WeightGroup) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _weight_caption(view: ReportView, shown: Sequence[WeightGroup]) -> str:
+def _weight_caption(view: ReportView, groups: Sequence[WeightGroup], shown: Sequence[WeightGroup]) -> str:
     number, total = sum(group.number for group in shown), len(view.classifiers)
     together = f"Together {format_share(sum(group.weight for group in shown))} of the {view.weight_name}."
-    rest = "" if number == total else f" The other {total - number} share the rest."
-    prior = f" Each had the prior weight {format_number(1.0 / total)}." if view.prior is None else ""
+    left, weighted = total - number, sum(group.number for group in groups[len(shown) :] if group.weight > 0.0)
+    if left == 0:
+        rest = ""
+    elif left == 1:
+        rest = " The other one has the rest." if weighted else " The other one has none."
+    elif weighted in (0, left):
+        rest = f" The other {left} share the rest." if weighted else f" The other {left} have none."
+    else:
+        rest = f" Of the other {left}, {weighted} {'has' if weighted == 1 else 'share'} the rest."
+    # A soft vote knows no prior.
+    has_prior = view.prior is None and not view.by_probabilities
+    prior = f" Each had the prior weight {format_number(1.0 / total)}." if has_prior else ""
     effective = f" Effective number of classifiers, 1/Σq²: {format_number(1.0 / float(np.sum(view.weights**2)))}."
     return together + rest + prior + effective
 

@@ -1,6 +1,7 @@
 """What a report is about: a fitted model, its numbers gathered once, and the rows that are shown with it."""
 
 import math
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.find import choose_posterior
-from pacbayes.certificates.voting import POSTERIOR, VOTINGS
+from pacbayes.certificates.voting import POSTERIOR, SOFT
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.counted import risks_of_errors
 from pacbayes.classifiers.members import number_of_rows
@@ -22,7 +23,7 @@ from pacbayes.data.rows import check_new_rows, pick_rows
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.words import format_share
 from pacbayes.posteriors.posterior import Posterior
 
 # Labels held at once while test errors are counted.
@@ -45,7 +46,7 @@ class ObservedErrors:
 
     @classmethod
     def count(cls, model: CertifiedModel, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
-        """Count the errors of all three ways of predicting; the model keeps its own."""
+        """Count the errors of all ways of predicting; the model keeps its own."""
         errors, among = {}, {}
         for name, certificate in model.certificates_.items():
             # A copy with the same parts: the user's estimator is not touched, not even for a moment.
@@ -115,7 +116,7 @@ class ReportView:
     chosen_among: tuple[str, ...]
     #: Whether all classifiers have the same training and validation rows.
     is_shared: bool
-    #: Whether the classifiers differ in a regularisation parameter lambda.
+    #: Whether the classifiers differ in a regularisation parameter lambda, and in nothing else that was chosen.
     is_path: bool
     #: Where each classifier stands on the axis: at its lambda, or at its rank by risk, from 1.
     places: FloatArray
@@ -127,7 +128,7 @@ class ReportView:
     def of(cls, model: Any, test: Any = None, data: Any = None) -> "ReportView":
         """Check everything, naming what is wrong, and gather the numbers."""
         if not isinstance(model, CertifiedModel):
-            raise TypeError(f"model must be a StochasticSVC or StochasticClassifier, got {type(model).__name__}")
+            raise TypeError(f"model must be a StochasticSVC or CertifiedClassifier, got {type(model).__name__}")
         check_is_fitted(model)
         classifiers = model.classifiers_
         assert classifiers.splits is not None
@@ -135,7 +136,7 @@ class ReportView:
         tested = None if test is None else _pair("test", test)
         if tested is not None:
             check_new_rows(model, tested[0], "test", "the model")
-        is_path = all(_is_lambda(setting.get("lambda")) for setting in classifiers.params)
+        is_path = differ_in_lambda(classifiers.params)
         return cls(
             model=model,
             observed=None if tested is None else ObservedErrors.count(model, *tested),
@@ -154,24 +155,46 @@ class ReportView:
     @cached_property
     def voting(self) -> str:
         """The way of predicting."""
-        return check_choice("voting", self.model.voting, VOTINGS)
+        return self.model._voting()
 
     @cached_property
     def weights(self) -> FloatArray:
-        """The weights that predict: of the draws for voting="stochastic", else of the vote."""
+        """The weights that predict: of the soft vote, of the draws for voting="stochastic", else of the vote."""
         return self.model.draw_or_vote_weights_
 
     @cached_property
+    def by_probabilities(self) -> bool:
+        """Whether mean probabilities decide."""
+        return self.voting == SOFT
+
+    @cached_property
     def only_classifier(self) -> int | None:
-        """The number of the classifier that gives all the answers; None where several may."""
+        """The number of the classifier that decides alone, by its answers or probabilities; None where several may."""
         weights = self.model.weights_
         return int(np.argmax(weights)) if np.count_nonzero(weights) == 1 else None
 
     @cached_property
     def weight_name(self) -> str:
         """What they are called."""
-        drawn = self.model.certificates_["stochastic" if self.voting == "stochastic" else "majority"]
-        return "posterior weight" if drawn.rule == POSTERIOR else "weight"
+        weighted = self.model.certificates_["majority" if self.voting == "best" else self.voting]
+        return "posterior weight" if weighted.rule == POSTERIOR else "weight"
+
+    @property
+    def bound_name(self) -> str:
+        """What the bound of the certificate is called in a drawing."""
+        who = self.certificate.holds_for.removesuffix(" with its key")
+        return f"bound of {who}" + ("" if self.certificate.answered is None else ", among its answers")
+
+    @cached_property
+    def paths(self) -> list[Rows]:
+        """The classifiers by path: those that differ in lambda alone, by lambda; any other stands for itself."""
+        numbers = path_numbers(self.classifiers.params)
+        found = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
+        params = self.classifiers.params
+        return [
+            path if path.size == 1 else path[np.argsort([params[i]["lambda"] for i in path], kind="stable")]
+            for path in found
+        ]
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -193,6 +216,13 @@ class ReportView:
     def proposed(self) -> str:
         """Say who proposed what was tested with most of delta, as the end of a clause."""
         return "was proposed beforehand" if self.classifiers.trained_elsewhere else "the training rows proposed"
+
+    @property
+    def divided(self) -> str:
+        """Say how delta was divided, as a clause: nothing stands beside a soft vote, which has all of it."""
+        share = f"{format_share(1.0 - self.model.hedge_)} was for what {self.proposed}"
+        whole = SOFT in self.model.certificates_ and self.model.hedge_ > 0.0
+        return share + (", and all of it for the soft vote" if whole else "")
 
     @property
     def distances(self) -> tuple[str, ...]:
@@ -228,6 +258,46 @@ def _posterior(model: CertifiedModel) -> Posterior:
         prior=None if model.has_uniform_prior_ else model.prior_,
         constant=model._fitted.plan.constant,
     )
+
+
+def differ_in_lambda(params: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether classifiers are machines of one family, for many lambdas and one width each.
+
+    Examples
+    --------
+    >>> differ_in_lambda([{"lambda": 0.1, "gamma": 2.0}, {"lambda": 1.0, "gamma": 2.0}])
+    True
+    >>> differ_in_lambda([{"lambda": 0.1, "gamma": 2.0}, {"lambda": 0.1, "gamma": 8.0}])
+    False
+    """
+    if not all(_is_lambda(one.get("lambda")) and "candidate" not in one for one in params):
+        return False
+    one_width = len({repr(one.get("gamma")) for one in params}) == 1
+    # With a sample for each machine every one has a width of its own.
+    return one_width or len({one["lambda"] for one in params}) == len(params)
+
+
+def path_numbers(params: Sequence[Mapping[str, Any]]) -> Rows:
+    """Return for each classifier the number of its path: those that differ in lambda alone have the same.
+
+    Examples
+    --------
+    >>> path_numbers([{"lambda": 0.1, "gamma": 2.0}, {"lambda": 1.0, "gamma": 2.0}, {"lambda": 1.0, "gamma": 8.0}, {}])
+    array([0, 0, 1, 2])
+    """
+    if differ_in_lambda(params):
+        return np.zeros(len(params), dtype=np.int64)
+    numbers: dict[str, int] = {}
+    for i, one in enumerate(params):
+        numbers.setdefault(_path_of(i, one), len(numbers))
+    return np.array([numbers[_path_of(i, one)] for i, one in enumerate(params)])
+
+
+def _path_of(i: int, params: Mapping[str, Any]) -> str:
+    """Return what the classifiers of a path have in common."""
+    if not _is_lambda(params.get("lambda")):
+        return str(i)
+    return repr([(name, value) for name, value in params.items() if name != "lambda"])
 
 
 def _is_lambda(value: Any) -> bool:

@@ -27,6 +27,8 @@ class Purpose(IntEnum):
     GROWING = 6
     #: Rows of each bag.
     BAGS = 7
+    #: Rows on which scaling is tried.
+    SCALING = 8
     #: The paper's width that is estimated once, and its validation sample that does not look at the training sample.
     WIDTH_ONCE = 101
     OVERLAPPING = 102

@@ -1,25 +1,35 @@
-"""Training machines that share a kernel, on all training rows and anew on parts of them: one kernel matrix for all."""
+"""Training machines that share their rows, on all of these and anew on parts of them: for each width one matrix."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.cross_validation import Refitted
-from pacbayes.classifiers.members import Answers, kept_as
+from pacbayes.classifiers.calibration import PAIRS, calibrate
+from pacbayes.classifiers.cross_validation import OutOfFold, candidates_of, dealt, in_folds, trainable
+from pacbayes.classifiers.members import kept_as
 from pacbayes.classifiers.svm.hinge_path import MOST_STEPS
-from pacbayes.classifiers.svm.kernel import NYSTROEM, SINGLE_FROM, Kernel, fit_kernel, fit_scaling
+from pacbayes.classifiers.svm.kernel import (
+    AUTO_SCALE,
+    NYSTROEM,
+    SINGLE_FROM,
+    Kernel,
+    fit_kernels,
+    fit_scaling,
+    within_range,
+)
 from pacbayes.classifiers.svm.landmarks import NystroemMap, choose_landmarks, nystroem_map, train_on_features
-from pacbayes.classifiers.svm.machines import KernelBlock, Machines, blocks, mean_scores, train_machines
+from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
 from pacbayes.classifiers.svm.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
+from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.runtime.memory import memory_limit
-from pacbayes.runtime.progress import progress
 from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import cores, on_cores
 
@@ -29,6 +39,8 @@ _FEW = 500
 _LINEAR_FROM = 1000
 # Rows copied in one part of the work.
 _ROWS_PER_PART = 128
+# Out-of-fold decisions that are held at once, in single precision; with many pairs of classes a path is divided.
+_DECISIONS, _LARGEST = 2**27, float(np.finfo(np.float32).max)
 
 
 def train_shared(
@@ -38,86 +50,184 @@ def train_shared(
     classes: Labels,
     prepare: Any,
     jobs: int,
+    units: Rows | None = None,
     max_bytes: int | None = None,
-) -> tuple[SharedMachines, "KernelFolds | LandmarkFolds"]:
-    """Train machines for all lambdas on numbers; return them, and what trains them anew on parts of these rows."""
-    scaling = fit_scaling(rows, settings.scale)
+) -> tuple[SharedMachines, "MachineFolds"]:
+    """Train machines for all widths and lambdas on numbers; return them, and what trains them anew on parts of these.
+
+    `units` are the numbers of what the rows belong to, where that is not each its own.
+    """
+    scale = settings.scale
+    if scale == AUTO_SCALE:
+        scale = chosen_scale(rows, codes, units, settings.seed, jobs, max_bytes)
+    scaling = fit_scaling(rows, scale)
     scaled = scaling(rows)
-    kernel = fit_kernel(scaled, settings.kernel, settings.gamma, generator(settings.seed, Purpose.WIDTH))
-    folds: KernelFolds | LandmarkFolds
+    kernels = fit_kernels(scaled, settings.kernel, settings.gamma, generator(settings.seed, Purpose.WIDTH))
+    widths: list[KernelFolds | LandmarkFolds]
     if settings.kernel == NYSTROEM:
         places = choose_landmarks(len(scaled), settings.n_components, generator(settings.seed, Purpose.LANDMARKS))
-        folds = LandmarkFolds(settings, kernel, scaled, codes, classes.size, nystroem_map(scaled[places], kernel))
+        widths = [LandmarkFolds(kernel, scaled, codes, nystroem_map(scaled[places], kernel)) for kernel in kernels]
         summed, most = scaled[places], MOST_STEPS
     else:
-        folds = KernelFolds(settings, kernel, scaled, codes, classes.size, jobs, max_bytes)
+        widths = [KernelFolds(kernel, scaled, codes, jobs, max_bytes) for kernel in kernels]
         summed, most = scaled, MAX_ITER
-    members = SharedMachines(settings, classes, scaling, kernel, summed, folds.train(), prepare)
-    warn_unconverged(settings.lambdas, members.kkt_violation, members.converged, most)
+    folds = MachineFolds(tuple(widths), settings.lambdas, codes, classes.size)
+    members = SharedMachines(settings, classes, scaling, kernels, summed, folds.train(), prepare)
+    warn_unconverged(np.tile(settings.lambdas, len(kernels)), members.kkt_violation, members.converged, most)
     return members, folds
 
 
-@dataclass(frozen=True, eq=False)
-class FoldMachines(Refitted):
-    """Machines trained on some of the training rows, asked about others by their places."""
+# Costs with which scaling is tried, folds, and by what factor ranges of most columns may differ where it is.
+_TRIED_LAMBDAS, _TRIED_FOLDS, _ALIKE = np.logspace(-2, 2, 5), 5, 2.0
+# Rows on which it is tried, at most.
+_TRIED_ROWS = 2000
 
-    machines: Machines
-    #: Kernel values of the rows they sum over with other training rows, by the places of these.
-    kernel_with: Callable[[Rows], FloatArray]
-    n_summed: int
+
+def chosen_scale(
+    rows: FloatArray, codes: Rows, units: Rows | None, seed: int, jobs: int, max_bytes: int | None
+) -> bool:
+    """Return whether to standardise the columns, by the least log-loss of a few machines in cross-validation.
+
+    Columns with about the same range are likely to share a unit, as pixels do: standardising would blow up those that
+    hardly ever vary.  Where ranges differ, nothing is tried and columns are standardised.
+    """
+    ranges = np.ptp(within_range(rows), axis=0)
+    vary = ranges[ranges > 0.0]
+    if vary.size < 2 or np.quantile(vary, 0.75) > _ALIKE * np.quantile(vary, 0.25):
+        return True
+    if len(rows) > _TRIED_ROWS:
+        some = np.sort(generator(seed, Purpose.SCALING).choice(len(rows), _TRIED_ROWS, replace=False))
+        rows, codes, units = rows[some], codes[some], None if units is None else units[some]
+    fold = dealt(codes, _TRIED_FOLDS, generator(seed, Purpose.FOLDS), units)
+    if np.unique(codes).size < 2:
+        return True
+    dense = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    losses = []
+    for scale in (True, False):
+        scaled = fit_scaling(rows, scale)(rows)
+        try:
+            (kernel,) = fit_kernels(scaled, "rbf", "sigest", generator(seed, Purpose.WIDTH))
+        except ValueError:  # rows that are all equal, or so near that no width fits: nothing to be tried
+            return True
+        width = KernelFolds(kernel, scaled, codes, jobs, max_bytes)
+        tried = MachineFolds((width,), _TRIED_LAMBDAS, codes, int(codes.max()) + 1)
+        heard = tried.out_of_fold(tried.families, fold)
+        losses.append(min(calibrate(one.kind, one.scores, dense, int(dense.max()) + 1)[1] for one in heard))
+    return losses[0] <= losses[1]
+
+
+@dataclass(frozen=True, eq=False)
+class MachineFolds:
+    """Machines of several widths, with the training rows that all of them share.  All lambdas of a width are a path."""
+
+    widths: "tuple[KernelFolds | LandmarkFolds, ...]"
+    lambdas: FloatArray
+    #: The class numbers of the training rows.
+    codes: Rows
     n_classes: int
 
-    def answers(self, test: Rows) -> Answers:
-        """Return the class numbers, shape (H, test), that all machines give training rows."""
-        found = np.empty((self.machines.number, test.size), dtype=kept_as(self.n_classes))
-        kernel_block: KernelBlock = lambda block: self.kernel_with(test[block])  # noqa: E731
-        with progress("counting errors", test.size) as advance:
-            for block, predicted in self.machines.predict(kernel_block, test.size, self.n_summed):
-                found[:, block] = predicted
-                advance(predicted.shape[1])
-        return found
+    @property
+    def families(self) -> Rows:
+        """Each machine has a part in a soft vote of machines alone."""
+        return np.arange(len(self.widths) * self.lambdas.size)
 
-    def scores(self, test: Rows, weights: FloatArray) -> FloatArray:
-        """Return the weighted mean decisions on training rows, shape (test, classes)."""
-        found = np.empty((test.size, self.n_classes))
-        for block in blocks(test.size, self.n_summed):
-            found[block] = mean_scores(self.machines, weights, self.kernel_with(test[block]), self.n_classes)
-        return found
+    def tried(self, proposes: bool) -> Rows:
+        """Return which machines are cross-validated: a path costs little more with all lambdas than with some."""
+        number = self.families.size
+        return np.arange(number) if proposes else candidates_of(number)
+
+    def train(self) -> tuple[Machines, ...]:
+        """Return the machines of each width on all training rows."""
+        return tuple(self._released(width, width.train(self.lambdas, None)) for width in self.widths)
+
+    def out_of_fold(self, which: Rows, fold: Rows) -> Iterator[OutOfFold]:
+        """Yield what some machines say of every training row when trained on the other folds."""
+        learnt = np.unique(self.codes)
+        step = max(1, _DECISIONS // (self.codes.size * max(1, learnt.size * (learnt.size - 1) // 2)))
+        for place, width in enumerate(self.widths):
+            mine = which[which // self.lambdas.size == place] % self.lambdas.size
+            for start in range(0, mine.size, step):
+                yield from _heard(width, self.lambdas[mine[start : start + step]], self.codes, self.n_classes, fold)
+            self._released(width, None)
+
+    def _released(self, width: "KernelFolds | LandmarkFolds", result: Any) -> Any:
+        """Return a result; of several widths each gives back its memory before the next one takes it."""
+        if len(self.widths) > 1:
+            width.release()
+        return result
+
+
+def _heard(
+    width: "KernelFolds | LandmarkFolds", lambdas: FloatArray, codes: Rows, n_classes: int, fold: Rows
+) -> Iterator[OutOfFold]:
+    """Yield what the machines of one width and some lambdas say of every training row."""
+    learnt, used = np.unique(codes), trainable(codes, fold)
+    pairs = learnt.size * (learnt.size - 1) // 2
+    scores = np.empty((lambdas.size, codes.size, pairs), dtype=np.float32)
+    answers = np.empty((lambdas.size, codes.size), dtype=kept_as(n_classes))
+
+    def hear(k: int) -> None:
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        machines = width.train(lambdas, train)
+        for block in blocks(test.size, width.n_summed(train) + 2 * lambdas.size * pairs):
+            rows = test[block]
+            decisions = machines.decisions(width.between(train, rows))
+            answers[:, rows] = machines.winners(decisions)
+            with usual_float_errors():
+                # A row that is far from all others has decisions beyond single precision.
+                scores[:, rows] = np.clip(_among(decisions, machines.codes, learnt), -_LARGEST, _LARGEST)
+
+    in_folds(hear, np.flatnonzero(used).tolist(), width.at_once(used.size))
+    for k in np.flatnonzero(~used).tolist():
+        # Nothing to train with: all of them say the only class that is left.
+        only, rows = codes[fold != k][:1], fold == k
+        answers[:, rows] = only
+        scores[:, rows] = _among(np.empty((lambdas.size, np.count_nonzero(rows), 0)), only, learnt)
+    for mine, decisions in zip(answers, scores, strict=True):
+        yield OutOfFold(mine, PAIRS, decisions.astype(np.float64))
+
+
+def _among(decisions: FloatArray, present: Rows, learnt: Rows) -> FloatArray:
+    """Return decisions between all classes that were learnt, from those that are present in a fold.
+
+    A class that is absent there loses against one that is present, by one.
+    """
+    pairs, columns = list(combinations(learnt.tolist(), 2)), list(combinations(present.tolist(), 2))
+    if pairs == columns:
+        return decisions
+    found = np.zeros((*decisions.shape[:2], len(pairs)))
+    known, places = set(present.tolist()), {pair: place for place, pair in enumerate(columns)}
+    for place, (first, second) in enumerate(pairs):
+        if (first, second) in places:
+            found[:, :, place] = decisions[:, :, places[first, second]]
+        else:
+            found[:, :, place] = float(second in known) - float(first in known)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class KernelFolds:
-    """Machines on a kernel matrix.  Scaling and width are those of all training rows; neither has seen a label.
+    """One kernel matrix.  Scaling and width are those of all training rows; neither has seen a label.
 
     Kernel values have the same bits wherever they are computed, since one depends on its two rows alone.
     """
 
-    settings: MachineSettings
     kernel: Kernel
     #: All training rows, scaled, and their class numbers.
     rows: FloatArray
     codes: Rows
-    n_classes: int
     jobs: int
     max_bytes: int | None = None
 
-    @property
-    def all_cost_little(self) -> bool:
-        """A path costs little more with all lambdas than with some."""
-        return True
-
-    def train(self) -> Machines:
-        """Return the machines of all lambdas on all training rows."""
-        # Here, before threads for pairs of classes, or for folds, each ask for a part of it.
-        whole = self._matrix
-        assert whole is None or len(whole) == len(self.rows)
-        return train_machines(self._gram, self.codes, self.settings.lambdas, self.jobs)
-
-    def refit(self, which: Rows, train: Rows) -> FoldMachines:
-        """Return some machines, trained anew on some of the training rows."""
-        lambdas, jobs = self.settings.lambdas[which], min(cores(), self.jobs)
-        machines = train_machines(lambda part: self._gram(train[part]), self.codes[train], lambdas, jobs, _LINEAR_FROM)
-        return FoldMachines(machines, lambda test: self._between(train, test), train.size, self.n_classes)
+    def train(self, lambdas: FloatArray, train: Rows | None) -> Machines:
+        """Return machines on some of the training rows, None for all of them."""
+        if train is None:
+            # Here, before threads for pairs of classes, or for folds, each ask for a part of it.
+            whole = self._matrix
+            assert whole is None or len(whole) == len(self.rows)
+            return train_machines(self._gram, self.codes, lambdas, self.jobs)
+        jobs = min(cores(), self.jobs)
+        return train_machines(lambda part: self._gram(train[part]), self.codes[train], lambdas, jobs, _LINEAR_FROM)
 
     def at_once(self, folds: int) -> int:
         """Return how many of some folds to train side by side, if memory allows.
@@ -128,9 +238,25 @@ class KernelFolds:
         n = len(self.rows)
         if n < _FEW or cores() == 1:
             return 1
+        # Here, before threads each ask for a part of it.
+        whole = self._matrix
         together = -(-folds // max(1, folds // cores()))
         # Each needs a part of the kernel matrix and something to work with, beside the whole.
-        return max(1, min(together, self._matrices_that_fit - 1))
+        return 1 if whole is None else max(1, min(together, self._matrices_that_fit - 1))
+
+    def n_summed(self, train: Rows) -> int:
+        """Return over how many rows machines sum that were trained on these."""
+        return train.size
+
+    def between(self, train: Rows, test: Rows) -> FloatArray:
+        """Return the kernel values of training rows (down) with others of them."""
+        if self._matrix is None or self._matrix.dtype != np.float64:
+            return self.kernel.between(self.rows[train], self.rows[test])
+        return pick(self._matrix, train, test)
+
+    def release(self) -> None:
+        """Give back the memory of the matrix."""
+        self.__dict__.pop("_matrix", None)
 
     @cached_property
     def _matrix(self) -> NDArray[Any] | None:
@@ -156,44 +282,37 @@ class KernelFolds:
             return self._anew(self.rows if part.size == len(self.rows) else self.rows[part])
         return self._matrix if part.size == len(self.rows) else pick(self._matrix, part, part)
 
-    def _between(self, down: Rows, across: Rows) -> FloatArray:
-        if self._matrix is None or self._matrix.dtype != np.float64:
-            return self.kernel.between(self.rows[down], self.rows[across])
-        return pick(self._matrix, down, across)
-
 
 @dataclass(frozen=True, eq=False)
 class LandmarkFolds:
     """Machines on landmarks.  Scaling, width and landmarks are those of all training rows; none has seen a label."""
 
-    settings: MachineSettings
     kernel: Kernel
     rows: FloatArray
     codes: Rows
-    n_classes: int
     map: NystroemMap
 
-    @property
-    def all_cost_little(self) -> bool:
-        """A path costs little more with all lambdas than with some."""
-        return True
-
-    def train(self) -> Machines:
-        """Return the machines of all lambdas on all training rows."""
-        return train_on_features(self.map, self._features, self.codes, self.settings.lambdas)
-
-    def refit(self, which: Rows, train: Rows) -> FoldMachines:
-        """Return some machines, trained anew on some of the training rows."""
-        lambdas = self.settings.lambdas[which]
-        machines = train_on_features(self.map, self._features[train], self.codes[train], lambdas)
-        landmarks = self.map.landmarks
-        return FoldMachines(
-            machines, lambda test: self.kernel.between(landmarks, self.rows[test]), len(landmarks), self.n_classes
-        )
+    def train(self, lambdas: FloatArray, train: Rows | None) -> Machines:
+        """Return machines on some of the training rows, None for all of them."""
+        if train is None:
+            return train_on_features(self.map, self._features, self.codes, lambdas)
+        return train_on_features(self.map, self._features[train], self.codes[train], lambdas)
 
     def at_once(self, folds: int) -> int:
         """Return how many folds to train side by side: each uses all cores."""
         return 1
+
+    def n_summed(self, train: Rows) -> int:
+        """Return over how many rows machines sum: the landmarks."""
+        return len(self.map.landmarks)
+
+    def between(self, train: Rows, test: Rows) -> FloatArray:
+        """Return the kernel values of landmarks (down) with training rows."""
+        return self.kernel.between(self.map.landmarks, self.rows[test])
+
+    def release(self) -> None:
+        """Give back the memory of the features."""
+        self.__dict__.pop("_features", None)
 
     @cached_property
     def _features(self) -> FloatArray:

@@ -27,7 +27,7 @@ from pacbayes.classifiers.svm.path import MAX_ITER, warn_unconverged
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.data.division import Division
 from pacbayes.data.labelled import Labelled
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import MOST, need, need_rows
 from pacbayes.runtime.checkpoint import Checkpoint, Codec
 from pacbayes.runtime.seeds import Purpose, generator
@@ -97,8 +97,11 @@ class IndependentTask:
     """What every worker needs to train any of the machines."""
 
     settings: MachineSettings
+    #: Rows as an array.
     data: Labelled
     division: Division
+    #: Of the columns, where the rows came with such: the machines are asked about rows that have them too.
+    names: Labels | None = None
 
 
 def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint | None) -> Estimators:
@@ -127,7 +130,10 @@ def train_independent(task: IndependentTask, jobs: int, checkpoint: Checkpoint |
         settings.classifier(i, classes, one.scaling, one.kernel, one.machine, one.scaling(X[one.support]))
         for i, one in enumerate(trained)
     ]
-    params = settings.params([one.kernel.gamma for one in trained])
+    if task.names is not None:
+        for machine in machines:
+            machine.feature_names_in_ = task.names
+    params = [settings.params_of(i, one.kernel.gamma) for i, one in enumerate(trained)]
     return Estimators(machines, params, classes, kkt_violation=violation, converged=converged)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,9 +31,18 @@ SINGLE_FROM = 16_000
 _BAND = 128
 # Numbers beyond this size count as this size: no square, product or sum of them overflows.
 LARGEST = 1e100
+#: Words for scaling: whether to standardise is decided on the training rows, or as R's kernlab does.
+AUTO_SCALE = "auto"
+SCALES = (AUTO_SCALE, "kernlab")
 # Few distances, middle and many: kernlab's `ksvm` takes the mean of the first and the last reciprocal.
 _QUANTILES = (0.9, 0.1)
-_FARTHEST = np.finfo(np.float64).max
+_FARTHEST = float(np.finfo(np.float64).max)
+_LEAST_WIDTH = float(np.finfo(np.float64).tiny)
+#: Words for widths of the Gaussian kernel; "widths" are those of "sigest" times these factors.
+WIDTHS = "widths"
+GAMMAS = (WIDTHS, "sigest", "scale", "auto")
+FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+Gamma: TypeAlias = float | str | tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -102,22 +111,43 @@ def fit_scaling(rows: FloatArray, scale: bool | str) -> Scaling:
 
 
 def check_scale(scale: Any) -> bool | str:
-    """Return `scale`, or raise if it is not True, False or "kernlab"."""
+    """Return `scale`, or raise if it is not True, False, "auto" or "kernlab"."""
     if isinstance(scale, bool | np.bool_):
         return bool(scale)
-    if scale == "kernlab":
-        return "kernlab"
-    raise ValueError(f"scale must be True, False or 'kernlab', got {scale!r}")
+    if isinstance(scale, str) and scale in SCALES:
+        return scale
+    raise ValueError(f"scale must be True, False, 'auto' or 'kernlab', got {scale!r}")
 
 
-def check_gamma(gamma: Any) -> float | str:
-    """Return `gamma`, or raise if it is neither "sigest" nor a positive number."""
+def check_gamma(gamma: Any) -> Gamma:
+    """Return `gamma`, or raise unless it is a word for widths, a positive number, or several.
+
+    Examples
+    --------
+    >>> check_gamma("sigest"), check_gamma(1), check_gamma([0.1, 1])
+    ('sigest', 1.0, (0.1, 1.0))
+    """
     if isinstance(gamma, str):
-        return check_choice("gamma", gamma, ("sigest",))
-    width = check_number("gamma", gamma, "'sigest' or a positive number")
+        return check_choice("gamma", gamma, GAMMAS)
+    if isinstance(gamma, list | tuple | np.ndarray):
+        several = tuple(_check_width(one) for one in gamma)
+        if not several or len(set(several)) < len(several):
+            raise ValueError(f"gamma must be different widths, at least one, got {gamma!r}")
+        return several
+    return _check_width(gamma)
+
+
+def _check_width(gamma: Any) -> float:
+    allowed = "one of 'widths', 'sigest', 'scale' and 'auto', a positive number, or a list of some"
+    width = check_number("gamma", gamma, allowed)
     if not 0.0 < width < np.inf:
-        raise ValueError(f"gamma must be 'sigest' or a positive number, got {gamma!r}")
+        raise ValueError(f"gamma must be {allowed}, got {gamma!r}")
     return width
+
+
+def has_one_width(gamma: Gamma) -> bool:
+    """Return whether it is a single width that is asked for."""
+    return gamma != WIDTHS and not (isinstance(gamma, tuple) and len(gamma) > 1)
 
 
 @dataclass(frozen=True)
@@ -217,11 +247,42 @@ def shared_matrix(X: FloatArray, kernel: str) -> FloatArray:
     return _of_pairs(X, None, "products" if kernel == "linear" else "distances", None)
 
 
-def fit_kernel(rows: FloatArray, name: str, gamma: float | str, rng: np.random.Generator) -> Kernel:
-    """Return the kernel for (scaled) training rows; the width is estimated from them if `gamma` says so."""
+def fit_kernels(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Generator) -> tuple[Kernel, ...]:
+    """Return the kernels for (scaled) training rows; widths are estimated from them if `gamma` says so.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0], [2.0]])
+    >>> [kernel.gamma for kernel in fit_kernels(rows, "rbf", "widths", np.random.default_rng(0))]
+    [0.015625, 0.0625, 0.25, 1.0, 4.0]
+    """
     if name == "linear":
-        return Kernel(name, None)
-    return Kernel("rbf", sigest(rows, random_state=rng) if isinstance(gamma, str) else gamma)
+        return (Kernel(name, None),)
+    if isinstance(gamma, float):
+        return (Kernel("rbf", gamma),)
+    if isinstance(gamma, tuple):
+        return tuple(Kernel("rbf", width) for width in gamma)
+    if gamma in ("scale", "auto"):
+        return (Kernel("rbf", _width_of_scikit_learn(rows, gamma)),)
+    if gamma == "sigest":
+        return (Kernel("rbf", sigest(rows, random_state=rng)),)
+    # Rows that are all equal have no width of their own, and any other serves.
+    width = 1.0 if bool((rows == rows[0]).all()) else sigest(rows, random_state=rng)
+    return tuple(Kernel("rbf", min(max(factor * width, _LEAST_WIDTH), _FARTHEST)) for factor in FACTORS)
+
+
+def fit_kernel(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Generator) -> Kernel:
+    """Return the kernel of a single width."""
+    (kernel,) = fit_kernels(rows, name, gamma, rng)
+    return kernel
+
+
+def _width_of_scikit_learn(rows: FloatArray, gamma: str) -> float:
+    """Return the width that `sklearn.svm.SVC` means by "scale" and "auto"."""
+    with np.errstate(over="ignore", under="ignore"):
+        spread = float(rows.var()) if gamma == "scale" else 1.0
+    width = 1.0 / (rows.shape[1] * spread) if 0.0 < spread < np.inf else 1.0
+    return min(max(width, _LEAST_WIDTH), float(_FARTHEST))
 
 
 def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:

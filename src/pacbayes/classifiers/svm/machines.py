@@ -1,6 +1,6 @@
 """One-vs-one support vector machines for every lambda on one training sample."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -53,7 +53,8 @@ class Machines:
         found = [(pair.first, pair.second) for pair in self.pairs]
         whole = all(type(code) is int for pair in found for code in pair)  # 0.0 and False are equal to 0, and no index
         need(whole and found == pairs_of(self.codes), "Machines.pairs", "must be all pairs of the classes, in order")
-        same = all(np.array_equal(path.lambdas, self.paths[0].lambdas) for path in self.paths)
+        lambdas = self.pairs[0].path.lambdas
+        same = all(np.array_equal(pair.path.lambdas, lambdas) for pair in self.pairs)
         need(same, "SVMPath.lambdas", "must be the same for all pairs")
 
     def check_rows(self, number: int) -> None:
@@ -108,16 +109,53 @@ class Machines:
         if len(self.pairs) == 1:
             pair = self.pairs[0]
             return np.where(scores[0].positive(K), pair.second, pair.first)
-        # One place for each class that occurs, not for each there is.
-        votes = np.zeros((self.codes.size, self.number, K.shape[1]), dtype=np.int16)
+        return self._most_votes(score.positive(K[pair.rows]) for pair, score in zip(self.pairs, scores, strict=True))
+
+    def _most_votes(self, positive: Iterable[NDArray[np.bool_]]) -> NDArray[np.intp]:
+        """Return the class that wins most pairs, from what every pair says in turn; the first of several."""
         places = {code: place for place, code in enumerate(self.codes.tolist())}
-        for pair, score in zip(self.pairs, scores, strict=True):
-            positive = score.positive(K[pair.rows])
-            votes[places[pair.second]] += positive
-            votes[places[pair.first]] += ~positive
-        # The first of several with most votes, as in LIBSVM.
+        votes: NDArray[np.int16] | None = None
+        for pair, one in zip(self.pairs, positive, strict=True):
+            if votes is None:
+                # One place for each class that occurs, not for each there is.
+                votes = np.zeros((self.codes.size, *one.shape), dtype=np.int16)
+            votes[places[pair.second]] += one
+            votes[places[pair.first]] += ~one
+        assert votes is not None
+        # As in LIBSVM.
         winners: NDArray[np.intp] = self.codes[votes.argmax(axis=0)]
         return winners
+
+    def decisions(self, K: FloatArray) -> FloatArray:
+        """Return decisions of shape (H, n, pairs) for training rows by new rows, by products: above zero the second.
+
+        Ties are zero.  For rows of cross-validation: last bits may depend on the rows around a row.
+        """
+        found = np.empty((self.number, K.shape[1], len(self.pairs)))
+        for place, pair in enumerate(self.pairs):
+            path, part = pair.path, K if pair.rows.size == len(K) else K[pair.rows]
+            ties = tie_widths(path.intercept, sizes_of(path.dual_coef), pair.kernel_size)
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                products = path.dual_coef @ part + path.intercept[:, None]
+            found[:, :, place] = np.where(np.abs(products) <= ties[:, None], 0.0, products)
+        return found
+
+    def decisions_of(self, i: int, K: FloatArray) -> FloatArray:
+        """Return the decisions of the i-th machine of every pair, shape (n, pairs): functions of each row alone."""
+        found = np.empty((K.shape[1], len(self.pairs)))
+        for place, pair in enumerate(self.pairs):
+            part = K if pair.rows.size == len(K) else K[pair.rows]
+            coef, intercept = pair.path.dual_coef[i], float(pair.path.intercept[i])
+            found[:, place] = decisions_of_one(coef, intercept, part, 0, K.shape[1])
+        return found
+
+    def winners(self, decisions: FloatArray) -> NDArray[np.intp]:
+        """Return the class numbers, shape (H, n), that decisions stand for."""
+        positive = decisions >= 0.0
+        if len(self.pairs) == 1:
+            pair = self.pairs[0]
+            return np.where(positive[:, :, 0], pair.second, pair.first)
+        return self._most_votes(positive[:, :, place] for place in range(len(self.pairs)))
 
     def one(self, i: int) -> "OneMachine":
         """Return the i-th machine of every pair with the training rows it needs."""
@@ -261,20 +299,3 @@ def blocks(n: int, width: int) -> list[slice]:
     """
     length = max(1, BLOCK_BYTES // (8 * width))
     return [slice(start, min(start + length, n)) for start in range(0, n, length)]
-
-
-def mean_scores(machines: Machines, weights: FloatArray, K: FloatArray, n_classes: int) -> FloatArray:
-    """Return how far every row is on the side of each class, shape (n, n_classes), by the machines' mean decisions.
-
-    For a class it is the least, over the other classes, of the mean decision for it against that one: positive for one
-    class at most, minus infinity for a class that no machine knows.  `K` holds training rows by new rows.
-    """
-    scores = np.full((K.shape[1], n_classes), -np.inf)
-    scores[:, machines.codes] = np.inf
-    for pair in machines.pairs:
-        part = K if pair.rows.size == len(K) else K[pair.rows]
-        coef = np.ascontiguousarray(weights @ pair.path.dual_coef)
-        decisions = decisions_of_one(coef, float(weights @ pair.path.intercept), part, 0, K.shape[1])
-        scores[:, pair.second] = np.minimum(scores[:, pair.second], decisions)
-        scores[:, pair.first] = np.minimum(scores[:, pair.first], -decisions)
-    return scores

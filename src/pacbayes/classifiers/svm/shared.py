@@ -1,5 +1,6 @@
 """Support vector machines that share scaling, kernel and training rows: one kernel block serves all of them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_array
 
-from pacbayes.classifiers.members import Answers, Coding, kept_as, runs_of
+from pacbayes.classifiers.calibration import PAIRS
+from pacbayes.classifiers.members import Answers, Calibrated, Coding, kept_as, runs_of
 from pacbayes.classifiers.svm.kernel import NYSTROEM, Kernel, Scaling
-from pacbayes.classifiers.svm.machines import Machines, Pair, blocks, mean_scores
+from pacbayes.classifiers.svm.machines import Machines, Pair, blocks
 from pacbayes.classifiers.svm.path_scores import decisions_of_one, sizes_of, tie_widths
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.data.preparing import apply_prepare
@@ -22,53 +24,71 @@ from pacbayes.runtime.threads import one_thread
 
 @dataclass(frozen=True, eq=False)
 class SharedMachines:
-    """Machines that share scaling, kernel and the rows they sum over: the training rows, or landmarks among them."""
+    """Machines that share scaling and the rows they sum over: the training rows, or landmarks among them.
+
+    For each kernel there is a machine for every lambda; those of the first kernel come first.
+    """
 
     settings: MachineSettings
     classes: Labels
     scaling: Scaling
-    kernel: Kernel
+    #: One for each width.
+    kernels: tuple[Kernel, ...]
     #: Scaled.
     rows: FloatArray
-    machines: Machines
+    #: One for each kernel.
+    machines: tuple[Machines, ...]
     #: What turns rows into numbers, fitted on the training rows; None for rows of numbers.
     prepare: Any = None
 
     def __post_init__(self) -> None:
-        """Raise unless machines, kernel and scaling are for the rows that they sum over."""
-        kinds = {"settings": MachineSettings, "scaling": Scaling, "kernel": Kernel, "machines": Machines}
-        for name, kind in kinds.items():
+        """Raise unless machines, kernels and scaling are for the rows that they sum over."""
+        for name, kind in {"settings": MachineSettings, "scaling": Scaling}.items():
             need(type(getattr(self, name)) is kind, f"SharedMachines.{name}", f"must be {kind.__name__}")
+        for name, kind in {"kernels": Kernel, "machines": Machines}.items():
+            several = getattr(self, name)
+            some = type(several) is tuple and len(several) > 0 and all(type(one) is kind for one in several)
+            need(some, f"SharedMachines.{name}", f"must be a tuple of {kind.__name__}")
+        need(len(self.kernels) == len(self.machines), "SharedMachines.machines", "must be some for each kernel")
         read_only(self.classes)
         need_array(self.rows, "SharedMachines.rows", "f", (None, None))
         number, width = self.rows.shape
         need(width > 0, "SharedMachines.rows", "must have columns")
         need(self.scaling.shift.size == width, "SharedMachines.scaling", f"must be for {width} columns")
         asked = self.settings.kernel
-        need((asked == "linear") == (self.kernel.name == "linear"), "Kernel.name", f"must be for {asked!r}")
+        right = all((asked == "linear") == (kernel.name == "linear") for kernel in self.kernels)
+        need(right, "Kernel.name", f"must be for {asked!r}")
         least = asked != NYSTROEM or number <= self.settings.n_components
         need(least, "SharedMachines.rows", "must be as many landmarks as were asked for")
-        need(int(self.machines.codes[-1]) < self.classes.size, "Machines.codes", "must be classes")
-        same = np.array_equal(self.machines.paths[0].lambdas, self.settings.lambdas)
-        need(same, "SVMPath.lambdas", "must be those that were asked for")
-        self.machines.check_rows(number)
+        for machines in self.machines:
+            need(int(machines.codes[-1]) < self.classes.size, "Machines.codes", "must be classes")
+            need(np.array_equal(machines.codes, self.learnt), "Machines.codes", "must be the same for all")
+            same = np.array_equal(machines.paths[0].lambdas, self.settings.lambdas)
+            need(same, "SVMPath.lambdas", "must be those that were asked for")
+            machines.check_rows(number)
         prepares = self.prepare is None or callable(getattr(self.prepare, "transform", None))
         need(prepares, "SharedMachines.prepare", "must be a transformer or None")
 
     def __len__(self) -> int:
-        return int(self.settings.lambdas.size)
+        return len(self.kernels) * int(self.settings.lambdas.size)
 
     def __getitem__(self, i: int) -> Any:
         """Return the i-th machine, behind what prepares its rows where there is such a thing."""
-        machine = self.machines.one(i)
+        width, place = divmod(i, self.settings.lambdas.size)
+        machine, kernel = self.machines[width].one(place), self.kernels[width]
         rows = self.rows[machine.support]
-        one = self.settings.classifier(i, self.classes, self.scaling, self.kernel, machine, rows)
+        one = self.settings.classifier(place, self.classes, self.scaling, kernel, machine, rows)
         return one if self.prepare is None else make_pipeline(self.prepare, one)
 
     @property
+    def learnt(self) -> Rows:
+        """The numbers of the classes that they tell apart."""
+        return self.machines[0].codes
+
+    @property
     def params(self) -> list[dict[str, Any]]:
-        """What distinguishes each: lambda, and the width of the kernel that all share."""
-        return self.settings.params([self.kernel.gamma] * len(self))
+        """What distinguishes each: lambda, and the width of its kernel."""
+        return [one for kernel in self.kernels for one in self.settings.params(kernel.gamma)]
 
     @property
     def dropped(self) -> list[dict[str, Any]]:
@@ -78,12 +98,12 @@ class SharedMachines:
     @property
     def kkt_violation(self) -> FloatArray:
         """How far each is from optimal, the worst over pairs of classes."""
-        return np.asarray(np.max([path.kkt_violation for path in self.machines.paths], axis=0))
+        return np.concatenate([np.max([path.kkt_violation for path in one.paths], axis=0) for one in self.machines])
 
     @property
     def converged(self) -> NDArray[np.bool_]:
         """Whether each is near enough, for all pairs of classes."""
-        return np.asarray(np.all([path.converged for path in self.machines.paths], axis=0))
+        return np.concatenate([np.all([path.converged for path in one.paths], axis=0) for one in self.machines])
 
     def prepared(self, X: Any) -> FloatArray:
         """Return new rows as the machines take them: numbers."""
@@ -96,16 +116,16 @@ class SharedMachines:
 
     def answers(self, X: FloatArray, which: Rows, coding: Coding) -> Answers:
         """Return the numbers of the classes that some machines give the rows, shape (which, n)."""
-        machines, rows = self._some(which)
         found = np.empty((which.size, len(X)), dtype=kept_as(coding.labels.size))
+        with one_thread(), progress("predictions", which.size * len(X)) as advance:
+            for kernel, mine, machines, rows in self._some(which):
 
-        def kernel_block(block: slice) -> FloatArray:
-            return self.kernel.between(rows, self.scaling(X[block]))
+                def kernel_block(block: slice, kernel: Kernel = kernel, rows: FloatArray = rows) -> FloatArray:
+                    return kernel.between(rows, self.scaling(X[block]))
 
-        with one_thread(), progress("predictions", len(X)) as advance:
-            for block, codes in machines.predict(kernel_block, len(X), len(rows)):
-                found[:, block] = codes
-                advance(codes.shape[1])
+                for block, codes in machines.predict(kernel_block, len(X), len(rows)):
+                    found[mine, block] = codes
+                    advance(codes.size)
         return found
 
     def answers_each(self, X: FloatArray, which: Codes, coding: Coding) -> Codes:
@@ -114,34 +134,49 @@ class SharedMachines:
         The rows are taken in the order of their machines: then each machine's are a slice of the kernel block.
         """
         used, places = np.unique(which, return_inverse=True)
-        machines, rows = self._some(used)
-        ties = [_ties(pair) for pair in machines.pairs]
-        order = np.argsort(places, kind="stable")
         codes = np.empty(which.size, dtype=np.intp)
         with one_thread(), progress("predictions", which.size) as advance:
-            for block in blocks(which.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
-                mine = order[block]
-                K = self.kernel.between(rows, self.scaling(X[mine]))
-                codes[mine] = _decide(machines, ties, K, places[mine])
-                advance(mine.size)
+            for kernel, mine, machines, rows in self._some(used):
+                ties = [_ties(pair) for pair in machines.pairs]
+                # Machines of one kernel are neighbours among those that are used.
+                own = np.flatnonzero((places >= mine[0]) & (places <= mine[-1]))
+                order = own[np.argsort(places[own], kind="stable")]
+                for block in blocks(order.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
+                    some = order[block]
+                    K = kernel.between(rows, self.scaling(X[some]))
+                    codes[some] = _decide(machines, ties, K, places[some] - mine[0])
+                    advance(some.size)
         return codes
 
-    def scores(self, X: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return how far every row is on the side of each class, by the weighted mean of the machines' decisions."""
-        chosen = np.flatnonzero(weights)
-        machines, rows = self._some(chosen)
-        scores = np.empty((len(X), self.classes.size))
-        with one_thread(), progress("confidence", len(X)) as advance:
-            for block in blocks(len(X), len(rows) + X.shape[1]):
-                K = self.kernel.between(rows, self.scaling(X[block]))
-                scores[block] = mean_scores(machines, weights[chosen], K, self.classes.size)
-                advance(K.shape[1])
-        return scores
+    def mean_probabilities(self, X: FloatArray, weights: FloatArray, soft: Calibrated) -> FloatArray:
+        """Return the weighted sum of calibrated probabilities, shape (n, learnt classes).
 
-    def _some(self, which: Rows) -> tuple[Machines, FloatArray]:
-        """Return some machines, and the scaled rows that support any of them."""
-        machines, kept = self.machines.some(which)
-        return machines, self.rows[: kept.size][kept]
+        A row's is a function of that row to the last bit: decisions are, and the sum is in the order of the machines.
+        """
+        chosen = np.flatnonzero(weights)
+        total = np.zeros((len(X), soft.classes.size))
+        with one_thread(), progress("probabilities", chosen.size * len(X)) as advance:
+            for kernel, mine, machines, rows in self._some(chosen):
+                for block in blocks(len(X), len(rows) + X.shape[1] + 2 * len(machines.pairs)):
+                    K = kernel.between(rows, self.scaling(X[block]))
+                    for place, i in enumerate(chosen[mine].tolist()):
+                        total[block] += weights[i] * soft.maps[i](machines.decisions_of(place, K))
+                        advance(K.shape[1])
+        return total
+
+    def check_maps(self, soft: Calibrated) -> None:
+        """Raise unless all maps take the decisions of the pairs that there are."""
+        taken = all(one.kind == PAIRS for one in soft.maps.values())
+        need(taken, "Calibration.kind", f"must be {PAIRS} for support vector machines")
+        need(np.array_equal(soft.classes, self.learnt), "Calibrated.classes", "must be those of the machines")
+
+    def _some(self, which: Rows) -> Iterator[tuple[Kernel, Rows, Machines, FloatArray]]:
+        """Yield for each kernel that some machines need: their places among these, they, and the rows they need."""
+        width, place = np.divmod(which, self.settings.lambdas.size)
+        for number in np.unique(width).tolist():
+            mine = np.flatnonzero(width == number)
+            machines, kept = self.machines[number].some(place[mine])
+            yield self.kernels[number], mine, machines, self.rows[: kept.size][kept]
 
 
 def _ties(pair: Pair) -> FloatArray:

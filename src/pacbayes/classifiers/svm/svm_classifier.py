@@ -10,14 +10,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pacbayes.classifiers.svm.kernel import (
+    AUTO_SCALE,
     NYSTROEM,
     SVM_KERNELS,
+    Gamma,
     Kernel,
     Scaling,
     check_gamma,
     check_scale,
     fit_kernel,
     fit_scaling,
+    has_one_width,
 )
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components, train_on_landmarks
 from pacbayes.classifiers.svm.machines import OneMachine, blocks, train_machines
@@ -61,7 +64,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         lam: float = 1.0,
         *,
         kernel: str = "rbf",
-        gamma: float | str = "sigest",
+        gamma: Gamma = "sigest",
         n_components: int = N_COMPONENTS,
         scale: bool | str = True,
         random_state: Any = None,
@@ -82,6 +85,8 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             check_scale(self.scale),
             check_components(self.n_components),
         )
+        if scale == AUTO_SCALE or not has_one_width(gamma):
+            raise ValueError(f"one machine has one width and one scaling, got gamma={gamma!r}, scale={scale!r}")
         features, labels = validate_data(self, X, narrow_labels(y), dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
@@ -152,11 +157,11 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
 @dataclass(frozen=True, eq=False)
 class MachineSettings:
-    """What the machines of a set were asked to be, one for each lambda."""
+    """What the machines of a set were asked to be, one for each width and lambda."""
 
     lambdas: FloatArray
     kernel: str
-    gamma: float | str
+    gamma: Gamma
     scale: bool | str
     #: Landmarks of the kernel "nystroem".
     n_components: int
@@ -172,12 +177,14 @@ class MachineSettings:
         need_whole(self.n_components, "MachineSettings.n_components", 1)
         need(type(self.seed) is int and 0 <= self.seed < 2**4096, "MachineSettings.seed", "must be a seed")
 
-    def params(self, gammas: list[float | None]) -> list[dict[str, Any]]:
-        """Return what distinguishes each classifier."""
-        return [
-            {"lambda": float(lam)} if gamma is None else {"lambda": float(lam), "gamma": gamma}
-            for lam, gamma in zip(self.lambdas, gammas, strict=True)
-        ]
+    def params(self, gamma: float | None) -> list[dict[str, Any]]:
+        """Return what distinguishes the classifiers of one width."""
+        return [self.params_of(i, gamma) for i in range(self.lambdas.size)]
+
+    def params_of(self, i: int, gamma: float | None) -> dict[str, Any]:
+        """Return what distinguishes the i-th classifier of a width."""
+        lam = float(self.lambdas[i])
+        return {"lambda": lam} if gamma is None else {"lambda": lam, "gamma": gamma}
 
     def classifier(
         self,
@@ -192,9 +199,10 @@ class MachineSettings:
         unfitted = SVMClassifier(
             float(self.lambdas[i]),
             kernel=self.kernel,
-            gamma=self.gamma,
+            # Of several widths, and of a scaling that was tried, its own; a linear kernel has no width at all.
+            gamma=self.gamma if has_one_width(self.gamma) else kernel.gamma or "sigest",
             n_components=self.n_components,
-            scale=self.scale,
+            scale=bool((scaling.width != 1.0).any() or scaling.shift.any()) if self.scale == AUTO_SCALE else self.scale,
             random_state=self.seed,
         )
         return unfitted.take_over(classes, scaling, kernel, machine, support_vectors)

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.utils import check_X_y
+from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _get_feature_names
 
 from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.evidence import check_evidence_fits
 from pacbayes.classifiers.svm.folds import train_shared
 from pacbayes.classifiers.svm.hinge_path import GRAM_BLOCKS
 from pacbayes.classifiers.svm.independent import SVM_CHUNKS, IndependentTask, train_independent
-from pacbayes.classifiers.svm.kernel import NYSTROEM, SINGLE_FROM, SVM_KERNELS, check_gamma, check_scale
+from pacbayes.classifiers.svm.kernel import (
+    AUTO_SCALE,
+    FACTORS,
+    NYSTROEM,
+    SINGLE_FROM,
+    SVM_KERNELS,
+    WIDTHS,
+    Gamma,
+    check_gamma,
+    check_scale,
+    has_one_width,
+)
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
@@ -25,6 +38,7 @@ from pacbayes.data.division import Division, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, fit_prepare
+from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
 from pacbayes.runtime.checkpoint import describe_run, open_checkpoint
@@ -39,7 +53,7 @@ def svm_set(
     lambdas: ArrayLike,
     *,
     kernel: str = "rbf",
-    gamma: float | str = "sigest",
+    gamma: Gamma = "sigest",
     n_components: int = N_COMPONENTS,
     scale: bool | str = True,
     prepare: Any = None,
@@ -69,13 +83,16 @@ def svm_set(
         "nystroem" is for many rows: the Gaussian kernel by way of `n_components` training rows, with a cost that grows
         with the number of rows, not with its square or cube.  Its machines are C-SVCs on Nyström's features of the
         training rows, solved to a KKT violation of 0.01 (the others: 0.001).
-    gamma : float or "sigest"
-        Width of the Gaussian kernel :math:`\exp(-\gamma |x-x'|^2)`; see `sigest`.
+    gamma : {"sigest", "widths", "scale", "auto"}, float, or list of floats
+        Width of the Gaussian kernel :math:`\exp(-\gamma |x-x'|^2)`; see `sigest`.  "widths": that of sigest times 1/16,
+        1/4, 1, 4 and 16.  "scale" and "auto" as in scikit-learn's `SVC`.  Of several widths each has a machine for
+        every :math:`\lambda`, those of the first width first; they need a shared split.
     n_components : int
         For "nystroem": how many training rows, drawn at random, are its landmarks; at most all.
-    scale : bool or "kernlab"
-        Standardise the columns; constant ones are left alone.  "kernlab": as R's kernlab does, which scales none if any
-        is constant in the training sample.
+    scale : bool, "auto" or "kernlab"
+        Standardise the columns; constant ones are left alone.  "auto", for a shared split: as
+        cross-validation within the training rows finds better, where most columns have about the same range; else they
+        are standardised.  "kernlab": as R's kernlab does, which scales none if any is constant in the training sample.
     prepare : scikit-learn transformer, optional
         For a shared split: what turns the rows into numbers (imputation, one-hot columns), cloned and fitted on the
         training sample; X is then handed to it as it is, training and validation rows apart.  A warning names
@@ -133,12 +150,19 @@ def svm_set(
     (3, 284, True)
     """
     choices = DivisionChoices(split, validation_size, groups, duplicates)
-    family = SvmFamily.checked(lambdas, kernel, gamma, n_components, scale, prepare, split, checkpoint)
+    family = replace(SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale), prepare=prepare)
+    family.check(split, checkpoint)
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     data = Labelled.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
         trained = family.train(
-            data, choices, n_jobs=n_jobs, random_state=random_state, checkpoint=checkpoint, max_bytes=max_bytes
+            data,
+            lambda number, seed: divide(data, choices, number, seed),
+            n_jobs=n_jobs,
+            random_state=random_state,
+            checkpoint=checkpoint,
+            options=choices.as_dict(),
+            max_bytes=max_bytes,
         )
         return trained.as_set(data, jobs_of(n_jobs))
 
@@ -147,74 +171,93 @@ def svm_set(
 class SvmFamily:
     """Support vector machines for many lambdas, as they were asked for."""
 
+    name: str
     lambdas: FloatArray
     kernel: str
-    gamma: float | str
+    gamma: Gamma
     n_components: int
     scale: bool | str
-    prepare: Any
+    prepare: Any = None
 
     @classmethod
     def checked(
         cls,
+        name: str,
         lambdas: ArrayLike,
         kernel: Any,
         gamma: Any,
         n_components: Any,
         scale: Any,
-        prepare: Any,
-        split: str,
-        checkpoint: Any,
     ) -> SvmFamily:
-        """Raise before any work for what cannot be trained, or not with such a division."""
+        """Raise before any work for what cannot be trained."""
         checked = check_lambdas(lambdas)
         check_choice("kernel", kernel, SVM_KERNELS)
+        return cls(name, checked, kernel, check_gamma(gamma), check_components(n_components), check_scale(scale))
+
+    def check(self, split: str, checkpoint: Any) -> None:
+        """Raise before any work for what does not go with such a division."""
         if checkpoint is not None and split == "shared":
             raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
-        check_prepare(prepare, split)
-        width, scaling = check_gamma(gamma), check_scale(scale)
-        return cls(checked, kernel, width, check_components(n_components), scaling, prepare)
+        check_prepare(self.prepare, split)
+        if split != "shared" and not has_one_width(self.gamma):
+            raise ValueError(
+                f"gamma must be one width for split={split!r}, such as 'sigest': each machine has a sample of its own; "
+                f"got {self.gamma!r}"
+            )
+        if split != "shared" and self.scale == AUTO_SCALE:
+            raise ValueError(f"scale must be True, False or 'kernlab' for split={split!r}, got 'auto'")
+
+    @property
+    def number(self) -> int:
+        """How many machines there are."""
+        several = len(FACTORS) if self.gamma == WIDTHS else len(self.gamma) if isinstance(self.gamma, tuple) else 1
+        return self.lambdas.size * (1 if self.kernel == "linear" else several)
 
     def train(
         self,
         data: Labelled,
-        choices: DivisionChoices,
+        division: Callable[[int, int], Division],
         *,
         n_jobs: int | None,
         random_state: Any,
         checkpoint: Any = None,
+        options: dict[str, Any],
         max_bytes: int | None = None,
     ) -> Trained:
-        """Divide the rows, and train the machines on the training rows alone."""
-        number, jobs = self.lambdas.size, jobs_of(n_jobs)
+        """Train the machines on training rows alone; ``division(number, seed)`` divides the rows."""
+        jobs = jobs_of(n_jobs)
         with open_checkpoint(checkpoint, SVM_CHUNKS) as store, one_thread():
             seed = seed_of(random_state) if store is None else store.seed(random_state)
-            division = divide(data, choices, number, seed)
+            divided = division(self.number, seed)
             settings = MachineSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
-            check_evidence_fits(number, division.validating.size, max_bytes)
-            if division.shared is None:
-                _check_memory(settings, division, data, data.rows.shape[1], jobs, max_bytes)
+            check_evidence_fits(self.number, divided.validating.size, max_bytes)
+            if divided.shared is None:
+                # The samples are picked from one array, also where the rows came as a data frame.
+                numbers = replace(data, rows=check_array(data.rows, dtype=np.float64))
+                _check_memory(settings, self.number, divided, data, numbers.rows.shape[1], jobs, max_bytes)
                 if store is not None:
-                    store.begin(self._run(data, choices, seed))
+                    store.begin(self._run(data, options, seed))
                 # One thread each: the bits of a product depend on how many share it, and the workers use the cores.
-                return Trained(train_independent(IndependentTask(settings, data, division), jobs, store), division)
-            rows, fitted = self._numbers(data, division.shared[0])
-            _check_memory(settings, division, data, rows.shape[1], jobs, max_bytes)
-            codes = data.codes[division.shared[0]]
-            members, folds = train_shared(settings, rows, codes, data.classes, fitted, jobs, max_bytes)
-            return Trained(members, division, folds)
+                task = IndependentTask(settings, numbers, divided, _get_feature_names(data.rows))
+                return Trained(train_independent(task, jobs, store), divided)
+            train = divided.shared[0]
+            rows, fitted = self._numbers(data, train)
+            _check_memory(settings, self.number, divided, data, rows.shape[1], jobs, max_bytes)
+            units, codes = divided.units_of(train), data.codes[train]
+            members, folds = train_shared(settings, rows, codes, data.classes, fitted, jobs, units, max_bytes)
+            return Trained(members, divided, folds)
 
     def _numbers(self, data: Labelled, train: Rows) -> tuple[FloatArray, Any]:
         """Return the training rows as numbers, and what makes such of other rows."""
         if self.prepare is None:
-            return data.rows[train], None
+            return check_array(pick_rows(data.rows, train), dtype=np.float64), None
         fitted, rows = fit_prepare(self.prepare, data.pick(train))
         return rows, fitted
 
-    def _run(self, data: Labelled, choices: DivisionChoices, seed: int) -> dict[str, Any]:
-        options = {"kernel": self.kernel, "gamma": self.gamma, "scale": self.scale, "n_components": self.n_components}
+    def _run(self, data: Labelled, options: dict[str, Any], seed: int) -> dict[str, Any]:
+        own = {"kernel": self.kernel, "gamma": self.gamma, "scale": self.scale, "n_components": self.n_components}
         files = {"X": data.rows, "y": data.labels, "lambdas": self.lambdas}
-        return describe_run("svm_set", self.lambdas.size, seed, files, options | choices.as_dict())
+        return describe_run("svm_set", self.lambdas.size, seed, files, own | options)
 
 
 def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
@@ -232,10 +275,10 @@ def jobs_of(n_jobs: int | None) -> int:
 
 
 def _check_memory(
-    task: MachineSettings, splits: Division, data: Labelled, columns: int, jobs: int, max_bytes: int | None
+    task: MachineSettings, h: int, splits: Division, data: Labelled, columns: int, jobs: int, max_bytes: int | None
 ) -> None:
-    """Refuse what will not fit before anything is allocated."""
-    h, k = task.lambdas.size, data.classes.size
+    """Refuse what will not fit before anything is allocated: of several widths one matrix at a time, and all duals."""
+    k = data.classes.size
     n, m = splits.most_rows
     if task.kernel == NYSTROEM:
         width = min(n, task.n_components)

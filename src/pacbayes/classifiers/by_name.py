@@ -1,0 +1,140 @@
+"""Families of classifiers by name, and classifiers of scikit-learn by their full names."""
+
+import re
+from importlib import import_module
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+#: Families by short name: settings of classifiers, each a class with its parameters, and whether columns are scaled.
+_FORESTS = ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.ExtraTreesClassifier")
+_SMALL = {"early_stopping": False, "max_iter": 100}
+FAMILIES: dict[str, tuple[list[tuple[str, dict[str, Any]]], bool]] = {
+    "forest": ([(name, {"n_estimators": 200, "bootstrap": True}) for name in _FORESTS], False),
+    "boosting": (
+        [("sklearn.ensemble.HistGradientBoostingClassifier", _SMALL | {"max_leaf_nodes": n}) for n in (4, 16)],
+        False,
+    ),
+    "logistic": (
+        [("sklearn.linear_model.LogisticRegression", {"C": c, "max_iter": 2000}) for c in (0.01, 0.1, 1.0, 10.0)],
+        True,
+    ),
+    "neighbours": (
+        # By a tree: equal distances in products of matrices would differ in last bits with the rows around a row.
+        [
+            ("sklearn.neighbors.KNeighborsClassifier", {"n_neighbors": k, "algorithm": "kd_tree"})
+            for k in (1, 5, 11, 21)
+        ],
+        True,
+    ),
+}
+_DOTTED = re.compile(r"sklearn(\.[a-z]\w*)+\.[A-Z]\w*")
+_NO_PART_OF_A_NAME = {"conftest", "externals", "tests"}
+
+
+def named_family(name: str, prepare: Any, rows: int) -> list[Any]:
+    """Return the unfitted classifiers of a family, for so many training rows; `prepare` is their first step, or None.
+
+    Examples
+    --------
+    >>> [one.get_params()["model__n_neighbors"] for one in named_family("neighbours", None, 40)]
+    [1, 5, 11]
+    """
+    settings, scaled = FAMILIES[name]
+    found = [_class(path)(**params) for path, params in settings if params.get("n_neighbors", 1) <= max(1, rows // 3)]
+    before = ([("prepare", prepare)] if prepare is not None else []) + ([("scale", StandardScaler())] if scaled else [])
+    return [
+        Pipeline([(step, clone(part)) for step, part in before] + [("model", one)]) if before else one for one in found
+    ]
+
+
+def classifier_by_name(name: str, grid: Any = None, prepare: Any = None) -> tuple[Any, Any]:
+    """Return the named classifier of scikit-learn, behind `prepare` where there is such a thing, and its grid.
+
+    Parameters
+    ----------
+    name : str
+        The full name of a classifier under ``sklearn.``, such as ``sklearn.tree.DecisionTreeClassifier``.  Nothing else
+        is ever imported.
+    grid : dict or list of dicts, optional
+        Lists of values by parameter of the classifier; by default the classifier as it is.
+    prepare : transformer, optional
+        The first step of a pipeline.
+
+    Examples
+    --------
+    >>> classifier_by_name("sklearn.tree.DecisionTreeClassifier", {"max_depth": [1, 2]})
+    (Pipeline(steps=[('model', DecisionTreeClassifier())]), {'model__max_depth': [1, 2]})
+    >>> classifier_by_name("os.system")
+    Traceback (most recent call last):
+    ValueError: candidates must be auto, svm, forest, boosting, logistic, neighbours or the full name of a classifier
+    under sklearn., such as sklearn.tree.DecisionTreeClassifier; got 'os.system'
+    """
+    try:
+        model = _class(name)()
+    except TypeError as error:
+        raise ValueError(f"candidates {name!r} cannot be made without further arguments: {error}") from None
+    chosen = {} if grid is None else check_grid(grid, model)
+    before = [] if prepare is None else [("prepare", prepare)]
+    return Pipeline([*before, ("model", model)]), _with_prefix(chosen)
+
+
+def check_grid(grid: Any, model: Any) -> Any:
+    """Return a grid, or raise if it is not lists of values by parameters that `model` has.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> check_grid({"depth": [1]}, DecisionTreeClassifier(random_state=0))
+    Traceback (most recent call last):
+    ValueError: grid names 'depth', which DecisionTreeClassifier does not have; it has ccp_alpha, class_weight,
+    criterion, max_depth, max_features, max_leaf_nodes, min_impurity_decrease, min_samples_leaf, min_samples_split,
+    min_weight_fraction_leaf, monotonic_cst, random_state, splitter
+    """
+    parts = grid if isinstance(grid, list) else [grid]
+    if not parts or not all(isinstance(part, dict) for part in parts):
+        raise ValueError(
+            f"grid must be an object with a list of values for each parameter, or a list of such, got {_short(grid)}"
+        )
+    for part in parts:
+        for name, values in part.items():
+            if not isinstance(values, list) or not values:
+                raise ValueError(f"grid must give {name!r} a list of at least one value, got {_short(values)}")
+            if name not in model.get_params(deep=True):
+                known = ", ".join(sorted(model.get_params(deep=True)))
+                raise ValueError(f"grid names {name!r}, which {type(model).__name__} does not have; it has {known}")
+            for value in values:
+                clone(model).set_params(**{name: value})
+    return grid
+
+
+def _with_prefix(grid: Any) -> Any:
+    if isinstance(grid, list):
+        return [_with_prefix(part) for part in grid]
+    return {f"model__{name}": values for name, values in grid.items()}
+
+
+def _class(path: str) -> Any:
+    """Return the classifier class of a full name, or raise; nothing outside scikit-learn is imported."""
+    wrong = ValueError(
+        f"candidates must be auto, svm, {', '.join(FAMILIES)} or the full name of a classifier under sklearn., such as "
+        f"sklearn.tree.DecisionTreeClassifier; got {path!r}"
+    )
+    if not _DOTTED.fullmatch(path) or _NO_PART_OF_A_NAME & set(path.split(".")):
+        raise wrong
+    module, _, name = path.rpartition(".")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError):
+        raise wrong from None
+    inside = isinstance(found, type) and found.__module__.startswith("sklearn.")
+    if not inside or not issubclass(found, ClassifierMixin) or not issubclass(found, BaseEstimator):
+        raise ValueError(f"candidates must be a classifier, which {path} is not")
+    return found
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
