@@ -30,7 +30,7 @@ def test_the_table_is_what_the_command_wrote():
 
 PAGES = ["README.md", "docs/command-line.md"]
 # What takes longer than all other commands together.
-LONG = "--estimator forest"
+LONG = "--candidates forest"
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from pacbayes import StochasticSVC, load_dataset
+from pacbayes import CertifiedClassifier, load_dataset
 
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 
@@ -33,7 +33,7 @@ def called(tmp_path_factory) -> list[str]:
     sys.setprofile(record)
     try:
         data = load_dataset(path)
-        clf = StochasticSVC(random_state=0).fit(data.data, data.target)
+        clf = CertifiedClassifier("svm", random_state=0).fit(data.data, data.target)
         text = str(clf.certificate_)
     finally:
         sys.setprofile(before)

@@ -93,10 +93,12 @@ def _say(path, columns, trusted):
         return f"raised by load: {type(error).__name__}: {error!s:.300}"
     X = np.random.default_rng(0).normal(size=(7, columns)) if columns > 0 else np.full((7, -columns), "a", dtype=object)
     try:
-        for voting in ("stochastic", "majority", "best"):
+        for voting in model.certificates_:
             model.set_params(voting=voting).predict(X)
             model.answers(X)
             model.vote_share(X)
+            if hasattr(model, "predict_proba"):
+                _check_probabilities(model.predict_proba(X))
             model.certificate_.explain()
             model.certificate_._repr_html_()
         model.classifiers_.predict(X)
@@ -104,6 +106,12 @@ def _say(path, columns, trusted):
         return "ok " + json.dumps(numbers_of(model))
     except Exception as error:
         return f"raised by predict: {type(error).__name__}: {error!s:.300}"
+
+
+def _check_probabilities(found):
+    """Whatever is in a file: they are shares, at most of a whole."""
+    if not (found >= 0.0).all() or not (found.sum(axis=1) <= 1.0 + 1e-9).all():
+        raise AssertionError(f"no probabilities: {found.tolist()}")
 
 
 def _look_at(model):

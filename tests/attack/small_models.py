@@ -6,14 +6,27 @@ from functools import cache
 
 import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OutputCodeClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, Trees
 
 COLUMNS = 2
-TWO_CLASSES = ("two", "independent", "boosting", "landmarks", "target", "prior", "hold-out", "forest out of bag")
+# Draws, votes and one machine that the training rows propose, with a reserve.
+HEDGED = {"hedge": 0.1, "cv": 2, "random_state": 0}
+TWO_CLASSES = (
+    "two",
+    "posterior",
+    "independent",
+    "boosting",
+    "landmarks",
+    "target",
+    "prior",
+    "hold-out",
+    "forest out of bag",
+)
 
 
 def rows(classes):
@@ -27,48 +40,52 @@ def model(name):
     """Return a small model; nobody changes it."""
     X, y = rows(2 if name in TWO_CLASSES else 3)
     if name in ("two", "three"):
+        return StochasticSVC([0.1, 1.0, 10.0], **HEDGED).fit(X, y)
+    if name == "posterior":
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0).fit(X, y)
+    if name == "widths":
+        return CertifiedClassifier(SVMs([0.1, 1.0], gamma=[0.1, 1.0]), cv=2, random_state=0).fit(X, y)
+    if name == "joined":
+        return CertifiedClassifier(joined(), cv=2, random_state=0).fit(X, y)
     if name == "groups":
-        return StochasticSVC([0.1, 1.0], random_state=0, cv=2).fit(X, y, groups=np.arange(60) // 2 % 23)
+        return StochasticSVC([0.1, 1.0], **HEDGED).fit(X, y, groups=np.arange(60) // 2 % 23)
     if name == "groups apart":
         return StochasticSVC([0.1, 1.0], split="independent", random_state=0).fit(X, y, groups=np.arange(60) // 2 % 23)
     if name == "copies":
         twice = np.arange(60) // 2
-        return StochasticSVC([0.1, 1.0], duplicates="together", random_state=0, cv=2).fit(X[twice], y[twice])
+        return StochasticSVC([0.1, 1.0], duplicates="together", **HEDGED).fit(X[twice], y[twice])
     if name == "landmarks":
-        return StochasticSVC([0.1, 1.0], kernel="nystroem", n_components=8, cv=2, random_state=0).fit(X, y)
+        return StochasticSVC([0.1, 1.0], kernel="nystroem", n_components=8, **HEDGED).fit(X, y)
     if name == "prepared":
-        return StochasticSVC([0.1, 1.0], prepare=StandardScaler(), cv=2, random_state=0).fit(X, y)
+        return StochasticSVC([0.1, 1.0], prepare=StandardScaler(), **HEDGED).fit(X, y)
     if name == "target":
-        return StochasticSVC([0.1, 1.0], max_error=0.3, cv=2, random_state=0).fit(X, y)
+        return StochasticSVC([0.1, 1.0], max_error=0.3, **HEDGED).fit(X, y)
     if name == "slices":
         slices = np.where(X[:, 1] > 0, "high", "low")
-        return StochasticSVC([0.1, 1.0], class_share=0.2, cv=2, random_state=0).fit(X, y, slices=slices)
+        return StochasticSVC([0.1, 1.0], class_share=0.2, **HEDGED).fit(X, y, slices=slices)
     if name == "prior":
         choices = {"prior": "cross-validation", "distance": ["kl", "catoni"], "hedge": 0.5}
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0, **choices).fit(X, y)
     if name == "hold-out":
         return StochasticSVC([0.1, 1.0], hedge=0, cv=2, random_state=0).fit(X, y)
     if name == "grid":
-        return StochasticClassifier(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, random_state=0).fit(X, y)
+        return CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), **HEDGED).fit(X, y)
     if name == "forest out of bag":
         forest = RandomForestClassifier(4, max_depth=2)
-        return StochasticClassifier(forest, split="out-of-bag", random_state=0).fit(X, y)
+        return CertifiedClassifier(Trees(forest), split="out-of-bag", random_state=0).fit(X, y)
     if name == "independent":
         return StochasticSVC([0.1, 1.0], split="independent", random_state=0).fit(X, y)
     if name == "text":
         words = np.array(["NA", "a", " b"], dtype=object)[np.digitize(X, [-0.5, 0.5])]
         encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        return StochasticSVC([0.1, 1.0], prepare=encoder, random_state=0, cv=2).fit(words, y)
+        return StochasticSVC([0.1, 1.0], prepare=encoder, **HEDGED).fit(words, y)
     if name == "words":
         encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=4, sparse_output=False)
         return StochasticSVC([0.1, 1.0], prepare=encoder, random_state=0, cv=None).fit(X.round(0), y)
     if name == "elsewhere":
         trees = [DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[:30], y[:30]) for depth in (1, 2, 3)]
         weights = [0.25, 0.25, 0.5]
-        return StochasticClassifier.from_fitted(
-            trees, X[30:], y[30:], proposal=weights, most_frequent=1, random_state=0
-        )
+        return CertifiedClassifier.from_fitted(trees, X[30:], y[30:], proposal=weights, most_frequent=1, random_state=0)
     kinds = {
         "trees": DecisionTreeClassifier(max_depth=3),
         "forest": RandomForestClassifier(3, max_depth=3),
@@ -76,10 +93,23 @@ def model(name):
         "boosting of three": GradientBoostingClassifier(n_estimators=3, max_depth=2),
         "histogram": HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=3, early_stopping=False),
     }
-    return StochasticClassifier(kinds[name], {"random_state": [0, 1]}, cv=None, random_state=0).fit(X, y)
+    return CertifiedClassifier(Grid(kinds[name], {"random_state": [0, 1]}), cv=None, random_state=0).fit(X, y)
 
 
-MACHINES = ("two", "three", "prepared", "text", "landmarks", "independent", "groups", "groups apart", "copies")
+def joined():
+    """Families whose scores are of every kind: of pairs, probabilities, decisions, and answers alone."""
+    return [
+        ("svm", SVMs([0.1, 1.0], gamma=0.5)),
+        ("logistic", LogisticRegression()),
+        ("ridge", RidgeClassifier()),
+        ("mute", OutputCodeClassifier(DecisionTreeClassifier(max_depth=2, random_state=0))),
+    ]
+
+
+MACHINES = (
+    *("two", "three", "posterior", "widths", "prepared", "text", "landmarks", "independent", "groups", "groups apart"),
+    *("copies", "joined"),
+)
 ASKED = ("target", "slices", "prior", "hold-out")
 ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram", "grid", "forest out of bag")
 

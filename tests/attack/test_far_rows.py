@@ -106,7 +106,8 @@ def test_labels_are_the_same_in_batches_of_every_size(split, scale, kernel, clas
     X = rng.normal(size=(160, 5))
     y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=160), [-0.4, 0.4][: classes - 1])
     choices = {"split": split, "scale": scale, "kernel": kernel, "n_components": 30}
-    clf = StochasticSVC(LAMBDAS, cv=None, random_state=0, **choices).fit(X, y)
+    clf = StochasticSVC(LAMBDAS, hedge="auto", cv=3, random_state=0, **choices).fit(X, y)
+    assert ("soft" in clf.certificates_) == (split == "shared")
     found = clf.classifiers_
     edges = [boundary_rows(found[i].predict, X, found[i].predict(X)) for i in range(LAMBDAS.size)]
     rows = np.vstack([X[:20] + 1e10 * (np.arange(20) % 5 == 0)[:, None], np.full((1, 5), -1e300), *edges])
@@ -120,11 +121,18 @@ def test_labels_are_the_same_in_batches_of_every_size(split, scale, kernel, clas
         some = parts[:: 1 if size > 1 else 5]
         whole = np.hstack(np.split(together, np.arange(size, len(rows), size), axis=1)[:: 1 if size > 1 else 5])
         np.testing.assert_array_equal(np.hstack([found.predict(part) for part in some]), whole)
-    for voting in ("stochastic", "majority", "best"):
+    for voting in clf.certificates_:
         whole = clf.set_params(voting=voting).predict(rows)
         parts = np.split(rows, np.arange(13, len(rows), 13))
         np.testing.assert_array_equal(np.concatenate([clf.predict(part) for part in parts]), whole)
         np.testing.assert_array_equal(clf.predict(rows[shuffled]), whole[shuffled])
+        if voting == "soft":
+            # Of our own machines probabilities are functions of a row to the last bit.
+            shares = clf.predict_proba(rows)
+            assert np.isfinite(shares).all()
+            np.testing.assert_array_equal(np.concatenate([clf.predict_proba(part) for part in parts]), shares)
+            np.testing.assert_array_equal(clf.predict_proba(rows[shuffled]), shares[shuffled])
+            np.testing.assert_array_equal(clf.classes_[shares.argmax(axis=1)], whole)
     np.testing.assert_array_equal(whole, together[clf.best_index_])
 
 
@@ -157,11 +165,15 @@ def test_fits_do_not_raise_where_numpy_is_told_to(split, scale, kernel):
     if kernel == "rbf":
         X[:40] *= 1e170
         X[[3, 5, 7]] = [[1e200], [5e-324], [-1.7e308]]
-    clf = StochasticSVC([10.0, 100.0], split=split, scale=scale, kernel=kernel, random_state=0)
+    clf = StochasticSVC([10.0, 100.0], hedge="auto", split=split, scale=scale, kernel=kernel, random_state=0)
 
     def everything():
         clf.fit(X, y)
-        yield from (clf.certificate_, clf.predict(X).tolist(), clf.vote_share(X).tolist(), repr(clf))
+        yield from (clf.certificates_, clf.predict(X).tolist(), clf.vote_share(X).tolist(), repr(clf))
+        for voting in clf.certificates_:
+            clf.set_params(voting=voting)
+            yield clf.predict_proba(X).tolist() if hasattr(clf, "predict_proba") else clf.predict(X).tolist()
+        clf.set_params(voting="stochastic")
 
     with np.errstate(all="ignore"):
         usual = list(everything())

@@ -11,7 +11,7 @@ from skops.io import dumps
 from tests.attack.small_models import model, rows
 from tests.files.model_files import KIND, Forged
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes.classifiers import SVMClassifier
 from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 
@@ -42,7 +42,7 @@ def unlucky():
     X, y = rows(2)
     y = np.where(np.random.default_rng(3).random(60) < 0.3, 1 - y, y)
     for seed in range(50):
-        clf = StochasticSVC(np.geomspace(0.01, 30, 8), cv=3, random_state=seed).fit(X, y)
+        clf = StochasticSVC(np.geomspace(0.01, 30, 8), hedge=0.1, cv=3, random_state=seed).fit(X, y)
         errors, proposed = clf.classifiers_.errors, int(np.argmax(clf.proposal_["best"]))
         if errors[proposed] > errors.min():
             return clf
@@ -52,22 +52,26 @@ def unlucky():
 # -- rules -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("voting", ["best", "stochastic"])
+@pytest.mark.parametrize("voting", ["best", "stochastic", "soft"])
 def test_a_proposal_of_the_best_on_validation_rows_is_refused(voting, unlucky, tmp_path):
     forged, errors = Forged.of(unlucky), unlucky.classifiers_.errors
     best, place = int(np.argmin(errors)), rule(forged, voting)
     said, number = forged["evidence.said"], int(place.split(".")[-1])
     said[number] = forged["evidence.answers"][best]
     forged[f"{place}.weights"], forged["evidence.said"] = only(best, errors.size), said
+    if voting == "soft":
+        pairs = forged.json(f"{place}.soft.maps")["pairs"]
+        pairs[:] = [pair for pair in pairs if pair[0] == best]
+        assert len(pairs) == 1
     refused(forged, tmp_path, r"must follow from the stored cross-validation")
 
 
 @pytest.mark.parametrize(("moved", "wrong"), [(WHOLE // 10**8, True), (1, False)])
-@pytest.mark.parametrize("name", ["proposal", "vote s=1"])
-def test_weights_of_votes_are_compared_to_nine_digits(name, moved, wrong, unlucky, tmp_path):
+@pytest.mark.parametrize(("voting", "name"), [("majority", "proposal"), ("majority", "vote s=1"), ("soft", "proposal")])
+def test_weights_of_votes_are_compared_to_nine_digits(voting, name, moved, wrong, unlucky, tmp_path):
     """Another machine may round the last bits otherwise."""
     forged = Forged.of(unlucky)
-    place = rule(forged, "majority", name) + ".weights"
+    place = rule(forged, voting, name) + ".weights"
     parts = forged[place]
     first, second = np.argsort(parts)[-2:]
     parts[first] += moved
@@ -77,7 +81,7 @@ def test_weights_of_votes_are_compared_to_nine_digits(name, moved, wrong, unluck
         refused(forged, tmp_path, r"must follow from the stored cross-validation")
     else:
         again = load(forged.write(tmp_path / "model"))
-        assert again.certificates_["majority"] == unlucky.certificates_["majority"]
+        assert again.certificates_[voting] == unlucky.certificates_[voting]
 
 
 def test_a_rule_more_or_less_is_refused(unlucky, tmp_path):
@@ -122,6 +126,9 @@ RULES = {
     "no name": ("majority", "name", []),
     "a way that is none": ("majority", "voting", "loudest"),
     "a way that is another": ("majority", "voting", "stochastic"),
+    "a soft vote of several without probabilities": ("soft", "soft", None),
+    "the probabilities of nothing": ("soft", "soft", 7),
+    "a soft vote as a hard one": ("soft", "voting", "majority"),
 }
 
 
@@ -142,6 +149,9 @@ PLANS = {
     "a hedge that is none": ("plan.hedge", lambda hedge: float("nan")),
     "a negative hedge": ("plan.hedge", lambda hedge: -0.1),
     "no cross-validation": ("plan.cross_validation", lambda found: None),
+    "no log-losses": ("plan.cross_validation.log_losses", lambda losses: None),
+    "other log-losses": ("plan.cross_validation.log_losses", lambda losses: losses[::-1].copy()),
+    "other families": ("plan.cross_validation.families", lambda families: families // 2),
 } | {
     f"errors of votes {wrong}": ("plan.cross_validation.errors_of_votes", lambda votes, wrong=wrong: wrong)
     for wrong in ((), (1,) * 6, [1] * 7, (1.0,) * 7, (-1,) * 7, (10**6,) * 7, (True,) * 7, 7)
@@ -200,7 +210,7 @@ def test_nor_those_of_draws_where_all_classifiers_err(unlucky, tmp_path):
     forged = Forged.of(unlucky)
     said, truth = forged["evidence.said"], forged["evidence.truth"]
     assert (forged["evidence.answers"] != truth).all(axis=0).any()
-    said[0] = truth
+    said[int(rule(forged, "stochastic").split(".")[-1])] = truth
     forged["evidence.said"] = said
     refused(forged, tmp_path, r"Evidence\.said must follow from the answers")
 
@@ -238,6 +248,26 @@ def test_a_forest_was_trained_here(tmp_path):
     refused(forged, tmp_path, r"Division\.n_train must be positive")
 
 
+def test_a_soft_vote_says_classes_that_were_learnt(tmp_path):
+    """Of a class that no training row has it has no probability."""
+    X, y = rows(3)
+    clf = StochasticSVC([0.1, 1.0], hedge=0.1, cv=2, random_state=0)
+    train = clf.fit(X, y).classifiers_.splits(0)[0]
+    y = np.where(np.isin(np.arange(60), train) & (y == 2), 0, y)
+    clf.fit(X, y)
+    forged = Forged.of(clf)
+    assert forged["plan.planned.0.soft.classes"].tolist() == [0, 1]
+    said, truth = forged["evidence.said"], forged["evidence.truth"]
+    assert (truth == 2).any()
+    said[0] = truth
+    forged["evidence.said"] = said
+    refused(forged, tmp_path, r"Evidence\.said must follow from the answers")
+    # Nor can the class be made one that was.
+    forged = Forged.of(clf)
+    forged["plan.planned.0.soft.classes"] = np.array([0, 3])
+    refused(forged, tmp_path, r"Calibrated\.classes must be classes")
+
+
 # -- distances, keys, processes --------------------------------------------------------------------------------------
 
 
@@ -268,17 +298,18 @@ def test_a_key_in_a_file_is_refused(unlucky, tmp_path):
 def test_a_loaded_model_starts_no_processes(tmp_path):
     X, y = rows(2)
     bagged = make_pipeline(StandardScaler(), BaggingClassifier(DecisionTreeClassifier(), n_estimators=4))
-    clf = StochasticClassifier(bagged, {"baggingclassifier__max_samples": [0.5, 1.0]}, cv=None, random_state=0)
-    clf.fit(X, y)
+    grid = Grid(bagged, {"baggingclassifier__max_samples": [0.5, 1.0]})
+    clf = CertifiedClassifier(grid, cv=None, random_state=0).fit(X, y)
     for i in range(2):
         clf.classifiers_[i][-1].n_jobs = 2
-    clf.set_params(n_jobs=2, estimator__baggingclassifier__n_jobs=2)
+    clf.set_params(n_jobs=2, candidates__estimator__baggingclassifier__n_jobs=2)
     save(clf, tmp_path / "model")
     again = load(tmp_path / "model")
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     again.set_params(voting="majority").predict(X)
     assert {child.pid for child in psutil.Process().children(recursive=True)} <= before
-    assert (again.n_jobs, again.estimator[-1].n_jobs, again.classifiers_[0][-1].n_jobs) == (None, None, None)
+    unfitted = again.candidates.estimator[-1]
+    assert (again.n_jobs, unfitted.n_jobs, again.classifiers_[0][-1].n_jobs) == (None, None, None)
 
 
 # -- machines that skops has made ------------------------------------------------------------------------------------
@@ -287,7 +318,8 @@ def test_a_loaded_model_starts_no_processes(tmp_path):
 def test_a_machine_in_a_pipeline_is_checked(tmp_path):
     """Compiled code would read as many rows as there are coefficients."""
     pipe = make_pipeline(StandardScaler(), SVMClassifier(1.0, random_state=0))
-    clf = StochasticClassifier(pipe, {"svmclassifier__lam": [0.5, 1.0]}, cv=None, random_state=0).fit(*rows(2))
+    grid = Grid(pipe, {"svmclassifier__lam": [0.5, 1.0]})
+    clf = CertifiedClassifier(grid, cv=None, random_state=0).fit(*rows(2))
     clf.classifiers_[1][-1].support_vectors_ = np.zeros((1, 2))
     save(clf, tmp_path / "model")
     with pytest.raises(ValueError, match=r"SVMClassifier\.support_vectors_ must have the shape"):
@@ -304,7 +336,7 @@ def test_a_kernel_that_no_constructor_has_seen_is_checked(field, value, tmp_path
     object.__setattr__(kernel, field, value)
     forged = Forged.of(model("two"))
     forged.objects = dumps([kernel])
-    forged["members.kernel"] = {KIND: "object", "number": 0}
+    forged["members.kernels.0"] = {KIND: "object", "number": 0}
     refused(forged, tmp_path, r"Kernel\.\w+ must be")
 
 

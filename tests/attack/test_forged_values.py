@@ -11,12 +11,14 @@ import json
 import math
 from dataclasses import fields
 from functools import cache
+from itertools import permutations
 
 import numpy as np
 import pytest
 from tests.attack.small_models import ASKED, COLUMNS, MACHINES, model
 from tests.files.model_files import KIND, Forged, saved
 
+from pacbayes.classifiers.calibration import DECISIONS, KINDS, PROBABILITIES, Calibration
 from pacbayes.files.values import KNOWN
 
 MODELS = (*MACHINES, *ASKED, "grid", "elsewhere", "forest out of bag")
@@ -48,10 +50,12 @@ MAY_DIFFER = {
     "Thresholds.values": "thresholds may be any that were fixed beforehand: each is tested",
     "Thresholds.answered": "they say in which order thresholds are tested",
     "Thresholds.wrong": "they say in which order thresholds are tested",
-    "Evidence.said": "of draws it is known that one of their classifiers said it, but not which",
+    "Evidence.said": "of draws it is known that one of their classifiers said it, but not which; see SOFT_SAID",
     "model.posterior[]": "a bound holds for all weights at once, and is that of the weights as they are",
     "model.tandem": "a bound holds for all weights at once, and is that of the weights as they are",
 }
+#: What a soft vote said takes the rows to be known: with other probabilities any class may be the most probable.
+SOFT_SAID = "Evidence.said"
 #: Fields with which a model may refuse to predict, with a `ValueError`.
 MAY_NOT_PREDICT = {
     "model.noted": "rows of another width are refused",
@@ -233,6 +237,68 @@ def change_all(places, child, path):
     assert wrong == []
 
 
+# -- maps from scores to probabilities -------------------------------------------------------------------------------
+
+
+def maps_of(forged):
+    """Return where the maps of the soft vote stand, by the kind of scores that they take."""
+    place = "plan.planned.0.soft.maps"
+    return {forged[f"{place}.{i}.kind"]: f"{place}.{i}" for i, _ in forged.json(place)["pairs"]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_field_of_every_kind_of_map_is_changed(kind, child, tmp_path):
+    place = maps_of(Forged(file_of("joined")))[kind]
+    change_all([("joined", f"Calibration.{field.name}", f"{place}.{field.name}") for field in fields(Calibration)],
+               child, tmp_path / "model")  # fmt: skip
+
+
+def test_a_map_takes_scores_that_its_classifier_has(child, tmp_path):
+    """A map of somebody else is refused, but where only answers are asked for, which everybody has."""
+    honest = numbers(child.answer(Forged(file_of("joined")).write(tmp_path / "model"), COLUMNS))
+    places = maps_of(Forged(file_of("joined")))
+    for one, other in permutations(places.values(), 2):
+        forged = Forged(file_of("joined"))
+        # An array is named once: the two change places.
+        forged[one], forged[other] = forged.json(other), forged.json(one)
+        said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
+        assert "Calibration.kind must be" in said, said
+    for kind, place in places.items():
+        for other in set(KINDS) - {kind}:
+            forged = Forged(file_of("joined"))
+            forged[f"{place}.kind"] = other
+            said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
+            # Logistic regression has decisions too; what the certificate says stays what it was.
+            both = {kind, other} == {PROBABILITIES, DECISIONS}
+            assert said.startswith("refused") or (both and numbers(said) == honest), said
+
+
+KEYS = (-1, 0, 3, 99, 2**62, 10**30, 1.0, True, None, "1", "", [], {KIND: "tuple", "values": [1]}, nan)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_a_map_of_another_classifier_is_refused(key, child, tmp_path):
+    """There is one for each that has a weight, by its number."""
+    for number in range(4):
+        forged = Forged(file_of("joined"))
+        pairs = forged.json("plan.planned.0.soft.maps")["pairs"]
+        if pairs[number][0] == key and type(key) is int:
+            continue
+        pairs[number][0] = key
+        said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
+        assert said.startswith("refused"), said
+
+
+def test_parts_of_a_joined_set_are_sets_of_classifiers(child, tmp_path):
+    forged = Forged(file_of("joined"))
+    parts = forged.json("members.parts")["values"]
+    for wrong in ([parts[0]], [parts[1]], [], [parts[0], forged.json("plan.planned.0.soft")], [parts[0], {}]):
+        forged = Forged(file_of("joined"))
+        forged.json("members.parts")["values"] = wrong
+        said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
+        assert said.startswith("refused"), said
+
+
 # -- machines that skops makes, without their constructors -----------------------------------------------------------
 
 MACHINE = {
@@ -289,5 +355,7 @@ def fault_of(owner, said, honest):
     if owner not in MAY_DIFFER:
         return "other numbers"
     bounds = {place: one for place, one in honest.items() if place.endswith(".bound") and "baselines" not in place}
+    if owner == SOFT_SAID:
+        bounds = {place: one for place, one in bounds.items() if not place.startswith("soft.")}
     smaller = [place for place, one in bounds.items() if found.get(place, 1.0) < one]
     return f"smaller {smaller}" if smaller else None

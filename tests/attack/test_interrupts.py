@@ -15,7 +15,7 @@ import pytest
 from joblib import parallel_config
 from sklearn.svm import SVC
 
-from pacbayes import StochasticClassifier, svm_set
+from pacbayes import CertifiedClassifier, Grid, svm_set
 
 # Classes that nobody can tell apart and next to no regularisation: half an hour of training, not a minute.
 HARD = ("--lambdas", "0.00001,0.00002")
@@ -191,11 +191,15 @@ def test_fits_go_on_after_an_interrupt():
     """What an interrupt leaves behind does not stand in the way of the next fit."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
-    model = StochasticClassifier(Interrupting(), {"C": [1.0, 2.0]}, cv=None, random_state=0)
+    model = CertifiedClassifier(
+        Grid(Interrupting(), {"C": [1.0, 2.0]}), cv=None, random_state=0, voting="stochastic", validation_size=0.5
+    )
     for n_jobs in (1, 2):
         with parallel_config(backend="threading"), pytest.raises(KeyboardInterrupt):
             model.set_params(n_jobs=n_jobs).fit(X, y)
-    again = StochasticClassifier(SVC(), {"C": [1.0, 2.0]}, cv=2, n_jobs=2, random_state=0)
+    again = CertifiedClassifier(
+        Grid(SVC(), {"C": [1.0, 2.0]}), cv=2, n_jobs=2, random_state=0, voting="stochastic", validation_size=0.5
+    )
     assert again.fit(X, y).certificate_.bound < 1.0
 
 

@@ -73,7 +73,7 @@ def test_compiled_code_is_handed_no_wrong_shapes():
         Kernel("rbf", 1.0).between(np.zeros((2, 3)), np.zeros((2, 1)))
     with pytest.raises(ValueError, match="a row for each of 4 coefficients, got 2"):
         decisions_of_one(np.ones(4), 0.0, np.ones((2, 5)), 0, 5)
-    path = model("two").classifiers_.members.machines.pairs[0].path
+    path = model("two").classifiers_.members.machines[0].pairs[0].path
     with pytest.raises(ValueError, match="a row for each of 30 coefficients, got 1"):
         path_scores(path, 1.0).positive(np.ones((1, 5)))
 
@@ -82,15 +82,15 @@ def test_compiled_code_is_handed_no_wrong_shapes():
 def test_rows_of_a_pair_that_are_all_the_first_crash_nothing(name, child, tmp_path):
     """The kernel has one row then, and compiled code would read as many as there are coefficients."""
     forged = Forged.of(model(name))
-    forged["members.machines.pairs.0.rows"] = np.zeros_like(forged["members.machines.pairs.0.rows"])
+    forged["members.machines.0.pairs.0.rows"] = np.zeros_like(forged["members.machines.0.pairs.0.rows"])
     assert "Pair.rows must be sorted, different" in child.answer(forged.write(tmp_path / "model"), COLUMNS)
 
 
 @pytest.mark.parametrize("name", ["two", "three"])
 def test_machines_without_rows_crash_nothing(name, child, tmp_path):
     forged = Forged.of(model(name))
-    for number in range(len(forged["members.machines.pairs"]["values"])):
-        pair = f"members.machines.pairs.{number}"
+    for number in range(len(forged["members.machines.0.pairs"]["values"])):
+        pair = f"members.machines.0.pairs.{number}"
         forged[f"{pair}.rows"] = np.zeros(0, dtype=np.int64)
         forged[f"{pair}.path.dual_coef"] = forged[f"{pair}.path.dual_coef"][:, :0]
     forged["members.rows"] = np.zeros((0, COLUMNS))
@@ -101,6 +101,6 @@ def test_machines_without_rows_crash_nothing(name, child, tmp_path):
 def test_classes_of_a_pair_are_whole_numbers(wrong, child, tmp_path):
     """What is equal to a class is not yet an index: such a file was taken, and predicting failed."""
     forged = Forged.of(model("two"))
-    forged["members.machines.pairs.0.first"] = wrong
+    forged["members.machines.0.pairs.0.first"] = wrong
     said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
     assert "Machines.pairs must be all pairs of the classes" in said

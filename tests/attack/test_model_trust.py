@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from tests.attack.small_models import ENSEMBLES, model, rows
 from tests.cli.running import in_process
 
-from pacbayes import StochasticClassifier, load, save
+from pacbayes import CertifiedClassifier, Grid, load, save
 
 
 @pytest.mark.parametrize("name", [*ENSEMBLES, "words"])
@@ -18,15 +18,16 @@ def test_trees_forests_and_boosting_need_no_trust(name, tmp_path, recwarn):
     save(clf, tmp_path / "model")
     assert len(recwarn) == 0
     again = load(tmp_path / "model")
-    for voting in ("stochastic", "majority", "best"):
+    for voting in clf.certificates_:
         assert np.array_equal(again.set_params(voting=voting).predict(X), clf.set_params(voting=voting).predict(X))
-    clf.set_params(voting="stochastic")
+    clf.set_params(voting="auto" if isinstance(clf, CertifiedClassifier) else "stochastic")
     assert again.certificates_ == clf.certificates_
 
 
 def test_what_skops_does_not_trust_is_said_when_it_is_saved(tmp_path):
     path = tmp_path / "model"
-    clf = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=None, random_state=0).fit(*rows(2))
+    grid = Grid(KNeighborsClassifier(), {"n_neighbors": [1, 3]})
+    clf = CertifiedClassifier(grid, cv=None, random_state=0).fit(*rows(2))
     with pytest.warns(UserWarning, match=r"trusted=\[.*KDTree'\] \(pacbayes predict: --trust\): these types may run"):
         save(clf, path)
     with pytest.raises(ValueError, match=r"types that are not trusted: .*KDTree\."):
@@ -35,7 +36,7 @@ def test_what_skops_does_not_trust_is_said_when_it_is_saved(tmp_path):
 
 
 def test_what_skops_trusts_needs_no_trust(tmp_path, recwarn):
-    clf = StochasticClassifier(SVC(), {"C": [1.0, 2.0]}, cv=None, random_state=0).fit(*rows(2))
+    clf = CertifiedClassifier(Grid(SVC(), {"C": [1.0, 2.0]}), cv=None, random_state=0).fit(*rows(2))
     save(clf, tmp_path / "model")
     assert len(recwarn) == 0
     assert load(tmp_path / "model").certificates_ == clf.certificates_
@@ -53,7 +54,7 @@ def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
     lines = [f"{a},{b},{'yes' if a > 0 else 'no'}" for a, b in np.random.default_rng(0).normal(size=(60, 2))]
     data, saved = tmp_path / "data.csv", tmp_path / "model"
     data.write_text("\n".join(["a,b,class", *lines]) + "\n")
-    certify = ["certify", data, "--save", saved, "--estimator"]
+    certify = ["certify", data, "--save", saved, "--candidates"]
     done = in_process([*certify, "sklearn.neighbors.KNeighborsClassifier"], capsys)
     assert done.code == 0
     assert "warning: to load this model" in done.err
@@ -63,7 +64,7 @@ def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
     assert refused.error.endswith("if you know where the file comes from, add --trust")
     assert in_process(["predict", saved, data, "--trust"], capsys).code == 0
     # Those that have a short name need no trust.
-    for name in ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.HistGradientBoostingClassifier"):
+    for name in ("svm", "forest", "boosting", "logistic"):
         done = in_process([*certify, name], capsys)
         assert "--trust" not in done.err
         assert in_process(["predict", saved, data], capsys).code == 0

@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import model, rows
 from tests.files.model_files import Forged
 
-from pacbayes import StochasticClassifier, load, save
+from pacbayes import CertifiedClassifier, load, save
 
 WRONG = {
     "more training rows": {"plan.division.n_train": 5},
@@ -47,7 +47,7 @@ class Mine:
 
 def test_own_classes_need_trust(tmp_path):
     X, y = rows(2)
-    clf = StochasticClassifier.from_fitted([Mine()], X, y, random_state=0)
+    clf = CertifiedClassifier.from_fitted([Mine()], X, y, random_state=0)
     with pytest.warns(UserWarning, match="to load this model, load will need trusted"):
         save(clf, tmp_path / "model")
     with pytest.raises(ValueError, match="types that are not trusted"):
@@ -57,7 +57,7 @@ def test_own_classes_need_trust(tmp_path):
 def test_trees_need_none(tmp_path, recwarn):
     X, y = rows(3)
     fitted = [DecisionTreeClassifier(max_depth=depth).fit(X, y) for depth in (1, 2)]
-    clf = StochasticClassifier.from_fitted(fitted, X, y, random_state=0, proposal=1)
+    clf = CertifiedClassifier.from_fitted(fitted, X, y, random_state=0, proposal=1)
     save(clf, tmp_path / "model")
     assert len(recwarn) == 0
     assert load(tmp_path / "model").certificates_ == clf.certificates_

@@ -103,15 +103,15 @@ def test_predicted_formulas_in_a_file(tmp_path, capsys):
 MEMORY = """
 import resource
 import numpy as np
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from sklearn.dummy import DummyClassifier
 n, long = 100_000, "b" * 1_000_000
 y = ["a", "c"] * (n // 2)
 y[7] = long
 X = np.random.default_rng(0).normal(size=(n, 1))
 resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
-grid = StochasticClassifier(DummyClassifier(), {"strategy": ["prior"]}, random_state=0)
-for clf in (StochasticSVC([1.0], validation_size=n - 60, random_state=1), grid):
+grid = CertifiedClassifier(Grid(DummyClassifier(), {"strategy": ["prior"]}), random_state=0)
+for clf in (StochasticSVC([1.0], hedge="auto", validation_size=n - 60, random_state=1), grid):
     clf.fit(X, y)
     assert set(clf.predict(X)) <= {"a", "c", long}
     assert list(clf.classes_) == ["a", long, "c"]

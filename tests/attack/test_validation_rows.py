@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticSVC, svm_set
+from pacbayes import CertifiedClassifier, StochasticSVC, SVMs, svm_set
 
 LAMBDAS = np.array([0.03, 0.5, 4.0])
 # Sums of larger numbers overflow in scikit-learn's checks; with products of 1e20 and more the solver takes too long.
@@ -96,13 +97,42 @@ def test_hold_out_choice_and_prior_do_not_notice_validation_rows(scale, kernel, 
 
     X, y = sample(seed, kernel)
     choices = {"kernel": kernel, "n_components": 9, "scale": scale, "prepare": PREPARE[prepare], "prior": prior}
-    clf = StochasticSVC(LAMBDAS, cv=3, random_state=seed, n_jobs=1, **choices)
+    clf = StochasticSVC(LAMBDAS, hedge=0.1, cv=3, random_state=seed, n_jobs=1, **choices)
     before = quiet(clf.fit, X, y)
     note, weights = before.certificate_.baselines["hold-out"].note, before.prior_.tobytes()
+    planned = planned_parts(before)
     validation = before.classifiers_.splits(0)[1]
     after = quiet(clf.fit, *replaced(X, y, validation, kernel, np.random.default_rng(seed)))
     assert after.certificate_.baselines["hold-out"].note == note
     assert after.prior_.tobytes() == weights
+    assert planned_parts(after) == planned
+
+
+def planned_parts(clf):
+    """All that is planned, as bytes: weights, losses and maps; classes by their names, as others may stand between."""
+    plan = clf._fitted.plan
+    found = [(rule.voting, rule.name, rule.weights.tobytes()) for rule in plan.planned]
+    soft, losses = plan.planned[0].soft, plan.cross_validation.log_losses.tobytes()
+    maps = [(i, one.kind, one.n, one.slope, one.pair_slope, one.shift.tobytes(), one.bias.tobytes())
+            for i, one in soft.maps.items()]  # fmt: skip
+    return found, losses, maps, clf.classes_[soft.classes].tolist()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "nystroem"])
+@settings(max_examples=4)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_nor_do_widths_scaling_and_maps(kernel, seed):
+    """Whether to scale is decided by cross-validation: of columns with about the same range."""
+    X, y = sample(seed, kernel)
+    X = X / X.std(axis=0)
+    machines = SVMs(LAMBDAS, kernel=kernel, n_components=9)
+    clf = CertifiedClassifier([machines, DecisionTreeClassifier(max_depth=2)], cv=3, random_state=seed, n_jobs=1)
+    before = quiet(clf.fit, X, y)
+    parts, planned = [fitted_parts(before.classifiers_[i]) for i in range(15)], planned_parts(before)
+    validation = before.classifiers_.splits(0)[1]
+    after = quiet(clf.fit, *replaced(X, y, validation, "linear", np.random.default_rng(seed)))
+    assert [fitted_parts(after.classifiers_[i]) for i in range(15)] == parts
+    assert planned_parts(after) == planned
 
 
 @pytest.mark.parametrize("value", [100.0, 1e10, 1e300])

@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.cli.running import in_process
 
-from pacbayes import ClassifierSet, StochasticClassifier, grid_set, optimal_posterior, svm_set
+from pacbayes import CertifiedClassifier, ClassifierSet, grid_set, optimal_posterior, svm_set
 from pacbayes.bounds import Catoni
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 
@@ -22,14 +22,17 @@ LOSSES = ClassifierSet.from_losses(RNG.random((3, 20)))
     [
         (lambda: grid_set(None, [FITTED], X, Y, n_iter=2), ValueError, "n_iter must be None where"),
         (lambda: grid_set(LinearRegression(), {}, X, Y), ValueError, r"estimator must be a classifier, got LinearReg"),
-        (lambda: svm_set(X, Y, [1.0], gamma=True), TypeError, "gamma must be 'sigest' or a positive number, got True"),
+        (lambda: svm_set(X, Y, [1.0], gamma=True), TypeError, "gamma must be one of 'widths', .*, got True"),
+        (lambda: svm_set(X, Y, [1.0], gamma=[0.1, "1"]), TypeError, "gamma must be one of 'widths', .*, got '1'"),
+        (lambda: SVMClassifier(gamma="widths").fit(X, Y), ValueError, "one machine has one width"),
+        (lambda: SVMClassifier(scale="auto").fit(X, Y), ValueError, "one machine has one width and one scaling"),
         (lambda: svm_set(X, Y, [1.0], validation_size=True), TypeError, "validation_size must be a fraction"),
         (lambda: svm_set(X, Y, [1.0], validation_size="half"), TypeError, "validation_size must .* got 'half'"),
         (lambda: SVMClassifier().fit(X, np.zeros(60)), ValueError, "at least two classes, got class 0.0 only"),
         (lambda: ClassifierSet.from_fitted(FITTED, X, Y), TypeError, "the single LogisticRegression"),
-        (lambda: StochasticClassifier.from_fitted(FITTED, X, Y), TypeError, "must be a list of fitted classifiers"),
-        (lambda: StochasticClassifier(LogisticRegression(), {"C": [1.0]}).fit(X[:1], Y[:1]), ValueError, "1 sample"),
-        (lambda: StochasticClassifier(LogisticRegression(), {"C": [1.0]}).fit(X, []), ValueError, None),
+        (lambda: CertifiedClassifier.from_fitted(FITTED, X, Y), TypeError, "must be a list of fitted classifiers"),
+        (lambda: CertifiedClassifier(LogisticRegression()).fit(X[:1], Y[:1]), ValueError, "1 sample"),
+        (lambda: CertifiedClassifier(LogisticRegression()).fit(X, []), ValueError, None),
         (lambda: LOSSES.counted, ValueError, "made from losses: it holds risks, not counted errors"),
         (lambda: optimal_posterior([0.1], 10, method="ccp", distance="linear"), ValueError, "is for distance 'kl'"),
         (lambda: optimal_posterior([0.1], 10, method="ccp", n_init=0), ValueError, "n_init must be at least 1, got 0"),

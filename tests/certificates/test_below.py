@@ -6,7 +6,7 @@ from scipy.stats import beta, binom
 from sklearn.tree import DecisionTreeClassifier
 from tests.certificates.cases import a_set, grouped
 
-from pacbayes import StochasticClassifier
+from pacbayes import CertifiedClassifier, Grid
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.certificates.below import members_below
 from pacbayes.report.questions import below_table
@@ -45,12 +45,25 @@ def test_shares_are_of_what_was_drawn():
     hard = np.repeat(sizes > 1, sizes)
     X = np.column_stack([hard, rng.normal(size=groups.size)])
     y = np.where(hard, rng.integers(0, 2, groups.size), X[:, 1] > 0)
-    clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [2]}, random_state=0).fit(X, y, groups=groups)
+    clf = CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), {"max_depth": [2]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(X, y, groups=groups)
     one = clf.certified_below(0.5)[0]
     assert one.bound < 0.1 < np.mean(clf.classifiers_[0].predict(X) != y)
     assert str(one).endswith("of the rows of a new group, on average over groups")
     assert below_table(clf, 0.5).caption.endswith("Shares are of the rows of a new group, on average over groups.")
-    copies = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [2]}, duplicates="together", random_state=0)
+    copies = CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), {"max_depth": [2]}),
+        duplicates="together",
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    )
     copies.fit(X[:600], y[:600])
     assert str(copies.certified_below(0.9)[0]).endswith("new examples, each counted once however often it is copied")
 

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from pacbayes.certificates import VOTINGS, Plan, Rule, propose
 from pacbayes.certificates.choices import CROSS_VALIDATION, cross_validation_prior
 from pacbayes.certificates.plan import without_reserve
-from pacbayes.certificates.proposals import STRENGTHS, given_rules
+from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose_soft
 from pacbayes.certificates.target import Thresholds
-from pacbayes.certificates.voting import EXACT, PROPOSAL, integer_weights, parts_of_one
+from pacbayes.certificates.voting import EXACT, PROPOSAL, SOFT, integer_weights, parts_of_one
+from pacbayes.classifiers.calibration import DECISIONS, Calibration
 from pacbayes.classifiers.cross_validation import CrossValidation
+from pacbayes.classifiers.members import Calibrated
 from pacbayes.data.division import GROUP, out_of_bag_division, plan_division, validating_division
 
 SHARED = plan_division(200, kind="shared", validation_size=0.5, seed=0)
@@ -25,25 +27,39 @@ GROUPED = validating_division(200, GROUP, np.arange(200) // 2)
 THRESHOLDS = Thresholds(np.array([0.5, -np.inf]), np.array([50, 100]), np.array([1, 9]))
 
 
-def counted(totals=(9, 7, 7, 12), votes=(8, 7, 7, 7, 8, 9, 7)):
-    """Cross-validation with these errors, all in its first fold."""
-    errors = np.zeros((len(totals), 2), dtype=np.int64)
+def counted(totals=(9, 7, 7, 12), votes=(8, 7, 7, 7, 8, 9, 7), families=None):
+    """Cross-validation with these errors, all in its first fold, and twice as much log-loss."""
+    number = len(totals)
+    errors = np.zeros((number, 2), dtype=np.int64)
     errors[:, 0] = totals
-    return CrossValidation(np.arange(len(totals)), errors, np.array([50, 50]), votes)
+    families = np.arange(number) if families is None else np.array(families)
+    return CrossValidation(np.arange(number), errors, np.array([50, 50]), votes, 2.0 * errors[:, 0], families)
+
+
+def maps(chosen, slope=1.0):
+    """How two classes become probable by the scores of some classifiers."""
+    own = {i: Calibration(DECISIONS, 100, slope, np.zeros(2), np.zeros(2)) for i in chosen}
+    return Calibrated(np.array([0, 1]), own)
+
+
+def proposed(found):
+    """The rules that cross-validation proposes."""
+    number = found.candidates.size
+    hard = propose(found.candidates, found.totals, number, found.errors_of_votes)
+    return propose_soft(found, number, 100, maps(range(number))), *hard
 
 
 def a_plan(found=None, hedge=0.1, **choices):
     """A plan for what cross-validation proposes."""
     found = counted() if found is None else found
-    rules = propose(found.candidates, found.totals, found.candidates.size, found.errors_of_votes)
-    rules = rules if hedge > 0.0 else without_reserve(rules)
+    rules = proposed(found) if hedge > 0.0 else without_reserve(proposed(found))
     given = {"division": SHARED, "hedge": hedge, "planned": rules, "cross_validation": found}
     return Plan(**given | choices)
 
 
 def levels(plan):
     """The exact sum of the levels of all rules by way of predicting."""
-    return {voting: sum(Fraction(rule.level) for rule in plan.rules if rule.voting == voting) for voting in VOTINGS}
+    return {voting: sum(Fraction(one.level) for one in plan.rules if one.voting == voting) for voting in plan.votings}
 
 
 # -- levels ----------------------------------------------------------------------------------------------------------
@@ -57,6 +73,7 @@ def levels(plan):
 )
 def test_levels_of_all_rules_of_a_way_sum_to_at_most_delta(delta, hedge, share, totals):
     plan = a_plan(counted(totals), hedge, delta=delta, class_share=share)
+    assert plan.votings == VOTINGS
     # What is left of delta is for the limits by class.
     most = Fraction(delta) * (1 - Fraction(share))
     for voting, total in levels(plan).items():
@@ -72,15 +89,22 @@ def test_of_several_rules_each_has_its_place_and_level():
     assert [rule.bound for rule in votes] == [EXACT] * 8 + ["twice kl", "tandem"]
     assert votes[0].level == pytest.approx(0.045)
     assert len({rule.level for rule in votes[1:]}) == 1
-    assert [rule.name for rule in plan.rules if rule.voting != "majority"] == [
-        "proposal", "posterior", "proposal", "Occam",
-    ]  # fmt: skip
+    # Nothing stands beside a soft vote, and nothing is kept for it.
+    assert [rule.level for rule in plan.rules if rule.voting == "soft"] == [0.05]
+    assert [(rule.voting, rule.name) for rule in plan.rules if rule.voting != "majority"] == [
+        ("soft", "proposal"),
+        ("stochastic", "proposal"),
+        ("stochastic", "posterior"),
+        ("best", "proposal"),
+        ("best", "Occam"),
+    ]
 
 
 @pytest.mark.parametrize("kind", [SHARED, INDEPENDENT, OUT_OF_BAG, GROUPED, validating_division(50)])
 def test_without_a_proposal_delta_is_for_what_is_found(kind):
     plan = Plan(kind, delta=0.1)
-    assert levels(plan) == dict.fromkeys(VOTINGS, Fraction(0.1))
+    # There are no probabilities, and no soft vote.
+    assert levels(plan) == dict.fromkeys(("stochastic", "majority", "best"), Fraction(0.1))
     votes = [rule.name for rule in plan.rules if rule.voting == "majority"]
     # In a forest the vote is by its tandem bound alone.
     assert votes == (["tandem vote"] if kind is OUT_OF_BAG else ["posterior"])
@@ -117,9 +141,14 @@ def forged_rules(rules):
     yield "one rule fewer", tuple(rule for rule in rules if rule.name != "vote s=4")
     yield "one rule more", (*rules, Rule("majority", "mine", integer_weights(np.array([1.0, 0, 0, 0]))))
     yield "the same twice", (*rules, rules[0])
-    yield "no proposed draws", rules[1:]
+    yield "no proposed draws", tuple(rule for rule in rules if rule.voting != "stochastic")
+    yield "no soft vote", tuple(rule for rule in rules if rule.voting != SOFT)
+    soft = rules[0].weights + np.array([2**30, -(2**30), 0, 0])
+    yield "other weights of the soft vote", (replace(rules[0], weights=soft), *rules[1:])
+    alone = parts_of_one(1, 4)
+    yield "a soft vote of one", (replace(rules[0], weights=alone, soft=maps([1])), *rules[1:])
     yield "other names", replace_at(rules, vote + 1, replace(rules[vote + 1], name="vote s=9"))
-    yield "fewer classifiers", propose(np.arange(3), [9, 7, 7], 3, counted().errors_of_votes)
+    yield "fewer classifiers", proposed(counted((9, 7, 7)))
 
 
 def replace_at(rules, place, rule):
@@ -132,8 +161,34 @@ FORGED = dict(forged_rules(a_plan().planned))
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_rules_are_refused(name):
     assert a_plan(planned=a_plan().planned).rules
-    with pytest.raises(ValueError, match=r"Rule\.weights must follow from the stored cross-validation|must be class"):
+    follows = r"Rule\.weights must follow from the stored cross-validation|must be class"
+    with pytest.raises(ValueError, match=r"Rule\.soft must be there" if name == "no probabilities" else follows):
         a_plan(planned=FORGED[name])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"log_losses": np.array([18.0, 18.0, 14.0, 24.0])},
+        # Of each family one takes part: here of the first two the first.
+        {"families": np.array([0, 0, 2, 3]), "log_losses": np.array([14.0, 18.0, 14.0, 24.0])},
+        {"families": np.array([0, 0, 0, 0])},
+    ],
+)
+def test_forged_losses_and_families_are_refused(changed):
+    with pytest.raises(ValueError, match=r"Rule\.weights must follow from the stored cross-validation"):
+        a_plan(cross_validation=replace(counted(), **changed))
+
+
+def test_a_soft_vote_needs_log_losses():
+    with pytest.raises(ValueError, match=r"CrossValidation\.log_losses must be there for a proposal"):
+        a_plan(cross_validation=replace(counted(), log_losses=None, families=None))
+
+
+def test_of_each_family_one_has_a_part_in_the_soft_vote():
+    plan = a_plan(counted((9, 7, 7, 12), families=(0, 0, 1, 1)))
+    assert np.flatnonzero(plan.planned[0].weights).tolist() == [1, 2]
+    assert sorted(plan.planned[0].soft.maps) == [1, 2]
 
 
 def test_weights_that_another_machine_rounded_are_not():
@@ -235,6 +290,13 @@ def test_groups_are_asked_nothing_more(asked):
         ({"weights": np.array([2**52, 1])}, "must be whole multiples"),
         ({"weights": np.array([0.5, 0.5])}, "must be an array of int64"),
         ({"voting": "best", "weights": np.array([2**51, 2**51])}, "must be one classifier"),
+        ({"voting": "soft", "weights": np.array([2**51, 2**51])}, "must be there for a soft vote"),
+        ({"soft": maps([0, 1])}, "must be there for a soft vote"),
+        ({"voting": "best", "weights": np.array([2**52, 0]), "soft": maps([0])}, "must be there for a soft vote"),
+        ({"voting": "soft", "soft": "probabilities"}, "must be there for a soft vote"),
+        ({"voting": "soft", "soft": maps([0])}, "must be for each classifier with a weight"),
+        ({"voting": "soft", "soft": maps([0, 1, 2])}, "must be for each classifier with a weight"),
+        ({"voting": "soft", "weights": None, "bound": "kl", "soft": maps([0])}, "must be for each classifier"),
     ],
 )
 def test_rules_that_cannot_be(fields, message):

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from pacbayes.certificates.proposals import given_rules, propose
+from pacbayes.certificates.proposals import given_rules, propose, propose_soft, soft_parts, soft_weights
 from pacbayes.certificates.voting import PROPOSAL
+from pacbayes.classifiers.calibration import DECISIONS, Calibration
+from pacbayes.classifiers.cross_validation import CrossValidation
+from pacbayes.classifiers.members import Calibrated
 
 
 def test_proposals_are_whole_weights_that_follow_the_errors():
@@ -29,6 +32,34 @@ def test_proposals_are_whole_weights_that_follow_the_errors():
 def test_votes_that_would_be_the_same_are_tested_once(k):
     votes = [rule.name for rule in propose(np.arange(len(k)), k, len(k)) if rule.voting == "majority"]
     assert votes == (["proposal"] if len(k) == 1 else ["proposal", "single"])
+
+
+def test_weights_of_a_soft_vote_by_hand():
+    """Of each family the least log-loss; exp(-(L - least)/sqrt n); less than a thousandth of the largest is nothing."""
+    losses = np.array([40.0, 35.0, 35.0, 52.0, 51.0, 103.9, 104.3])
+    families = np.array([2, 2, 2, 7, 7, 0, 1])
+    errors = np.zeros((7, 1), dtype=np.int64)
+    found = CrossValidation(np.array([0, 2, 3, 4, 6, 7, 8]), errors, np.array([90]), None, losses, families)
+    weights = np.exp(-(np.array([35.0, 51.0, 103.9]) - 35.0) / 10)
+    assert np.exp(-(104.3 - 35.0) / 10) < 1e-3 < weights[-1]
+    expected = np.zeros(9)
+    expected[[2, 6, 7]] = weights / weights.sum()
+    parts = soft_weights(found, 9, 100)
+    assert sum(parts.tolist()) == 2**52
+    np.testing.assert_allclose(np.ldexp(parts.astype(float), -52), expected, rtol=0, atol=2.0**-51)
+    maps = {i: Calibration(DECISIONS, 100, 1.0, np.zeros(2), np.zeros(2)) for i in found.candidates.tolist()}
+    rule = propose_soft(found, 9, 100, Calibrated(np.array([0, 1]), maps))
+    assert (rule.voting, rule.name) == ("soft", PROPOSAL)
+    assert np.array_equal(rule.weights, parts)
+    assert {i: maps[i] for i in (2, 6, 7)} == rule.soft.maps
+
+
+@pytest.mark.parametrize("losses", [[0.0], [5.0, 5.0, 5.0], [0.0, 1e308], [1e308, 1e308], [0.0, 1e-300]])
+def test_weights_of_losses_that_are_odd(losses):
+    parts = soft_parts(np.array(losses), np.arange(len(losses)), 4)
+    assert sum(parts.tolist()) == 2**52
+    assert parts.min() >= 0
+    assert (np.ptp(parts) <= len(losses)) == (max(losses) - min(losses) < 1.0)
 
 
 @pytest.mark.parametrize(("wrong", "error"), [(3, ValueError), (-1, ValueError), (True, TypeError), ("1", TypeError)])

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, save, vote_bound
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save, vote_bound
 from pacbayes.certificates import Found, certify
 from pacbayes.certificates.levels import hedged_level
 from pacbayes.certificates.voting import TANDEM, integer_weights, weights_of
@@ -20,7 +20,8 @@ TREES = [DecisionTreeClassifier(max_features=3, random_state=i) for i in range(2
 
 @pytest.fixture(scope="module")
 def clf():
-    return StochasticClassifier(None, TREES, random_state=0, voting="majority").fit(X, Y)
+    choices = {"voting": "majority", "hedge": 0.1, "cv": 3, "validation_size": 0.5}
+    return CertifiedClassifier(Grid(None, TREES), random_state=0, **choices).fit(X, Y)
 
 
 def alternatives(certificate):
@@ -62,14 +63,14 @@ def test_any_weights_have_their_own_bound(clf):
 
 @pytest.mark.parametrize("hedge", [0, 1])
 def test_nothing_to_pay_it_with(hedge):
-    found = StochasticClassifier(None, TREES[:5], random_state=0, hedge=hedge).fit(X, Y)
+    found = CertifiedClassifier(Grid(None, TREES[:5]), random_state=0, hedge=hedge, cv=3).fit(X, Y)
     assert found._fitted.found.tandem is None
     assert TANDEM not in alternatives(found.certificates_["majority"])
 
 
 def test_groups_and_independent_splits_have_none():
     groups = np.arange(len(Y)) // 2
-    grouped = StochasticSVC([0.1, 1.0], random_state=0).fit(X, Y, groups=groups)
+    grouped = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0).fit(X, Y, groups=groups)
     independent = StochasticSVC([0.1, 1.0], random_state=0, split="independent").fit(X, Y)
     for found in (grouped, independent):
         assert found._fitted.found.tandem is None

@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
-from tests.classifiers.told import ToldFolds
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from pacbayes.certificates import proposals
-from pacbayes.certificates.proposals import STRENGTHS, VoteTrials, averaged_parts, propose, vote_parts
-from pacbayes.classifiers.cross_validation import cross_validate, folds_of
+from pacbayes.certificates.proposals import STRENGTHS, averaged_parts, errors_of_votes, propose, vote_parts
+from pacbayes.classifiers.cross_validation import counted_by_fold, folds_of
+from pacbayes.estimators import planning
 
 
 def drawn(seed, classes=2, n=120, candidates=15):
@@ -41,12 +41,11 @@ def by_hand(codes, answers, fold, classes, nested=True):
     return tuple(results)
 
 
-def tried(codes, answers, at_once=1, trials=True):
-    """Cross-validate candidates in four folds, and the votes of them."""
-    members = ToldFolds(codes, lambda which, train, test: answers[np.ix_(which, test)], at_once)
-    votes = VoteTrials(codes, len(answers)) if trials else None
-    found = cross_validate(members, np.arange(len(answers)), 4, np.random.default_rng(0), trials=votes)
-    return found, folds_of(codes, 4, np.random.default_rng(0))
+def tried(codes, answers, fold=None):
+    """Count the errors of candidates in four folds, and those of the votes of them."""
+    fold = folds_of(codes, 4, np.random.default_rng(0)) if fold is None else fold
+    errors, sizes = counted_by_fold(answers, codes, fold)
+    return errors.sum(axis=1), errors_of_votes(answers, codes, fold, sizes), fold
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -54,55 +53,61 @@ def test_errors_of_votes_with_weights_from_the_other_folds(classes):
     different, matters = 0, 0
     for seed in range(25):
         codes, answers = drawn(seed, classes)
-        found, fold = tried(codes, answers)
-        assert found.errors_of_votes == by_hand(codes, answers, fold, classes)
-        different += len(set(found.errors_of_votes)) > 2
-        matters += found.errors_of_votes != by_hand(codes, answers, fold, classes, nested=False)
+        _, found, fold = tried(codes, answers)
+        assert found == by_hand(codes, answers, fold, classes)
+        different += len(set(found)) > 2
+        matters += found != by_hand(codes, answers, fold, classes, nested=False)
     # The cases are such that strengths differ, and that weights from all folds would count otherwise.
     assert different > 10
     assert matters > 10
 
 
-def test_the_same_errors_in_threads_and_in_small_blocks(monkeypatch):
+def test_the_same_errors_in_small_blocks(monkeypatch):
     for seed in range(5):
         codes, answers = drawn(seed, n=600)
-        expected = tried(codes, answers)[0]
-        assert tried(codes, answers, at_once=3)[0].errors_of_votes == expected.errors_of_votes
+        expected = tried(codes, answers)[1]
         monkeypatch.setattr(proposals, "_BLOCK", 70)
-        assert tried(codes, answers)[0].errors_of_votes == expected.errors_of_votes
+        assert tried(codes, answers)[1] == expected
         monkeypatch.undo()
 
 
-def test_errors_are_those_of_cross_validation():
-    codes, answers = drawn(3)
-    np.testing.assert_array_equal(tried(codes, answers)[0].errors, tried(codes, answers, trials=False)[0].errors)
+def test_folds_for_which_nothing_could_be_trained_are_left_out():
+    """All rows of the second class are in the last fold: without it, one class is left."""
+    codes, answers = drawn(0)
+    fold = np.where(codes == 1, 3, np.arange(codes.size) % 4)
+    kept = fold != 3
+    totals, found, _ = tried(codes, answers, fold)
+    assert totals.tolist() == np.count_nonzero(answers[:, kept] != codes[kept], axis=1).tolist()
+    assert found == by_hand(codes[kept], answers[:, kept], fold[kept], 2)
 
 
 def test_one_that_never_errs_has_nearly_all_of_the_vote_only_if_others_err():
     codes = np.tile([0, 1], 40)
     flawless = np.tile(codes, (5, 1))
     bad = np.tile(1 - codes, (6, 1))
-    found = tried(codes, np.concatenate([flawless[:1], bad]))[0]
-    assert found.errors_of_votes[0] == codes.size
-    assert min(found.errors_of_votes) == 0
-    assert propose(found.candidates, found.totals, 7, found.errors_of_votes)[1].weights[0] > 2**52 * 0.99
+    totals, found, _ = tried(codes, np.concatenate([flawless[:1], bad]))
+    assert found[0] == codes.size
+    assert min(found) == 0
+    assert propose(np.arange(7), totals, 7, found)[1].weights[0] > 2**52 * 0.99
     # All are right everywhere: nothing tells the strengths apart, and the average of them all is proposed.
-    found = tried(codes, flawless)[0]
-    assert set(found.errors_of_votes) == {0}
-    parts = np.ldexp(propose(found.candidates, found.totals, 5, found.errors_of_votes)[1].weights.astype(float), -52)
+    totals, found, _ = tried(codes, flawless)
+    assert set(found) == {0}
+    parts = np.ldexp(propose(np.arange(5), totals, 5, found)[1].weights.astype(float), -52)
     np.testing.assert_allclose(parts, [6 / 35, 6 / 35, 6 / 35 + 1 / 7, 6 / 35, 6 / 35], rtol=1e-12)
 
 
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    return X, (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=300) > 0).astype(int)
+
+
 def test_too_many_answers_are_not_kept(monkeypatch):
-    codes, answers = drawn(0)
-    monkeypatch.setattr(proposals, "MOST_ANSWERS", answers.size - 1)
-    assert tried(codes, answers)[0].errors_of_votes is None
-    monkeypatch.setattr(proposals, "MOST_ANSWERS", answers.size)
-    assert tried(codes, answers)[0].errors_of_votes is not None
-
-
-def test_no_fold_that_can_be_trained_is_no_choice():
-    assert VoteTrials(np.array([0, 1]), 3).errors(None) is None
+    clf = StochasticSVC([0.1, 1.0, 10.0], hedge=0.1, random_state=0)
+    for most, kept in ((3 * 150 - 1, False), (3 * 150, True)):
+        monkeypatch.setattr(planning, "MOST_ANSWERS", most)
+        found = clf.fit(*rows())._fitted.plan.cross_validation
+        assert (found.errors_of_votes is not None) == kept
 
 
 def averaged_by_hand(k, errors_of_votes):
@@ -128,12 +133,11 @@ def test_the_average_in_exact_fractions():
 
 
 def test_estimators_propose_the_average_of_the_votes_that_were_tried():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
-    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=300) > 0).astype(int)
+    X, y = rows()
+    neighbours = Grid(KNeighborsClassifier(), {"n_neighbors": [1, 3, 7, 15, 31]})
     for clf in (
-        StochasticSVC(np.geomspace(1e-3, 1e3, 15), random_state=0),
-        StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [1, 3, 7, 15, 31]}, random_state=0),
+        StochasticSVC(np.geomspace(1e-3, 1e3, 15), hedge="auto", random_state=0),
+        CertifiedClassifier(neighbours, cv=3, random_state=0),
     ):
         found = clf.fit(X, y)._fitted.plan.cross_validation
         assert len(found.errors_of_votes) == len(STRENGTHS)

@@ -6,7 +6,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import two_classes
 
-from pacbayes import ClassifierSet, StochasticClassifier, compare_classifiers
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, Trees, compare_classifiers
 
 GRID = {"max_depth": [1, 2, 4]}
 
@@ -40,7 +40,9 @@ def test_a_grid_of_columns_is_one_of_labels(choices):
     X, y = named()
     for voting in ("stochastic", "majority"):
         flat, column = (
-            StochasticClassifier(kind(random_state=0), GRID, voting=voting, random_state=0, **choices).fit(X, y)
+            CertifiedClassifier(
+                Grid(kind(random_state=0), GRID), voting=voting, random_state=0, **choices, cv=3, validation_size=0.5
+            ).fit(X, y)
             for kind in KINDS
         )
         assert str(column.certificate_) == str(flat.certificate_)
@@ -51,7 +53,7 @@ def test_a_grid_of_columns_is_one_of_labels(choices):
 def test_out_of_bag():
     X, y = named()
     flat, column = (
-        StochasticClassifier(BaggingClassifier(kind(), 5), split="out-of-bag", random_state=0).fit(X, y)
+        CertifiedClassifier(Trees(BaggingClassifier(kind(), 5)), split="out-of-bag", random_state=0).fit(X, y)
         for kind in KINDS
     )
     assert np.array_equal(column.classifiers_.errors, flat.classifiers_.errors)
@@ -64,7 +66,7 @@ def test_classifiers_trained_elsewhere():
     sets = [ClassifierSet.from_fitted(one, X[200:], y[200:]) for one in (flat, column)]
     assert np.array_equal(sets[0].errors, sets[1].errors)
     assert np.array_equal(sets[0].predict(X), sets[1].predict(X))
-    models = [StochasticClassifier.from_fitted(one, X[200:], y[200:], random_state=0) for one in (flat, column)]
+    models = [CertifiedClassifier.from_fitted(one, X[200:], y[200:], random_state=0) for one in (flat, column)]
     assert np.array_equal(models[0].predict(X), models[1].predict(X))
     same = compare_classifiers(flat[0], column[0], X[200:], y[200:])
     assert (same.only_a, same.only_b) == (0, 0)
@@ -78,7 +80,9 @@ def test_two_labels_for_a_row_are_refused():
     with pytest.raises(ValueError, match=r"got shape \(369, 2\)"):
         compare_classifiers(pair, pair, X[200:], y[200:])
     with pytest.raises(ValueError, match=r"got shape \(\d+, 2\)"):
-        StochasticClassifier(Pair(), GRID, random_state=0).fit(X, y)
+        CertifiedClassifier(Grid(Pair(), GRID), random_state=0, voting="stochastic", cv=3, validation_size=0.5).fit(
+            X, y
+        )
 
 
 def test_one_that_changes_its_mind_after_the_fit_is_refused():

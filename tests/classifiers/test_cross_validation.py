@@ -1,41 +1,67 @@
 """Cross-validation within the training rows: folds, candidates, and which of several with equally few errors."""
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
-from tests.classifiers.told import ToldFolds
 
 from pacbayes.classifiers.cross_validation import (
     CANDIDATES,
     CrossValidation,
     candidates_of,
-    cross_validate,
+    counted_by_fold,
+    dealt,
     folds_of,
+    in_folds,
+    trainable,
 )
+from pacbayes.runtime import threads
 
 
 def test_errors_are_kept_by_candidate_and_fold():
-    table = {0: [3, 1, 1], 1: [0, 1, 1]}
-    calls = iter(table.values())
-    codes = np.array([0, 1] * 10)
-    heard = []
-
-    def answers(candidates, train, test):
-        assert sorted([*train, *test]) == list(range(20))
-        return np.array([np.where(np.arange(10) < errors, 1 - codes[test], codes[test]) for errors in next(calls)])
-
-    class Votes:
-        def hear(self, test, said):
-            heard.append(np.count_nonzero(said != codes[test], axis=1).tolist())
-
-        def errors(self, totals):
-            return (7, *totals.tolist())
-
-    found = cross_validate(ToldFolds(codes, answers), np.arange(3), 2, np.random.default_rng(0), trials=Votes())
-    assert heard == [[3, 1, 1], [0, 1, 1]]
-    assert found.errors_of_votes == (7, 3, 2, 2)
+    codes, fold = np.array([0, 1] * 10), np.repeat([0, 1], 10)
+    wrong = np.zeros((3, 20), dtype=bool)
+    for line, errors in zip(wrong, ([3, 0], [1, 1], [1, 1]), strict=True):
+        line[: errors[0]] = line[10 : 10 + errors[1]] = True
+    errors, sizes = counted_by_fold(np.where(wrong, 1 - codes, codes), codes, fold)
+    found = CrossValidation(np.arange(3), errors, sizes)
     assert found.first == 1
+    assert found.totals.tolist() == [3, 2, 2]
     assert found.errors.tolist() == [[3, 0], [1, 1], [1, 1]]
     assert found.sizes.tolist() == [10, 10]
+
+
+def test_a_fold_without_which_one_class_is_left_counts_for_nothing():
+    codes, fold = np.array([0, 1, 0, 0, 1, 0]), np.array([0, 1, 0, 2, 1, 2])
+    assert trainable(codes, fold).tolist() == [True, False, True]
+    errors, sizes = counted_by_fold(np.array([[1, 0, 0, 0, 0, 0]]), codes, fold)
+    assert errors.tolist() == [[1, 0, 0]]
+    assert sizes.tolist() == [2, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"log_losses": None}, r"CrossValidation\.families must be there with log-losses"),
+        ({"families": None}, r"CrossValidation\.families must be there with log-losses"),
+        ({"log_losses": np.array([1.0, 2.0])}, r"CrossValidation\.log_losses must have the shape"),
+        ({"log_losses": np.array([1, 2, 3])}, r"CrossValidation\.log_losses must be an array of float64"),
+        ({"log_losses": np.array([1.0, np.nan, 3.0])}, r"CrossValidation\.log_losses"),
+        ({"log_losses": np.array([1.0, np.inf, 3.0])}, r"CrossValidation\.log_losses"),
+        ({"log_losses": np.array([1.0, -1.0, 3.0])}, r"CrossValidation\.log_losses must not be negative"),
+        ({"families": np.array([0, 1])}, r"CrossValidation\.families must have the shape"),
+        ({"families": np.array([0.0, 1.0, 1.0])}, r"CrossValidation\.families must be an array of int64"),
+    ],
+)
+def test_losses_and_families_that_cannot_be(changed, message):
+    given = {"log_losses": np.array([1.0, 2.0, 3.0]), "families": np.array([0, 1, 1])}
+    counts = np.arange(3), np.array([[1], [2], [3]]), np.array([9])
+    assert not CrossValidation(*counts, **given).log_losses.flags.writeable
+    with pytest.raises(ValueError, match=message):
+        CrossValidation(*counts, **given | changed)
 
 
 @pytest.mark.parametrize(
@@ -66,3 +92,40 @@ def test_folds_divide_the_training_rows():
 def test_at_most_fifty_candidates():
     assert candidates_of(1990).size == CANDIDATES
     assert candidates_of(7).tolist() == list(range(7))
+
+
+def test_no_more_folds_than_rows_or_units():
+    rng = np.random.default_rng(0)
+    assert sorted(dealt(np.array([0, 1, 0]), 5, rng, None).tolist()) == [0, 1, 2]
+    units = np.array([4, 4, 9, 9, 9, 4])
+    fold = dealt(np.array([0, 1, 0, 1, 0, 1]), 5, rng, units)
+    assert np.unique(fold).tolist() == [0, 1]
+    assert len(set(fold[units == 4])) == len(set(fold[units == 9])) == 1
+
+
+# -- folds side by side ----------------------------------------------------------------------------------------------
+
+
+def test_folds_side_by_side_share_the_cores(monkeypatch):
+    monkeypatch.setattr(threads, "_cores_of_process", lambda: 6)
+    seen = []
+    for at_once, expected in ((1, [6] * 5), (2, [3, 3, 3, 3, 6]), (3, [2, 2, 2, 3, 3]), (5, [1] * 5)):
+        seen.clear()
+        in_folds(lambda k: seen.append((k, threads.cores())), [0, 2, 4, 6, 8], at_once)
+        assert [each for _, each in seen] == expected
+        assert sorted(k for k, _ in seen) == [0, 2, 4, 6, 8]
+
+
+def test_an_interrupt_does_not_wait_for_folds_side_by_side():
+    released = threading.Event()
+
+    def endless(k):
+        released.wait(60.0)
+        raise ValueError("nobody waits for this")
+
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        in_folds(endless, range(4), at_once=2)
+    assert time.perf_counter() - start < 20.0
+    released.set()

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.classifiers.grouped import is_rounded_up
 from tests.classifiers.told import told
 
-from pacbayes import StochasticClassifier, forest_set, grid_set
+from pacbayes import CertifiedClassifier, Grid, forest_set, grid_set
 from pacbayes.classifiers import evidence as module
 from pacbayes.classifiers.evidence import Evidence, observe
 from pacbayes.classifiers.members import Estimators, kept_as
@@ -241,7 +241,9 @@ def test_a_fit_asks_about_a_validation_row_once(choices):
     """Its probes, whether answers depend on the rows around, are about training rows."""
     X, y = noted_rows()
     Noting.everybody.clear()
-    clf = StochasticClassifier(Noting(), {"max_depth": [1, 2, 3, None]}, random_state=0, **choices).fit(X, y)
+    clf = CertifiedClassifier(
+        Grid(Noting(), {"max_depth": [1, 2, 3, None]}), random_state=0, **{"cv": 3, "validation_size": 0.5} | choices
+    ).fit(X, y)
     validation = clf.classifiers_.splits(0)[1].tolist()
     for one in clf.classifiers_:
         asked = Counter(one.asked_)
@@ -251,14 +253,14 @@ def test_a_fit_asks_about_a_validation_row_once(choices):
     assert [everybody[row] for row in validation] == [4] * len(validation)
 
 
-@pytest.mark.parametrize("make", [grid_set, StochasticClassifier])
+@pytest.mark.parametrize("make", [grid_set, CertifiedClassifier])
 def test_with_splits_of_ones_own_too(make):
     (X, y), grid = noted_rows(), {"max_depth": [1, 2, 3]}
     choices = {"split": "independent", "random_state": 0}
     if make is grid_set:
         found = grid_set(Noting(), grid, X, y, **choices)
     else:
-        found = StochasticClassifier(Noting(), grid, **choices).fit(X, y).classifiers_
+        found = CertifiedClassifier(Grid(Noting(), grid), **choices, cv=3, validation_size=0.5).fit(X, y).classifiers_
     for i, one in enumerate(found):
         asked = Counter(one.asked_)
         assert [asked[row] for row in found.splits(i)[1].tolist()] == [1] * found.m

@@ -6,8 +6,11 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 from tests.classifiers.told import told
 
-from pacbayes import ClassifierSet, StochasticClassifier, svm_set
-from pacbayes.classifiers.members import Coding, Estimators, kept_as
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, svm_set
+from pacbayes.certificates.voting import soft_confidences
+from pacbayes.classifiers.calibration import PAIRS, Calibration
+from pacbayes.classifiers.members import Calibrated, Coding, Estimators, kept_as, kind_of
+from pacbayes.classifiers.svm.shared import SharedMachines
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -77,32 +80,73 @@ def test_answers_are_the_same_however_they_are_asked_for(kind):
     np.testing.assert_array_equal(members.answers_each(rows, drawn, coding), table[drawn, np.arange(len(X))])
 
 
+def calibrated(members, chosen, classes=2, slope=5.0):
+    """The same map for some classifiers, of the scores that they have."""
+    kind = PAIRS if isinstance(members, SharedMachines) else kind_of(members[0], classes, X)
+    one = Calibration(kind, 75, slope, np.zeros(classes), np.zeros(classes))
+    return Calibrated(np.arange(classes), {int(i): one for i in chosen})
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_alone_is_surest_of_what_it_says(kind):
-    # Two classes: with more, the vote of pairs of machines may have another winner than the sum of their decisions.
+    # Two classes: with more, the vote of pairs of machines may have another winner than their coupled probabilities.
     members = KINDS[kind](np.where(Y == 1, "yes", "no"))
     rows = members.prepared(X)
     table = members.answers(rows, np.arange(4), Coding(np.array(["no", "yes"])))
     assert len(np.unique(table, axis=0)) > 1
     for i in range(4):
-        scores = members.scores(rows, np.eye(4)[i])
-        assert (scores[:, 0] != scores[:, 1]).all()
-        np.testing.assert_array_equal(scores.argmax(axis=1), table[i])
+        mean = members.mean_probabilities(rows, np.eye(4)[i], calibrated(members, [i]))
+        assert (mean[:, 0] != mean[:, 1]).all()
+        np.testing.assert_array_equal(mean.argmax(axis=1), table[i])
 
 
-def test_scores_are_weighted_means_of_probabilities():
+def test_mean_probabilities_are_weighted_sums_of_calibrated_ones():
     members, weights = trees(), np.array([0.5, 0.0, 0.25, 0.25])
-    mean = sum(weight * members[i].predict_proba(X) for i, weight in enumerate(weights))
-    others = np.array([np.delete(mean, c, axis=1).max(axis=1) for c in range(3)]).T
-    np.testing.assert_allclose(members.scores(X, weights), mean - others, atol=1e-12)
+    soft = calibrated(members, [0, 2, 3], 3, slope=0.8)
+    # p is proportional to ((n p + 1/k) / (n + 1))^0.8, and a whole multiple of 2^-20.
+    expected = np.zeros((150, 3))
+    for i in (0, 2, 3):
+        powers = ((75 * members[i].predict_proba(X) + 1 / 3) / 76) ** 0.8
+        expected += weights[i] * np.rint(powers / powers.sum(axis=1, keepdims=True) * 2.0**20) / 2.0**20
+    np.testing.assert_array_equal(members.mean_probabilities(X, weights, soft), expected)
+    np.testing.assert_allclose(soft.shares(expected).sum(axis=1), 1.0, rtol=1e-15)
 
 
-def test_a_class_that_nobody_learnt_has_no_score():
+def test_a_class_that_nobody_learnt_has_no_probability():
     fitted = DecisionTreeClassifier(random_state=0).fit(X[:100], NAMES[:100])
     members = Estimators([fitted], [{}], np.unique(NAMES))
-    scores = members.scores(X, np.ones(1))
-    assert np.isnan(scores[:, 2]).all()
-    assert np.isfinite(scores[:, :2]).all()
+    soft = calibrated(members, [0])
+    mean = members.mean_probabilities(X, np.ones(1), soft)
+    assert mean.shape == (150, 2)
+    spread = soft.spread(soft.shares(mean), 3)
+    assert (spread[:, 2] == 0.0).all()
+    np.testing.assert_array_equal(spread.argmax(axis=1), np.searchsorted(members.classes, fitted.predict(X)))
+    margins = soft_confidences(soft, soft.shares(mean), 3)
+    assert np.isnan(margins[:, 2]).all()
+    np.testing.assert_allclose(margins[:, 0], mean[:, 0] - mean[:, 1], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"classes": np.array([1, 0])}, r"Calibrated\.classes"),
+        ({"classes": np.array([0, 0])}, r"Calibrated\.classes"),
+        ({"classes": np.array([-1, 0])}, r"Calibrated\.classes"),
+        ({"classes": np.array([0.0, 1.0])}, r"Calibrated\.classes"),
+        ({"classes": np.array([0, 1, 2])}, r"Calibrated\.maps must be for these classes"),
+        ({"maps": {}}, r"Calibrated\.maps must be by number of a classifier"),
+        ({"maps": [0]}, r"Calibrated\.maps must be by number of a classifier"),
+        ({"maps": {-1: None}}, r"Calibrated\.maps must be by number of a classifier"),
+        ({"maps": {True: None}}, r"Calibrated\.maps must be by number of a classifier"),
+        ({"maps": {0: None}}, r"Calibrated\.maps must be for these classes"),
+    ],
+)
+def test_maps_that_cannot_be(changed, message):
+    one = Calibration(PAIRS, 75, 1.0, np.zeros(2), np.zeros(2))
+    given = {"classes": np.array([0, 3]), "maps": {0: one, 5: one}}
+    assert not Calibrated(**given).classes.flags.writeable
+    with pytest.raises(ValueError, match=message):
+        Calibrated(**given | changed)
 
 
 # -- labels that are no class ----------------------------------------------------------------------------------------
@@ -138,7 +182,9 @@ class Outlying(DecisionTreeClassifier):
 )
 def test_an_answer_that_is_no_class_is_an_error_and_is_passed_on(labels, other):
     grid = {"max_depth": [1, 2, 3]}
-    clf = StochasticClassifier(Outlying(other=other), grid, voting="majority", random_state=0).fit(X, labels)
+    clf = CertifiedClassifier(
+        Grid(Outlying(other=other), grid), voting="majority", random_state=0, cv=3, validation_size=0.5
+    ).fit(X, labels)
     assert clf.classes_.tolist() == np.unique(labels).tolist()
     kept = clf.classifiers_
     validation = kept.splits(0)[1]
@@ -188,6 +234,8 @@ class Silent(DecisionTreeClassifier):
 
 @pytest.mark.parametrize("cv", [2, None])
 def test_who_cannot_be_asked_is_named_in_folds_too(cv):
-    model = StochasticClassifier(Silent(), {"max_depth": [1, 2, 3]}, cv=cv, random_state=0)
+    model = CertifiedClassifier(
+        Grid(Silent(), {"max_depth": [1, 2, 3]}), cv=cv, random_state=0, voting="stochastic", validation_size=0.5
+    )
     with pytest.raises(ValueError, match=r"classifier 1 with \{'max_depth': 2\} was fitted but could not predict"):
         model.fit(*load_iris(return_X_y=True))

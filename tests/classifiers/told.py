@@ -22,23 +22,3 @@ def told(seed=0, classifiers=9, n=300):
     table = np.random.default_rng(seed).choice(list("bcad"), p=[0.4, 0.4, 0.15, 0.05], size=(classifiers, n))
     members = Estimators([Told(one) for one in table], [{}] * classifiers, np.array(["b", "c"]))
     return table, members, np.arange(n)[:, None].astype(float)
-
-
-class ToldFolds:
-    """Training rows of some classes, and candidates that, trained on some of them, answer as a function says."""
-
-    all_cost_little = True
-
-    def __init__(self, codes, answers, at_once=1):
-        self.codes, self.n_classes, self._answers, self._at_once = codes, int(codes.max()) + 1, answers, at_once
-
-    def at_once(self, folds):
-        return self._at_once
-
-    def refit(self, which, train):
-        return _Refitted(lambda test: self._answers(which, train, test))
-
-
-class _Refitted:
-    def __init__(self, answers):
-        self.answers = answers

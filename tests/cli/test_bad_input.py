@@ -13,6 +13,7 @@ from tests.cli.bad_files import GOOD, REFUSED, TAKEN, good
 from tests.cli.running import as_process, in_process
 
 QUICK = ["--lambdas", "0.1,1"]
+TREE = "sklearn.tree.DecisionTreeClassifier"
 
 
 @pytest.fixture
@@ -81,17 +82,30 @@ ARGUMENTS = {
     "{data} --validation-size half": "fraction or a number",
     "{data} --seed -1": "--seed must not be negative",
     "{data} --jobs 0": "--jobs must be at least 1",
-    "{data} --estimator magic": "must be svm, logistic, forest, boosting or the full name",
-    "{data} --estimator os.system": "under sklearn",
-    "{data} --estimator sklearn.os.System": "under sklearn",
-    "{data} --estimator sklearn.linear_model.LinearRegression": "must be a classifier",
-    "{data} --estimator sklearn.ensemble.VotingClassifier": "cannot be made without further arguments",
-    "{data} --estimator logistic --kernel linear": "are for svm",
+    "{data} --candidates magic": "must be auto, some of svm, forest, boosting, logistic, neighbours, or one full name",
+    "{data} --candidates os.system": "under sklearn",
+    "{data} --candidates sklearn.os.System": "under sklearn",
+    "{data} --candidates sklearn.linear_model.LinearRegression": "must be a classifier",
+    "{data} --candidates sklearn.ensemble.VotingClassifier": "cannot be made without further arguments",
+    "{data} --candidates logistic --kernel linear": "--kernel are for svm; other families have none",
+    "{data} --candidates {tree} --kernel linear": "the grid of {tree} is --grid",
+    "{data} --candidates forrest": "did you mean 'forest'",
+    "{data} --candidates svm,forrest": "must be auto, some of .*; got 'svm,forrest'; did you mean 'forest'",
+    "{data} --candidates svm,{tree}": "must be auto, some of .*, or one full name",
+    "{data} --candidates svm,svm": "must name each family once, got 'svm,svm'",
+    "{data} --candidates auto,svm": "must be auto, some of",
+    "{data} --candidates svm,": "must be auto, some of",
+    "{data} --candidates predictions": "must be auto, some of",
+    "{data} --candidates svm,forest --split independent": "--split independent is for svm alone, or for other",
+    "{data} --candidates svm,forest --checkpoint {folder}/kept": "for candidates without svm",
+    "{data} --voting soft --hedge 1": "--voting soft needs what the training part proposes",
+    "{data} --voting soft --split independent": "--voting soft needs what the training part proposes",
     "{data} --grid {data}": "the grid of svm is --lambdas",
-    "{data} --estimator logistic --grid {folder}/none.json": "cannot read .*none.json': No such file",
-    "{data} --estimator logistic --grid {data}": "is not JSON",
+    "{data} --candidates logistic --grid {data}": "--grid is for the full name of a classifier",
+    "{data} --candidates {tree} --grid {folder}/none.json": "cannot read .*none.json': No such file",
+    "{data} --candidates {tree} --grid {data}": "is not JSON",
     "{data} --checkpoint {folder}/kept": "trained as one",
-    "{data} --estimator logistic --checkpoint {data}": "checkpoint must be a directory",
+    "{data} --candidates logistic --checkpoint {data}": "checkpoint must be a directory",
     "{data} --test {folder}/none.csv": "no such file",
     "{data} --drop z": "--drop must name columns",
     "{data} --target kind --drop kind": "must not name the target",
@@ -112,13 +126,13 @@ ARGUMENTS = {
 @pytest.mark.parametrize("arguments", ARGUMENTS)
 def test_arguments_of_certify_are_refused(arguments, data, tmp_path, capsys):
     before = files(tmp_path)
-    words = [word.format(data=data, folder=tmp_path) for word in arguments.split()]
-    refused(in_process(["certify", *words], capsys), ARGUMENTS[arguments])
+    words = [word.format(data=data, folder=tmp_path, tree=TREE) for word in arguments.split()]
+    refused(in_process(["certify", *words], capsys), ARGUMENTS[arguments].format(tree=TREE))
     assert files(tmp_path) == before
 
 
 GRIDS = {
-    '{"depth": [1]}': "names 'depth', which DecisionTreeClassifier does not have; it has",
+    '{"depth": [1]}': "--grid names 'depth', which DecisionTreeClassifier does not have; it has",
     '{"max_depth": 3}': "list of at least one value",
     '{"max_depth": []}': "list of at least one value",
     "[1, 2]": "must be an object",
@@ -133,7 +147,7 @@ GRIDS = {
 def test_grids_are_refused(grid, data, tmp_path, capsys):
     path = tmp_path / "grid.json"
     path.write_text(grid, encoding="utf-8")
-    words = ["certify", data, "--estimator", "sklearn.tree.DecisionTreeClassifier", "--grid", path, "--quiet"]
+    words = ["certify", data, "--candidates", TREE, "--grid", path, "--quiet"]
     refused(in_process(words, capsys), GRIDS[grid])
 
 
@@ -222,7 +236,8 @@ def test_more_rows_than_fit_into_memory(data, capsys, monkeypatch):
     done = in_process(["certify", data], capsys)
     assert done.code == 2
     assert "more than half of the free memory" in done.error
-    assert "a kernel matrix of 30 x 30 and the duals of 201 classifiers needs 67.2 MB, " in done.error
+    # Twenty-six lambdas for each of five widths.
+    assert "a kernel matrix of 30 x 30 and the duals of 130 classifiers needs 67.2 MB, " in done.error
     assert done.error.endswith(" Give fewer rows, a larger --validation-size or fewer --lambdas.")
 
 

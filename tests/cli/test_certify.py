@@ -15,7 +15,7 @@ from tests.cli.running import in_process
 from tests.data.test_preparing import mixed
 from tests.report.browser_page import Page
 
-from pacbayes import DISTANCES, StochasticSVC, load, optimal_posterior
+from pacbayes import DISTANCES, CertifiedClassifier, StochasticSVC, SVMs, load, optimal_posterior
 from pacbayes.cli.model import parse_lambdas
 from pacbayes.numeric.words import percent_up
 
@@ -56,11 +56,18 @@ def as_json(arguments, capsys):
     return json.loads(done.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
-def test_without_arguments_it_is_the_default_estimator_on_wdbc(capsys):
+def quick(**params):
+    """What `certify` fits with QUICK."""
+    return CertifiedClassifier(SVMs(parse_lambdas(QUICK[1])), random_state=0, **params)
+
+
+def test_without_arguments_it_is_a_soft_vote_of_machines_on_wdbc(capsys):
     found = as_json(["certify"], capsys)
     X, y = load_breast_cancer(return_X_y=True)
-    clf = StochasticSVC(random_state=0).fit(X, y)
+    clf = CertifiedClassifier("svm", random_state=0).fit(X, y)
     assert found["certificate"] == str(clf.certificate_)
+    assert list(found["certificates"]) == ["soft", "stochastic", "majority", "best"]
+    assert found["settings"]["voting"] == clf.voting_ == "soft"
     for voting, certificate in clf.certificates_.items():
         assert found["certificates"][voting]["bound"] == certificate.bound
     assert found["data"]["classes"] == ["malignant", "benign"]
@@ -77,13 +84,16 @@ def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
     done = in_process(["certify", files / "data.csv", *QUICK, "--test", files / "new.csv"], capsys)
     guarantee, *parts = done.out.split("\n\n")
     tables = [[line.split("\t") for line in part.splitlines()] for part in parts]
-    assert [table[0][0] for table in tables] == ["classifier", "bound", "lambda"]
+    assert [table[0][0] for table in tables] == ["classifier", "bound", "classifier"]
     assert all(len(row) == len(table[0]) for table in tables for row in table)
     assert [row[0] for row in tables[1][1:]] == [*DISTANCES, "Occam", "hold-out"]
     assert tables[0][0][-1] == "test errors"
-    assert "those with the smallest bounds predict: stochastic proposal, majority proposal, best proposal." in done.err
-    sure = "With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most"
-    assert guarantee.startswith(sure)
+    ways = ["soft vote", "stochastic classifier", "majority vote", "best single classifier", "always 'yes'"]
+    assert [row[0] for row in tables[0][1:]] == ways
+    rules = "soft proposal, stochastic proposal, majority proposal, best proposal"
+    assert f"those with the smallest bounds predict: {rules}." in done.err
+    assert "All 45 classifiers say how probable each class is; the largest mean, with the weights below," in done.err
+    assert guarantee.startswith("With probability at least 95 % over the sample, the soft vote errs on at most")
     assert "Fix distance and delta before you look" in done.err
     assert "The class is the last column, 'kind'" in done.err
 
@@ -130,9 +140,9 @@ def test_every_option_reaches_the_estimator(files, capsys):
 @pytest.mark.parametrize("hedge", ["0", "0.5", "1", "auto"])
 def test_hedge(files, hedge, capsys):
     found = as_json(["certify", files / "data.csv", *QUICK, "--hedge", hedge], capsys)
-    clf = StochasticSVC(parse_lambdas(QUICK[1]), hedge=hedge if hedge == "auto" else float(hedge), random_state=0)
-    clf.fit(good(200)[["a", "b"]], good(200)["kind"])
-    assert found["hedge"] == clf.hedge_ == (0.1 if hedge == "auto" else float(hedge))
+    clf = quick(hedge=hedge if hedge == "auto" else float(hedge)).fit(good(200)[["a", "b"]], good(200)["kind"])
+    assert found["hedge"] == clf.hedge_ == (0.02 if hedge == "auto" else float(hedge))
+    assert list(found["certificates"]) == list(clf.certificates_)
     assert (found["posterior"] is None) == (hedge == "0")
     for voting, certificate in clf.certificates_.items():
         shown = found["certificates"][voting]
@@ -147,8 +157,7 @@ def test_hedge(files, hedge, capsys):
 def test_catoni_and_a_prior_from_the_training_part(files, capsys):
     choice = ["--distance", "catoni", "--prior", "cross-validation"]
     found = as_json(["certify", files / "data.csv", *QUICK, *choice], capsys)
-    clf = StochasticSVC(parse_lambdas(QUICK[1]), distance="catoni", prior="cross-validation", random_state=0)
-    clf.fit(good(200)[["a", "b"]], good(200)["kind"])
+    clf = quick(distance="catoni", prior="cross-validation").fit(good(200)[["a", "b"]], good(200)["kind"])
     assert found["settings"]["distance"] == list(clf.distances_) == [found["posterior"]["distance"]]
     assert found["posterior"]["bound"] == clf.posterior_.bound
     again = as_json(["certify", files / "data.csv", *QUICK, "--distance", clf.distances_[0], *choice[2:]], capsys)
@@ -160,9 +169,10 @@ def test_mixed_columns_are_learnt_on_the_training_part(mixed_file, capsys):
     assert "2 numeric columns ('x', 'age'), 1 categorical ('colour'); " in done.err
     assert "Learnt on the training part only: medians for missing numbers, one column per category" in done.err
     prepare, X, y = mixed(200)
-    clf = StochasticSVC(parse_lambdas(QUICK[1]), prepare=prepare, random_state=0).fit(X, y)
+    clf = quick(prepare=prepare).fit(X, y)
     found = as_json(["certify", mixed_file, *QUICK], capsys)
-    assert found["certificates"]["stochastic"]["bound"] == clf.certificate_.bound
+    for voting, certificate in clf.certificates_.items():
+        assert found["certificates"][voting]["bound"] == certificate.bound
 
 
 def test_mixed_columns_with_independent_splits(mixed_file, tmp_path, capsys):
@@ -178,18 +188,20 @@ def test_mixed_columns_with_independent_splits(mixed_file, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "grid"),
     [
-        ("logistic", {"C": [0.1, 1]}),
-        ("forest", {"n_estimators": [3, 5]}),
-        ("boosting", {"max_iter": [3, 5]}),
+        ("sklearn.linear_model.LogisticRegression", {"C": [0.1, 1]}),
+        ("sklearn.ensemble.RandomForestClassifier", {"n_estimators": [3, 5]}),
+        ("sklearn.ensemble.HistGradientBoostingClassifier", {"max_iter": [3, 5]}),
         ("sklearn.naive_bayes.GaussianNB", [{"var_smoothing": [1e-9]}, {"var_smoothing": [0.1]}]),
     ],
 )
 def test_other_estimators(name, grid, mixed_file, tmp_path, capsys):
     (tmp_path / "grid.json").write_text(json.dumps(grid), encoding="utf-8")
-    words = ["certify", mixed_file, "--estimator", name, "--grid", tmp_path / "grid.json", "--save", tmp_path / "model"]
+    words = ["certify", mixed_file, "--candidates", name, "--grid", tmp_path / "grid.json"]
+    words += ["--save", tmp_path / "model"]
     found = as_json(words, capsys)
     assert found["settings"]["classifiers"] == 2
-    assert 0.0 < found["certificates"]["stochastic"]["bound"] < 1.0
+    assert found["settings"]["estimator"] == found["settings"]["candidates"] == name
+    assert 0.0 < found["certificates"]["soft"]["bound"] < 1.0
     done = in_process(["predict", tmp_path / "model", mixed_file, "--trust"], capsys)
     assert done.code == 0, done.err
     _, X, _ = mixed(200)
@@ -263,7 +275,9 @@ def test_report_tells_the_same(files, capsys):
     page = Page(report.read_text(encoding="utf-8"))
     assert page.text("sentence") in done.out
     bounds = [line.split("\t")[2] for line in done.out.splitlines() if "\tstochastic classifier\t" in line]
-    assert [percent_up(float(value)) for value in page.column("table-bounds", "bound")[:5]] == bounds
+    shown = dict(zip(page.column("table-bounds", "guarantee"), page.column("table-bounds", "bound"), strict=True))
+    assert [percent_up(float(shown[f"stochastic classifier, {name}"])) for name in DISTANCES] == bounds
+    assert percent_up(float(shown["soft vote, proposal"])) in page.text("sentence")
     assert page.text("headline").startswith("At most ")
     facts = dict(page.table("table-record-1")[1])
     assert "<script>alert(1)</script>" in facts["names of columns"]
@@ -321,18 +335,31 @@ def test_voting_is_what_is_certified_saved_and_reported(files, voting, capsys):
     assert found["certificate"] == str(clf.certificate_)
     assert found["settings"]["voting"] == voting
     wrong = in_process(["certify", files / "data.csv", "--voting", "majorty"], capsys)
-    assert "unknown --voting 'majorty'; known are stochastic, majority, best; did you mean 'majority'?" in wrong.error
+    known = "known are auto, soft, stochastic, majority, best"
+    assert f"unknown --voting 'majorty'; {known}; did you mean 'majority'?" in wrong.error
 
 
 def test_a_proposal_of_one_classifier_is_that_classifier(files, capsys):
     """Nothing is drawn where one of them has all the weight."""
-    words = ["certify", files / "data.csv", "--lambdas", "0.1,1000", "--hedge", "0", "--report", files / "page.html"]
-    done = in_process(words, capsys)
+    words = ["certify", files / "data.csv", "--hedge", "0", "--report", files / "page.html"]
+    machines = ["--lambdas", "0.1,1000", "--kernel", "linear", "--voting", "stochastic"]
+    done = in_process([*words, *machines], capsys)
     assert "One of 2 classifiers gives all the answers, number 0: lambda = 0.1" in done.err
     assert "is drawn" not in done.err
     page = (files / "page.html").read_text(encoding="utf-8")
     assert "is here a single classifier, number 0 of 2" in page
     assert "drawn at random" not in page
+
+
+def test_a_soft_vote_of_one_classifier_is_by_its_probabilities(files, capsys):
+    """Its class with the largest calibrated probability need not be what it answers."""
+    words = ["certify", files / "data.csv", "--candidates", "logistic", "--report", files / "page.html"]
+    done = in_process(words, capsys)
+    assert "One of 4 classifiers says how probable each class is, number " in done.err
+    assert "gives all the answers" not in done.err
+    page = (files / "page.html").read_text(encoding="utf-8")
+    assert "The soft vote: a single classifier, number " in page
+    assert "it has all the weight and gives all the answers" not in page
 
 
 def test_the_page_has_no_options_for_its_reader(files, capsys):

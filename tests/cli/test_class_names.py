@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import in_process
 
-from pacbayes import StochasticClassifier, load_dataset, save
+from pacbayes import CertifiedClassifier, load_dataset, save
 
 NAMES = [
     *("-", "+", "=", "@", "'", "''", "'-", "''-", "=1+1", "'=1+1", "@x", "-x", "'-x", "1", "01", "1.0", "-1", ""),
@@ -24,7 +24,7 @@ def written_by_predict(names, folder, capsys):
     codes = np.tile(np.arange(len(names)), 12)
     X, y = pd.DataFrame({"x": codes.astype(float)}), np.array(names, dtype=object)[codes]
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
-    save(StochasticClassifier.from_fitted([tree], X, y, random_state=0, voting="best"), folder / "m.pacbayes")
+    save(CertifiedClassifier.from_fitted([tree], X, y, random_state=0, voting="best"), folder / "m.pacbayes")
     X.to_csv(folder / "new.csv", index=False)
     done = in_process(["predict", folder / "m.pacbayes", folder / "new.csv", "--out", folder / "out.csv"], capsys)
     assert done.code == 0, done.err

@@ -193,7 +193,7 @@ def test_rows_that_a_model_was_fitted_with_are_refused(tmp_path, capsys):
 
 
 def test_a_model_that_leaves_rows_unanswered_is_refused(tmp_path, capsys):
-    trained(tmp_path, max_error=0.3)[100:].to_csv(tmp_path / "new.csv", index=False)
+    trained(tmp_path, hedge=0.1, max_error=0.3)[100:].to_csv(tmp_path / "new.csv", index=False)
     done = in_process(words_for(tmp_path / "new.csv", tmp_path), capsys)
     assert "has a target (--max-error) and leaves examples unanswered" in done.error
 

@@ -9,7 +9,7 @@ import pytest
 from tests.classifiers.grouped import sample
 from tests.cli.running import in_process
 
-from pacbayes import StochasticSVC, load
+from pacbayes import CertifiedClassifier, SVMs, load
 
 QUICK = ["--lambdas", "0.1,1,10"]
 
@@ -34,7 +34,7 @@ def as_json(arguments, capsys):
 def test_a_column_of_groups_is_the_groups_of_fit(files, capsys):
     X, y, groups = sample(60)
     found, said = as_json(["certify", files / "data.csv", "--group", "patient", *QUICK], capsys)
-    clf = StochasticSVC([0.1, 1.0, 10.0], random_state=0).fit(X, np.where(y, "yes", "no"), groups=groups)
+    clf = CertifiedClassifier(SVMs([0.1, 1.0, 10.0]), random_state=0).fit(X, np.where(y, "yes", "no"), groups=groups)
     assert found["certificate"] == str(clf.certificate_)
     assert found["certificates"]["best"]["bound"] == clf.certificates_["best"].bound
     assert (found["data"]["group"], found["data"]["groups"], found["settings"]["copies"]) == ("patient", 60, 0)
@@ -93,7 +93,7 @@ def test_groups_of_examples_without_a_class_go_with_them(files, capsys):
     options = ["--group", "patient", "--target", "ill", "--skip-unlabelled", *QUICK]
     found, _ = as_json(["certify", files / "gaps.csv", *options], capsys)
     kept = frame.dropna()
-    clf = StochasticSVC([0.1, 1.0, 10.0], random_state=0)
+    clf = CertifiedClassifier(SVMs([0.1, 1.0, 10.0]), random_state=0)
     clf.fit(kept[["a", "b", "c"]], kept["ill"].to_numpy(str), groups=kept["patient"])
     assert found["certificates"]["best"]["bound"] == clf.certificates_["best"].bound
 

@@ -6,18 +6,20 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier
 from tests.cli.bad_files import good
 from tests.cli.running import as_process, in_process
 from tests.estimators.models import fitted, two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, load_dataset
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, load, load_dataset
 from pacbayes.cli.model import parse_lambdas
 from pacbayes.report.record import grid_remarks
 from pacbayes.report.view import ReportView
 from pacbayes.runtime.fingerprint import fingerprint
 
 QUICK = ["--lambdas", "0.1,1"]
-SENTENCE = "With probability at least 95 % over the sample, the stochastic classifier with its key errs on at most "
+SENTENCE = "With probability at least 95 % over the sample, the soft vote errs on at most "
 ASSUMED = "This assumes that the rows are independent draws from the distribution that new examples come from."
 
 
@@ -27,9 +29,9 @@ def data(tmp_path):
     return tmp_path / "data.csv"
 
 
-@pytest.mark.parametrize("options", [[], ["-q"], ["--estimator", "logistic", "-q"]])
+@pytest.mark.parametrize("options", [[], ["-q"], ["--candidates", "logistic", "-q"]])
 def test_guarantee_and_assumption_are_on_stdout(options, data, capsys):
-    quick = [] if "--estimator" in options else QUICK
+    quick = [] if "--candidates" in options else QUICK
     done = in_process(["certify", data, *quick, *options], capsys)
     lines = done.out.splitlines()
     assert lines[0].startswith(SENTENCE)
@@ -62,18 +64,15 @@ def test_every_certificate_says_its_main_assumption(voting):
 def test_json_holds_resolved_settings_and_fingerprints(data, capsys):
     found = json.loads(in_process(["certify", data, "--json"], capsys).out)
     settings = found["settings"]
-    assert settings["lambdas"] == np.logspace(-2, 2, 201).tolist()
-    assert settings["kernel"] == "rbf"
-    assert (settings["validation_size"], settings["training_examples"], settings["validation_examples"]) == (
-        0.5,
-        100,
-        100,
-    )
-    assert settings["parameters"] | {"cv": 5, "constant": "exact", "prior": "uniform"} == settings["parameters"]
+    assert settings["lambdas"] == np.logspace(2, -3, 26).tolist()
+    assert (settings["kernel"], settings["candidates"], settings["voting"]) == ("rbf", "svm", "soft")
+    sizes = (settings["validation_size"], settings["training_examples"], settings["validation_examples"])
+    assert sizes == ("auto", 100, 100)
+    assert settings["parameters"] | {"cv": 5, "voting": "auto", "prior": "uniform"} == settings["parameters"]
     frame = good(200)
-    clf = StochasticSVC(random_state=0).fit(frame[["a", "b"]], frame["kind"])
+    clf = CertifiedClassifier("svm", random_state=0).fit(frame[["a", "b"]], frame["kind"])
     assert settings["of_classifiers"] == clf.classifiers_.params
-    assert settings["of_classifiers"][0]["gamma"] > 0.0
+    assert len({one["gamma"] for one in settings["of_classifiers"]}) == 5
     assert {"pacbayes", "Python", "numpy", "scipy", "scikit-learn", "numba"} <= set(found["versions"])
     digests = found["data"]["sha256"]
     assert digests["file"] == hashlib.sha256(data.read_bytes()).hexdigest()
@@ -89,24 +88,23 @@ def test_json_holds_resolved_settings_and_fingerprints(data, capsys):
 
 def test_json_of_a_named_data_set_and_another_estimator(tmp_path, capsys):
     (tmp_path / "grid.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
-    words = ["certify", "--dataset", "bupa", "--estimator", "sklearn.tree.DecisionTreeClassifier"]
+    words = ["certify", "--dataset", "bupa", "--candidates", "sklearn.tree.DecisionTreeClassifier"]
     found = json.loads(in_process([*words, "--grid", tmp_path / "grid.json", "--json"], capsys).out)
     assert found["data"]["sha256"]["file"] is None
     assert len(found["data"]["sha256"]["rows"]) == 64
     assert found["settings"]["lambdas"] is found["settings"]["kernel"] is None
-    assert "DecisionTreeClassifier" in found["settings"]["parameters"]["estimator"]
+    assert "DecisionTreeClassifier" in found["settings"]["parameters"]["candidates"]
     assert [one["model__max_depth"] for one in found["settings"]["of_classifiers"]] == [1, 2]
 
 
 def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
-    """77 % of the weight on wdbc is on the smallest lambdas."""
+    """52 % of the weight on wdbc is on the widest kernel."""
     done = in_process(["certify", "--hedge", "1", "--report", tmp_path / "report.html"], capsys)
     remark = next(line for line in done.err.splitlines() if "posterior weight is at" in line)
-    weights = fitted_on_wdbc().posterior_.weights
-    assert remark.startswith(
-        "77 % of the posterior weight is at the 22 smallest of 201 values of lambda (0.01 to 0.0263);"
-    )
-    assert round(100 * weights[:22].sum()) == 77
+    clf = CertifiedClassifier("svm", hedge=1, random_state=0).fit(*two_classes())
+    widths = np.array([one["gamma"] for one in clf.classifiers_.params])
+    assert remark.startswith("52 % of the posterior weight is at the smallest of 5 values of gamma (0.002804);")
+    assert round(100 * clf.weights_[widths == widths.min()].sum()) == 52
     assert "on the same data, is not covered by the certificate" in remark
     assert remark in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert json.loads(in_process(["certify", "--hedge", "1", "--json"], capsys).out)["remarks"] == [remark]
@@ -114,29 +112,69 @@ def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
     assert "posterior weight is at" not in middle.err
 
 
-def fitted_on_wdbc():
-    return StochasticSVC(hedge=1, random_state=0).fit(*two_classes())
+def test_remark_on_a_path_of_lambdas():
+    """77 % of the weight on wdbc is on the smallest lambdas; the neighbours that err as often are among them."""
+    clf = StochasticSVC(hedge=1, random_state=0).fit(*two_classes())
+    (remark,) = grid_remarks(ReportView.of(clf))
+    assert remark.startswith(
+        "77 % of the posterior weight is at the 22 smallest of 201 values of lambda (0.01 to 0.0263);"
+    )
+    assert round(100 * clf.posterior_.weights[:22].sum()) == 77
+
+
+def test_remarks_on_several_families():
+    """Each has a grid of its own; what counts is the share of the whole weight."""
+
+    def remarks(first, depths):
+        trees = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": depths})
+        clf = CertifiedClassifier([("first", first), ("trees", trees)], random_state=0).fit(*two_classes())
+        assert clf.voting_ == "soft"
+        return [one.partition(";")[0] for one in grid_remarks(ReportView.of(clf))]
+
+    (low,) = remarks(SVMs([0.4, 1.0, 10.0, 100.0, 1000.0], gamma="sigest"), [1, 2, 3, 4, 5])
+    assert low.endswith("% of the weight is at the smallest of 5 values of lambda of first (0.4)")
+    (deep,) = remarks(DummyClassifier(), [2, 20, 21, 22, 23])
+    assert deep == "100 % of the weight is at the smallest of 5 values of max_depth of trees (2)"
+    assert remarks(DummyClassifier(), [1, 2, 20, 21, 22]) == []
 
 
 def test_remarks_on_other_grids():
     from sklearn.base import clone
-    from sklearn.dummy import DummyClassifier
     from sklearn.neighbors import KNeighborsClassifier
 
     X, y = two_classes()
-    clf = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [3, 40, 80, 120, 160]}, hedge=1, random_state=0)
+    clf = CertifiedClassifier(
+        Grid(KNeighborsClassifier(), {"n_neighbors": [3, 40, 80, 120, 160]}),
+        hedge=1,
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    )
     clf.fit(X, y)
     (remark,) = grid_remarks(ReportView.of(clf))
     assert "at the smallest of 5 values of n_neighbors (3)" in remark
-    backwards = clone(clf).set_params(param_grid={"n_neighbors": [160, 120, 80, 40, 3]})
+    backwards = clone(clf).set_params(candidates__param_grid={"n_neighbors": [160, 120, 80, 40, 3]})
     assert grid_remarks(ReportView.of(backwards.fit(X, y))) == [remark]
-    few = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [3, 160]}, random_state=0).fit(X, y)
+    few = CertifiedClassifier(
+        Grid(KNeighborsClassifier(), {"n_neighbors": [3, 160]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(X, y)
     assert grid_remarks(ReportView.of(few)) == []
-    names = StochasticClassifier(DummyClassifier(), {"strategy": ["prior", "most_frequent"]}, random_state=0).fit(X, y)
+    names = CertifiedClassifier(
+        Grid(DummyClassifier(), {"strategy": ["prior", "most_frequent"]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(X, y)
     assert grid_remarks(ReportView.of(names)) == []
 
 
-@pytest.mark.parametrize("options", [QUICK, [*QUICK, "--split", "independent"], ["--estimator", "logistic"]])
+@pytest.mark.parametrize("options", [QUICK, [*QUICK, "--split", "independent"], ["--candidates", "logistic"]])
 def test_categories_never_seen_in_training_are_counted(options, tmp_path, capsys):
     rng = np.random.default_rng(0)
     frame = good(200).assign(colour=rng.choice(["red", "green"], 200), size=rng.choice(["S", "L"], 200))
@@ -182,7 +220,8 @@ def test_what_posterior_prints_is_what_bound_reads(tmp_path, capsys):
 
 
 def test_table_shows_the_errors_of_the_vote(data, tmp_path, capsys):
-    done = in_process(["certify", data, "--lambdas", "0.05:0.5:0.05", "--save", tmp_path / "model"], capsys)
+    words = ["certify", data, "--lambdas", "0.05:0.5:0.05", "--kernel", "linear", "--save", tmp_path / "model"]
+    done = in_process(words, capsys)
     row = next(line.split("\t") for line in done.out.splitlines() if line.startswith("majority vote"))
     model, frame = load(tmp_path / "model"), good(200)
     rows = model.classifiers_.splits(0)[1]

@@ -12,7 +12,7 @@ from tests.cli.bad_files import good
 from tests.cli.running import in_process
 
 import pacbayes
-from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC, bound, optimal_posterior, save
+from pacbayes import DISTANCES, CertifiedClassifier, Grid, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds import Catoni
 from pacbayes.bounds.registry import get_distance
 from pacbayes.classifiers.counted import risks_of_errors
@@ -71,7 +71,7 @@ def test_predict_refuses(model, tmp_path, capsys):
         assert not (tmp_path / "out.csv").exists()
     good().to_csv(tmp_path / "new.csv", index=False)
     for words, message in {
-        ("--voting", "loud"): "unknown --voting 'loud'; known are stochastic, majority, best",
+        ("--voting", "loud"): "unknown --voting 'loud'; known are soft, stochastic, majority, best",
         ("--sha256", "0" * 64): "was changed after it was saved",
         ("--out", str(tmp_path / "none" / "out.csv")): "there is no folder",
     }.items():
@@ -96,7 +96,13 @@ def test_predict_with_a_model_made_without_names(tmp_path, capsys):
 def test_predict_with_somebody_elses_pipeline(tmp_path, capsys):
     """It decides itself what it takes: this one missing values."""
     frame = good(200)
-    clf = StochasticClassifier(HistGradientBoostingClassifier(max_iter=3), {"max_leaf_nodes": [3, 5]}, random_state=0)
+    clf = CertifiedClassifier(
+        Grid(HistGradientBoostingClassifier(max_iter=3), {"max_leaf_nodes": [3, 5]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    )
     save(clf.fit(frame[["a", "b"]], frame["kind"]), tmp_path / "model")
     new = frame[["kind", "b", "a"]].assign(b=np.nan)
     new.to_csv(tmp_path / "new.csv", index=False)

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.cli.running import in_process
 
-from pacbayes import StochasticClassifier, StochasticSVC, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, save
 
 # As the command line makes one for a table without gaps.
 SCALED = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
@@ -37,7 +37,9 @@ def from_python(kind, X, y):
         model = StochasticSVC([0.1, 1.0], prepare=encoder(), random_state=0, voting="best")
     else:
         pipeline = make_pipeline(encoder("any"), LogisticRegression())
-        model = StochasticClassifier(pipeline, {"logisticregression__C": [1.0]}, random_state=0, voting="best")
+        model = CertifiedClassifier(
+            Grid(pipeline, {"logisticregression__C": [1.0]}), random_state=0, voting="best", cv=3, validation_size=0.5
+        )
     return model.fit(X, y)
 
 
@@ -87,7 +89,9 @@ def test_texts_without_names_of_columns(tmp_path, capsys):
     X, y = texts(["01", "1", "NA"])
     pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
     grid = {"logisticregression__C": [1.0]}
-    clf = StochasticClassifier(pipeline, grid, random_state=0, voting="best").fit(X[["code"]].to_numpy(), y)
+    clf = CertifiedClassifier(Grid(pipeline, grid), random_state=0, voting="best", cv=3, validation_size=0.5).fit(
+        X[["code"]].to_numpy(), y
+    )
     save(clf, tmp_path / "m.pacbayes")
     new, _ = texts(["01", "1", "NA"], 100, seed=1)
     new[["code"]].to_csv(tmp_path / "new.csv", index=False)
@@ -95,7 +99,7 @@ def test_texts_without_names_of_columns(tmp_path, capsys):
     assert found == clf.predict(new[["code"]].to_numpy()).tolist()
 
 
-@pytest.mark.parametrize(("kind", "later"), [("prepare", {"prepare": None}), ("pipeline", {"estimator": SCALED})])
+@pytest.mark.parametrize(("kind", "later"), [("prepare", {"prepare": None}), ("pipeline", {"candidates": SCALED})])
 def test_gaps_are_those_of_the_fit_whatever_is_set_later(kind, later, tmp_path, capsys):
     X, y = texts(["a", "b", "c"])
     clf = from_python(kind, X, y)
@@ -175,7 +179,9 @@ def test_rows_that_are_no_table(tmp_path, capsys):
 
     rows, y = [["good day", "bad day"][i % 2] for i in range(100)], ["yes", "no"] * 50
     pipeline = make_pipeline(CountVectorizer(), LogisticRegression())
-    clf = StochasticClassifier(pipeline, {"logisticregression__C": [1.0]}, random_state=0).fit(rows, y)
+    clf = CertifiedClassifier(
+        Grid(pipeline, {"logisticregression__C": [1.0]}), random_state=0, voting="stochastic", cv=3, validation_size=0.5
+    ).fit(rows, y)
     save(clf, tmp_path / "m.pacbayes")
     (tmp_path / "new.csv").write_text("text\ngood day\n", encoding="utf-8")
     error = refused(["predict", tmp_path / "m.pacbayes", tmp_path / "new.csv"], capsys)

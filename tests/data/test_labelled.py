@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.classifiers.grids import X, Y
 
-from pacbayes import ClassifierSet, StochasticClassifier, compare_classifiers, grid_set
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, compare_classifiers, grid_set
 
 
 def test_classifiers_that_write_into_their_rows_do_not_disturb_the_others():
@@ -30,7 +30,11 @@ def test_nor_where_they_predict(split):
     fits = []
     for copy in (True, False):
         pipe = make_pipeline(StandardScaler(copy=copy), LogisticRegression())
-        fits.append(StochasticClassifier(pipe, grid, split=split, cv=2, random_state=0).fit(rows, labels))
+        fits.append(
+            CertifiedClassifier(
+                Grid(pipe, grid), split=split, cv=2, random_state=0, voting="stochastic", validation_size=0.5
+            ).fit(rows, labels)
+        )
     careful, careless = fits
     assert careless.certificates_ == careful.certificates_
     np.testing.assert_array_equal(careless.classifiers_.predict(rows), careful.classifiers_.predict(rows))

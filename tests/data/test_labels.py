@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, grid_set, svm_set
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, grid_set, svm_set
 from pacbayes.data.labels import check_complete, check_same_kind
 
 BIG = 2**53
@@ -32,16 +32,18 @@ def test_labels_that_a_double_cannot_tell_apart_are_not_counted_as_hits(split):
     """All rows would seem right, of which half are wrong: 3.0 % were certified."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), BIG + rng.integers(0, 2, 400)
-    clf = StochasticClassifier(Says(), {"form": [float]}, split=split, cv=None, random_state=0)
+    clf = CertifiedClassifier(
+        Grid(Says(), {"form": [float]}), split=split, cv=None, random_state=0, voting="stochastic", validation_size=0.5
+    )
     with pytest.raises(ValueError, match="must be whole numbers, since those of y have more digits than float64"):
         clf.fit(X, y)
     with pytest.raises(TypeError, match="must be whole numbers"):
         ClassifierSet.from_predictions([np.full(400, float(BIG))], y)
     # As whole numbers, and where a double holds them, they are counted as what they are.
-    clf.set_params(param_grid={"form": [int]}).fit(X, y)
+    clf.set_params(candidates__param_grid={"form": [int]}).fit(X, y)
     validation = clf.classifiers_.splits(0)[1]
     assert clf.classifiers_.errors.tolist() == [np.count_nonzero(y[validation] != BIG)]
-    clf.set_params(param_grid={"form": [float]}).fit(X, y - BIG)
+    clf.set_params(candidates__param_grid={"form": [float]}).fit(X, y - BIG)
     assert clf.classifiers_.errors.tolist() == [np.count_nonzero(y[validation] != BIG)]
 
 
@@ -53,7 +55,14 @@ def test_answers_that_are_no_labels_are_refused_at_fit(form, found, split):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.array(["no", "yes"])[rng.integers(0, 2, 60)]
     for labels in (y, y.astype(object)):
-        clf = StochasticClassifier(Says(), {"form": [form]}, split=split, cv=None, random_state=0)
+        clf = CertifiedClassifier(
+            Grid(Says(), {"form": [form]}),
+            split=split,
+            cv=None,
+            random_state=0,
+            voting="stochastic",
+            validation_size=0.5,
+        )
         with pytest.raises(ValueError, match=rf"must be labels like those of y \((<U3|object)\), got ({found}|bytes)"):
             clf.fit(X, labels)
 
@@ -84,7 +93,7 @@ def test_no_answer_is_not_right_where_no_class_is_known(gap):
     with pytest.raises(ValueError, match=message):
         ClassifierSet.from_fitted([said], [[0.0]] * 3, truth)
     with pytest.raises(ValueError, match=message):
-        StochasticClassifier.from_fitted([said], [[0.0]] * 3, truth)
+        CertifiedClassifier.from_fitted([said], [[0.0]] * 3, truth)
     with pytest.raises(ValueError, match=message.replace("y_val", "y")):
         grid_set(None, [Says(str)], [[0.0]] * 3, truth)
     with pytest.raises(ValueError, match=message.replace("y_val", "y")):
@@ -109,8 +118,11 @@ def test_masked_entries_are_refused_everywhere():
     with pytest.raises(ValueError, match="must not have masked entries"):
         ClassifierSet.from_fitted([SimpleNamespace(predict=lambda X: hidden)], X, y)
     with pytest.raises(ValueError, match="y_val must not have masked entries"):
-        StochasticClassifier.from_fitted([said], X, hidden)
-    for model in (StochasticSVC([1.0], random_state=0), StochasticClassifier(None, [Says(int)], random_state=0)):
+        CertifiedClassifier.from_fitted([said], X, hidden)
+    for model in (
+        StochasticSVC([1.0], random_state=0),
+        CertifiedClassifier(Grid(None, [Says(int)]), random_state=0, voting="stochastic", cv=3, validation_size=0.5),
+    ):
         with pytest.raises(ValueError, match="y must not have masked entries"):
             model.fit(X, hidden)
         with pytest.raises(ValueError, match="X must not have masked entries"):

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from tests.estimators.models import fitted, two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from pacbayes.data.unusable import check_finite
 
 GRID = {"C": [0.1, 1.0]}
@@ -34,7 +34,7 @@ def test_svc_in_fit_and_what_it_advises_works():
 def test_svc_where_prepare_is_not_to_be_had():
     X, y = holed()
     with pytest.raises(
-        ValueError, match=r"column 2 .*StochasticClassifier\(make_pipeline\(SimpleImputer\(\), SVC\(\)\)"
+        ValueError, match=r"column 2 .*CertifiedClassifier\(make_pipeline\(SimpleImputer\(\), SVC\(\)\)"
     ):
         StochasticSVC([0.1, 1.0], split="independent").fit(X, y)
 
@@ -75,14 +75,22 @@ def test_classifier_in_fit_and_what_it_advises_works(seed):
     """Wherever the division puts the two gaps."""
     X, y = holed()
     advised = (
-        r"X contains NaN\. Fill missing values in .*StochasticClassifier\(make_pipeline\(SimpleImputer\(\), "
-        r"LogisticRegression\(\)\), grid\), with logisticregression__ before"
+        r"X contains NaN\. Fill missing values in .*CertifiedClassifier\(make_pipeline\(SimpleImputer\(\), "
+        r"LogisticRegression\(\)\)\), with logisticregression__ before the names in a Grid"
     )
     with pytest.raises(ValueError, match=advised):
-        StochasticClassifier(LogisticRegression(max_iter=10_000), GRID, random_state=seed).fit(X, y)
+        CertifiedClassifier(
+            Grid(LogisticRegression(max_iter=10_000), GRID),
+            random_state=seed,
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ).fit(X, y)
     pipeline = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=10_000))
     grid = {f"logisticregression__{name}": values for name, values in GRID.items()}
-    clf = StochasticClassifier(pipeline, grid, random_state=seed).fit(X, y)
+    clf = CertifiedClassifier(
+        Grid(pipeline, grid), random_state=seed, voting="stochastic", cv=3, validation_size=0.5
+    ).fit(X, y)
     assert clf.predict(X).shape == y.shape
 
 
@@ -90,39 +98,65 @@ def test_classifier_in_a_pipeline_and_in_a_list():
     X, y = holed()
     patient = LogisticRegression(max_iter=10_000)
     with pytest.raises(ValueError, match="first step of the pipeline"):
-        StochasticClassifier(make_pipeline(patient), {"logisticregression__C": [1.0]}, random_state=0).fit(X, y)
+        CertifiedClassifier(
+            Grid(make_pipeline(patient), {"logisticregression__C": [1.0]}),
+            random_state=0,
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ).fit(X, y)
     with pytest.raises(ValueError, match="around each estimator of the list"):
-        StochasticClassifier(None, [patient], random_state=0).fit(X, y)
+        CertifiedClassifier(Grid(None, [patient]), random_state=0, voting="stochastic", cv=3, validation_size=0.5).fit(
+            X, y
+        )
 
 
 @pytest.mark.parametrize("method", ["predict", "vote_share"])
 @pytest.mark.parametrize("rows", [lambda X: X, sp.csr_matrix])
 def test_classifier_in_prediction(method, rows):
     X, y = two_classes()
-    clf = StochasticClassifier(LogisticRegression(solver="liblinear"), GRID, random_state=0).fit(X[:, :4], y)
+    clf = CertifiedClassifier(
+        Grid(LogisticRegression(solver="liblinear"), GRID),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(X[:, :4], y)
     with pytest.raises(ValueError, match=r"make_pipeline\(SimpleImputer\(\), LogisticRegression\(\)\)"):
         getattr(clf, method)(rows(holed()[0]))
 
 
 def test_classifiers_that_take_missing_values_get_them():
     X, y = holed()
-    clf = StochasticClassifier(HistGradientBoostingClassifier(max_iter=3), {"max_depth": [1, 2]}, random_state=0)
+    clf = CertifiedClassifier(
+        Grid(HistGradientBoostingClassifier(max_iter=3), {"max_depth": [1, 2]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    )
     assert clf.fit(X, y).predict(X).shape == y.shape
 
 
 def test_other_errors_stay_what_they_are():
     X, y = holed()
     with pytest.raises(ValueError, match="could not be fitted") as caught:
-        StochasticClassifier(LogisticRegression(solver="none such"), GRID).fit(SimpleImputer().fit_transform(X), y)
+        CertifiedClassifier(
+            Grid(LogisticRegression(solver="none such"), GRID), voting="stochastic", cv=3, validation_size=0.5
+        ).fit(SimpleImputer().fit_transform(X), y)
     assert "SimpleImputer" not in str(caught.value)
 
 
 def test_a_column_that_new_rows_lack_is_not_called_a_missing_value():
     X, y = holed(frame=True)
-    clf = StochasticClassifier(
-        make_pipeline(SimpleImputer(), LogisticRegression(max_iter=10_000)),
-        {"logisticregression__C": [0.1, 1.0]},
+    clf = CertifiedClassifier(
+        Grid(
+            make_pipeline(SimpleImputer(), LogisticRegression(max_iter=10_000)), {"logisticregression__C": [0.1, 1.0]}
+        ),
         random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
     ).fit(X, y)
     with pytest.raises(ValueError, match=r"(?s)yet now missing:\n- size") as caught:
         clf.predict(X.drop(columns="size"))
@@ -132,4 +166,10 @@ def test_a_column_that_new_rows_lack_is_not_called_a_missing_value():
 def test_no_line_of_the_original_message_is_lost():
     X, y = holed()
     with pytest.raises(ValueError, match=r"(?s)make_pipeline\(SimpleImputer\(\).*HistGradientBoostingClassifier"):
-        StochasticClassifier(LogisticRegression(max_iter=10_000), GRID, random_state=0).fit(X, y)
+        CertifiedClassifier(
+            Grid(LogisticRegression(max_iter=10_000), GRID),
+            random_state=0,
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ).fit(X, y)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncod
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, save, svm_set
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, Trees, load, save, svm_set
 from pacbayes.data.columns import preparation, read_columns
 
 LAMBDAS = [0.05, 0.5, 5.0]
@@ -120,16 +120,50 @@ def test_what_was_fitted_before_is_refused():
     y = np.random.default_rng(1).integers(0, 2, 120)
     frozen = FrozenEstimator(DecisionTreeClassifier(random_state=0).fit(X, y))
     for model in (
-        StochasticClassifier(CalibratedClassifierCV(frozen), {"method": ["sigmoid", "isotonic"]}),
-        StochasticClassifier(None, [DecisionTreeClassifier(), frozen]),
-        StochasticClassifier(CalibratedClassifierCV(), {"estimator": [DecisionTreeClassifier(), frozen]}),
-        StochasticClassifier(make_pipeline(FrozenEstimator(MinMaxScaler().fit(X)), SVC()), {"svc__C": [1.0]}),
-        StochasticClassifier(BaggingClassifier(frozen), split="out-of-bag"),
+        CertifiedClassifier(
+            Grid(CalibratedClassifierCV(frozen), {"method": ["sigmoid", "isotonic"]}),
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ),
+        CertifiedClassifier(
+            Grid(None, [DecisionTreeClassifier(), frozen]), voting="stochastic", cv=3, validation_size=0.5
+        ),
+        CertifiedClassifier(
+            Grid(CalibratedClassifierCV(), {"estimator": [DecisionTreeClassifier(), frozen]}),
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ),
+        CertifiedClassifier(
+            Grid(make_pipeline(FrozenEstimator(MinMaxScaler().fit(X)), SVC()), {"svc__C": [1.0]}),
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ),
+        CertifiedClassifier(Trees(BaggingClassifier(frozen)), split="out-of-bag"),
         StochasticSVC([1.0], prepare=FrozenEstimator(MinMaxScaler().fit(X))),
-        StochasticClassifier(VotingClassifier([("a", SVC())]), {"estimators": [[("f", frozen)]]}),
-        StochasticClassifier(make_pipeline(SVC()), {"steps": [[("f", frozen)]]}),
-        StochasticClassifier(GridSearchCV(make_pipeline(SVC()), {"svc": [frozen]}), {"cv": [2]}),
-        StochasticClassifier(make_pipeline(FunctionTransformer(frozen.predict_proba), SVC()), {"svc__C": [1.0]}),
+        CertifiedClassifier(
+            Grid(VotingClassifier([("a", SVC())]), {"estimators": [[("f", frozen)]]}),
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ),
+        CertifiedClassifier(
+            Grid(make_pipeline(SVC()), {"steps": [[("f", frozen)]]}), voting="stochastic", cv=3, validation_size=0.5
+        ),
+        CertifiedClassifier(
+            Grid(GridSearchCV(make_pipeline(SVC()), {"svc": [frozen]}), {"cv": [2]}),
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ),
+        CertifiedClassifier(
+            Grid(make_pipeline(FunctionTransformer(frozen.predict_proba), SVC()), {"svc__C": [1.0]}),
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ),
     ):
         with pytest.raises(ValueError, match="must be trained here, on training rows alone, but holds Frozen"):
             model.fit(X, y)

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncod
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import ClassifierSet, StochasticClassifier, grid_set, svm_set
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, grid_set, svm_set
 from pacbayes.data import rows_alone
 from pacbayes.data.rows_alone import depends_on_batch, few_rows, warn_of_batches
 
@@ -238,7 +238,13 @@ def test_samples_must_get_the_same_columns():
 
 def test_every_certificate_assumes_it():
     X, y = data()
-    clf = StochasticClassifier(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, random_state=0).fit(X, y)
+    clf = CertifiedClassifier(
+        Grid(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(X, y)
     for certificate in clf.certificates_.values():
         assert any("depends on that row alone" in assumption for assumption in certificate.assumptions)
 

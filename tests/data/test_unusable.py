@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from tests.estimators.models import fitted, two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(
@@ -18,7 +18,9 @@ X = pd.DataFrame(
 Y = np.array([0, 1] * 30)
 MODELS = {
     "svc": lambda: StochasticSVC([0.1, 1.0], random_state=0),
-    "grid": lambda: StochasticClassifier(LogisticRegression(), {"C": [0.1, 1.0]}, random_state=0),
+    "grid": lambda: CertifiedClassifier(
+        Grid(LogisticRegression(), {"C": [0.1, 1.0]}), random_state=0, voting="stochastic", cv=3, validation_size=0.5
+    ),
 }
 ENCODER = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["colour"]), remainder="passthrough")
 
@@ -44,7 +46,13 @@ def test_what_is_advised_works():
     rows = X[["a", "colour"]]
     assert StochasticSVC([0.1, 1.0], prepare=ENCODER, random_state=0).fit(rows, Y).predict(rows).shape == (60,)
     pipeline = make_pipeline(ENCODER, LogisticRegression())
-    clf = StochasticClassifier(pipeline, {"logisticregression__C": [0.1, 1.0]}, random_state=0).fit(rows, Y)
+    clf = CertifiedClassifier(
+        Grid(pipeline, {"logisticregression__C": [0.1, 1.0]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(rows, Y)
     assert clf.predict(rows).shape == (60,)
 
 

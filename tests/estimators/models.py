@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 
 LAMBDAS = np.round(np.geomspace(0.02, 30.0, 40), 3)
 TREES = {"max_depth": [1, 2, 3], "min_samples_leaf": [1, 5]}
@@ -28,4 +28,12 @@ def fitted(kind, data, split="shared", hedge="auto"):
     if kind == "svc":
         # A wide posterior: a validation part this small does not tell the machines apart.
         return StochasticSVC(LAMBDAS, split=split, validation_size=40, hedge=hedge, cv=3, random_state=0).fit(X, y)
-    return StochasticClassifier(DecisionTreeClassifier(), TREES, split=split, hedge=hedge, random_state=0).fit(X, y)
+    return CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), TREES),
+        split=split,
+        hedge=hedge,
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(X, y)

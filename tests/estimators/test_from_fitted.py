@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import ClassifierSet, StochasticClassifier, load, optimal_posterior, save
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, load, optimal_posterior, save
 
 KINDS = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3, random_state=0), GaussianNB())
 
@@ -38,12 +38,12 @@ def limit(errors, m, delta):
 
 
 def from_fitted(loaded=load_breast_cancer, **choices):
-    return StochasticClassifier.from_fitted(*trained(loaded), random_state=0, **choices)
+    return CertifiedClassifier.from_fitted(*trained(loaded), random_state=0, **choices)
 
 
 @pytest.mark.parametrize("loaded", [load_breast_cancer, load_iris])
 def test_without_a_proposal_it_is_the_posterior(loaded):
-    clf = from_fitted(loaded)
+    clf = from_fitted(loaded, voting="stochastic")
     fitted, X, y = trained(loaded)
     errors = np.array([(one.predict(X) != y).sum() for one in fitted])
     expected = optimal_posterior(errors / len(y), len(y))
@@ -61,7 +61,7 @@ def test_without_a_proposal_it_is_the_posterior(loaded):
 
 @pytest.mark.parametrize("loaded", [load_breast_cancer, load_iris])
 def test_one_proposed_classifier_is_tested_like_a_hold_out(loaded):
-    clf = from_fitted(loaded, proposal=2)
+    clf = from_fitted(loaded, proposal=2, hedge=0.1)
     fitted, X, y = trained(loaded)
     errors = [(one.predict(X) != y).sum() for one in fitted]
     assert clf.hedge_ == 0.1
@@ -124,7 +124,7 @@ def test_a_clone_has_nothing_to_train():
         clf.predict([[0.0]])
     with pytest.raises(ValueError, match=r"nothing to train.*from_fitted"):
         clf.fit(*rows())
-    clf.set_params(estimator=DecisionTreeClassifier(), param_grid={"max_depth": [1, 2]}, cv=3)
+    clf.set_params(candidates=Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}), cv=3)
     assert clf.fit(*rows()).certificate_.bound < 0.5
 
 
@@ -149,7 +149,7 @@ def test_saving_pickling_and_reporting(choices, voting, tmp_path):
 def test_groups_count_once():
     fitted, X, y = trained()
     groups = np.arange(len(y)) // 5
-    clf = StochasticClassifier.from_fitted(fitted, X, y, groups=groups, proposal=0, random_state=0)
+    clf = CertifiedClassifier.from_fitted(fitted, X, y, groups=groups, proposal=0, random_state=0)
     assert clf.classifiers_.m == groups.max() + 1
     wrong = fitted[0].predict(X) != y
     share = pd.Series(wrong).groupby(groups).mean().mean()
@@ -159,8 +159,8 @@ def test_groups_count_once():
 
 def test_copies_count_once():
     fitted, X, y = trained()
-    once = StochasticClassifier.from_fitted(fitted, X, y, proposal=0, random_state=0)
-    twice = StochasticClassifier.from_fitted(
+    once = CertifiedClassifier.from_fitted(fitted, X, y, proposal=0, random_state=0)
+    twice = CertifiedClassifier.from_fitted(
         fitted, np.repeat(X, 2, axis=0), np.repeat(y, 2), proposal=0, duplicates="together", random_state=0
     )
     assert twice.certificate_.bound == once.certificate_.bound
@@ -188,7 +188,7 @@ class Ranking(ClassifierMixin, BaseEstimator):
 def test_any_object_that_predicts_and_rows_of_any_kind():
     frame = pd.DataFrame({"a": np.linspace(-1, 1, 40), "b": ["x", "y"] * 20})
     truth = np.where(frame["a"] > 0.2, "YES", "NO")
-    clf = StochasticClassifier.from_fitted([Shouting(), Shouting()], frame, truth, proposal=1, random_state=0)
+    clf = CertifiedClassifier.from_fitted([Shouting(), Shouting()], frame, truth, proposal=1, random_state=0)
     assert clf.classes_.tolist() == ["NO", "YES"]
     assert clf.feature_names_in_.tolist() == ["a", "b"]
     assert set(clf.predict(frame.iloc[::3])) == {"NO", "YES"}
@@ -197,13 +197,13 @@ def test_any_object_that_predicts_and_rows_of_any_kind():
 def test_answers_that_depend_on_the_batch_are_warned_of():
     X, y = rows()
     with pytest.warns(UserWarning, match="Ranking gives a row another answer"):
-        StochasticClassifier.from_fitted([Ranking().fit(X, y)], X, y)
+        CertifiedClassifier.from_fitted([Ranking().fit(X, y)], X, y)
 
 
 def test_labels_that_are_no_class_of_the_validation_rows():
     X, y = np.zeros((30, 1)), np.array([0, 1] * 15)
     three = DummyClassifier(strategy="constant", constant=7).fit(np.zeros((3, 1)), [0, 1, 7])
-    clf = StochasticClassifier.from_fitted([three], X, y, random_state=0)
+    clf = CertifiedClassifier.from_fitted([three], X, y, random_state=0)
     assert clf.classes_.tolist() == [0, 1, 7]
     assert clf.classifiers_.errors.tolist() == [30]
     assert clf.predict(X).tolist() == [7] * 30
@@ -231,6 +231,8 @@ def test_labels_that_are_no_class_of_the_validation_rows():
         ({"prior": lambda params, X, y: None}, ValueError, "prior must not ask for training rows"),
         ({"distance": "catoni"}, ValueError, r"trained on rows that are not here.*Catoni\(C\)"),
         ({"voting": "loud"}, ValueError, "unknown voting"),
+        ({"voting": "soft"}, ValueError, "voting='soft' needs scores of the training rows"),
+        ({"voting": "soft", "proposal": 0}, ValueError, "voting='soft' needs scores of the training rows"),
         ({"delta": 0}, ValueError, "delta must be strictly between"),
         ({"duplicates": "drop"}, ValueError, "unknown duplicates"),
         ({"groups": [1, 2]}, ValueError, "groups must hold one entry per row"),
@@ -240,10 +242,10 @@ def test_bad_input(change, error, message):
     fitted, X, y = trained()
     arguments = {"estimators": fitted, "X_val": X, "y_val": y} | change
     if error is None:
-        assert StochasticClassifier.from_fitted(**arguments).classes_.size == 2
+        assert CertifiedClassifier.from_fitted(**arguments).classes_.size == 2
         return
     with pytest.raises(error, match=message):
-        StochasticClassifier.from_fitted(**arguments)
+        CertifiedClassifier.from_fitted(**arguments)
 
 
 def test_sets_of_fitted_classifiers_know_that_all_rows_validate():
@@ -256,14 +258,14 @@ def test_sets_of_fitted_classifiers_know_that_all_rows_validate():
 
 def test_parameters_that_were_given_are_kept():
     one = LogisticRegression(max_iter=10_000).fit(*rows(load_iris))
-    clf = StochasticClassifier.from_fitted([one], *rows(load_iris))
+    clf = CertifiedClassifier.from_fitted([one], *rows(load_iris))
     assert clf.best_estimator_.get_params() == one.get_params()
     assert clf.best_params_["max_iter"] == 10_000
 
 
 def test_limits_by_class_of_a_proposal():
     fitted, X, y = trained()
-    clf = StochasticClassifier.from_fitted(fitted, X, y, proposal=1, hedge=0, class_share=0.2, random_state=0)
+    clf = CertifiedClassifier.from_fitted(fitted, X, y, proposal=1, hedge=0, class_share=0.2, random_state=0)
     said = fitted[1].predict(X)
     for one in clf.certificates_["best"].by_class:
         own = y == one.name
@@ -279,7 +281,7 @@ def test_questions_that_need_training_rows_are_refused_by_name():
         from_fitted(class_share=0.2)
     fitted, X, y = trained()
     with pytest.raises(ValueError, match=r"^class_share is not for groups"):
-        StochasticClassifier.from_fitted(fitted, X, y, proposal=1, class_share=0.2, groups=np.arange(y.size) // 2)
+        CertifiedClassifier.from_fitted(fitted, X, y, proposal=1, class_share=0.2, groups=np.arange(y.size) // 2)
 
 
 class Voting(ClassifierMixin, BaseEstimator):
@@ -295,7 +297,7 @@ class Voting(ClassifierMixin, BaseEstimator):
 def test_what_is_done_to_a_classifier_later_is_not_done_to_the_certified_one():
     fitted, X, y = trained()
     shared = [Voting(fitted[:2]), Voting(fitted[1:])]
-    clf = StochasticClassifier.from_fitted(shared, X, y, proposal=0, voting="best", random_state=0)
+    clf = CertifiedClassifier.from_fitted(shared, X, y, proposal=0, voting="best", random_state=0)
     said = clf.predict(X)
     for one in fitted:
         one.fit(X, 1 - y)
@@ -308,7 +310,7 @@ def test_a_classifier_that_cannot_be_copied_is_named():
     fitted, X, y = trained()
     fitted[1].lock = threading.Lock()
     with pytest.warns(UserWarning, match=r"estimators\[1\] cannot be copied \(TypeError: .* do not train it further"):
-        clf = StochasticClassifier.from_fitted(fitted, X, y, random_state=0)
+        clf = CertifiedClassifier.from_fitted(fitted, X, y, random_state=0)
     assert clf.classifiers_[1] is fitted[1]
     assert clf.classifiers_[0] is not fitted[0]
 
@@ -335,5 +337,5 @@ class Itself(Lazy):
 def test_a_classifier_whose_copy_is_none_is_named_and_used_itself(kind):
     fitted, X, y = trained()
     with pytest.warns(UserWarning, match=r"estimators\[1\] cannot be copied"):
-        clf = StochasticClassifier.from_fitted([fitted[0], kind(fitted[1])], X, y, random_state=0)
+        clf = CertifiedClassifier.from_fitted([fitted[0], kind(fitted[1])], X, y, random_state=0)
     assert clf.classifiers_.errors[1] == (fitted[1].predict(X) != y).sum()

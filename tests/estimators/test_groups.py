@@ -12,7 +12,7 @@ from tests.classifiers.grouped import exact_risk, is_rounded_up, sample
 from tests.files.model_files import Forged
 
 import pacbayes.classifiers.cross_validation as cross_validation_module
-from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes.bounds.binomial import chernoff_upper
 from pacbayes.classifiers.cross_validation import folds_of
 from pacbayes.numeric.words import percent_up
@@ -23,11 +23,12 @@ SENTENCE = "errs on at most {} of the rows of a new group, on average over group
 
 
 def svc(**choices):
-    return StochasticSVC(LAMBDAS, random_state=0, **choices)
+    return StochasticSVC(LAMBDAS, **{"hedge": "auto", "random_state": 0} | choices)
 
 
 def grid(**choices):
-    return StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}, random_state=0, **choices)
+    trees = Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]})
+    return CertifiedClassifier(trees, **{"cv": 3, "random_state": 0} | choices)
 
 
 @pytest.mark.parametrize("split", ["shared", "independent"])

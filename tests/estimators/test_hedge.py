@@ -9,28 +9,28 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.find import choose_posterior
 from pacbayes.certificates.occam import best_single
 from pacbayes.estimators import planning
 
-VOTINGS = ("stochastic", "majority", "best")
+VOTINGS = ("soft", "stochastic", "majority", "best")
 
 
 def svc(**choices):
-    return StochasticSVC(**({"lambdas": np.geomspace(0.01, 30.0, 20), "random_state": 0} | choices))
+    return StochasticSVC(**({"lambdas": np.geomspace(0.01, 30.0, 20), "hedge": "auto", "random_state": 0} | choices))
 
 
 def trees(**choices):
     grid = {"max_depth": [1, 2, 3, 5], "min_samples_leaf": [1, 4]}
-    return StochasticClassifier(DecisionTreeClassifier(), grid, **({"random_state": 0} | choices))
+    return CertifiedClassifier(Grid(DecisionTreeClassifier(), grid), **{"cv": 3, "random_state": 0} | choices)
 
 
 @pytest.mark.parametrize("make", [svc, trees])
 @pytest.mark.parametrize(
     ("choices", "expected"),
-    [({}, 0.1), ({"hedge": 0.3}, 0.3), ({"hedge": 1}, 1.0), ({"hedge": 0}, 0.0), ({"cv": None}, 1.0),
+    [({}, 0.02), ({"hedge": 0.3}, 0.3), ({"hedge": 1}, 1.0), ({"hedge": 0}, 0.0), ({"cv": None}, 1.0),
      ({"split": "independent"}, 1.0), ({"split": "independent", "hedge": 1}, 1.0)],
 )  # fmt: skip
 def test_what_it_resolves_to(make, choices, expected):
@@ -122,24 +122,33 @@ def test_where_a_proposal_fails_the_others_predict(make, monkeypatch):
         clf = svc(lambdas=np.geomspace(0.01, 1e4, 20)).fit(X, y)
     else:
         bad = [DummyClassifier(strategy="constant", constant=label) for label in (0, 1)]
-        clf = StochasticClassifier(None, [DecisionTreeClassifier(max_depth=3), *bad], random_state=0).fit(X, y)
+        clf = CertifiedClassifier(Grid(None, [DecisionTreeClassifier(max_depth=3), *bad]), random_state=0, cv=3)
+        clf.fit(X, y)
     errors = clf.classifiers_.errors
-    cross_validate = planning.cross_validate
+    cross_validate = planning._cross_validate
 
     def worst(*args):
         found = cross_validate(*args)
-        turned = (errors.max() - errors)[found.candidates][:, None]
-        return replace(found, errors=turned, sizes=found.sizes.sum(keepdims=True))
+        turned = (errors.max() - errors)[found.counted.candidates]
+        sizes = found.counted.sizes.sum(keepdims=True)
+        counted = replace(found.counted, errors=turned[:, None], sizes=sizes, log_losses=turned.astype(float))
+        return replace(found, counted=counted)
 
-    monkeypatch.setattr(planning, "cross_validate", worst)
+    monkeypatch.setattr(planning, "_cross_validate", worst)
     assert clf.certificates_["best"].rule == "proposal"
     found = clf.fit(X, y).certificates_
     assert (found["stochastic"].rule, found["best"].rule) == ("posterior", "Occam")
     assert found["majority"].rule != "proposal"
-    assert {one.source for one in found.values()} == {"validation rows"}
+    assert {one.source for voting, one in found.items() if voting != "soft"} == {"validation rows"}
+    # Nothing stands beside a soft vote: its bound is that of its own errors, however many.
+    assert found["soft"].rule == "proposal"
     assert found["stochastic"].lower is not None
     assert clf.best_params_ == clf.classifiers_.params[int(np.argmin(clf.classifiers_.errors))]
     assert np.array_equal(clf.set_params(voting="best").predict(X), clf.best_estimator_.predict(X))
+    # Of one classifier that predicts alone its own probabilities, where it has some.
+    assert hasattr(clf, "predict_proba") == (make is trees)
+    if make is trees:
+        assert np.array_equal(clf.predict_proba(X), clf.best_estimator_.predict_proba(X))
     assert np.array_equal(clf.set_params(voting="stochastic").weights_, clf.posterior_.weights)
     everyone = clf.classifiers_.predict(X)
     shares = np.stack([clf.posterior_.weights @ (everyone == label) for label in clf.classes_], axis=1)
@@ -150,8 +159,11 @@ def test_where_a_proposal_fails_the_others_predict(make, monkeypatch):
 
 
 def test_one_classifier_has_one_vote():
-    clf = StochasticClassifier(None, [DecisionTreeClassifier(max_depth=2)], random_state=0).fit(*two_classes())
-    assert {certificate.bound for certificate in clf.certificates_.values()} == {clf.certificate_.bound}
+    clf = CertifiedClassifier(DecisionTreeClassifier(max_depth=2), random_state=0, cv=3).fit(*two_classes())
+    hard = {certificate.bound for voting, certificate in clf.certificates_.items() if voting != "soft"}
+    assert len(hard) == 1
+    # The same errors, and nothing kept in reserve.
+    assert clf.certificate_.bound < hard.pop()
     assert [claim.rule for claim in clf.certificates_["majority"].alternatives] == ["posterior"]
 
 
@@ -173,4 +185,4 @@ def test_weights_and_proposals_are_those_of_the_fit():
 @pytest.mark.parametrize("choices", [{"delta": 1e-100, "hedge": 1e-300}, {"delta": 5e-324}])
 def test_shares_of_delta_that_are_no_numbers_are_refused_by_name(choices):
     with pytest.raises(ValueError, match=r"^hedge \* delta must not be less than the smallest number, got "):
-        StochasticSVC([0.1, 1.0], **choices).fit(*two_classes())
+        svc(**choices).fit(*two_classes())

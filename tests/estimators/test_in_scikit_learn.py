@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from tests.estimators.models import fitted, three_classes, two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 
 LAMBDAS = [0.1, 1.0, 10.0]
 VOTINGS = ["stochastic", "majority", "best"]
@@ -76,7 +76,15 @@ def test_the_number_of_jobs_changes_nothing(split):
     grid = {"max_depth": [1, 2, 3]}
     with parallel_config("threading"):  # starting processes takes long, and is tested with `grid_set`
         one, two = (
-            StochasticClassifier(DecisionTreeClassifier(), grid, split=split, n_jobs=jobs, random_state=0).fit(X, y)
+            CertifiedClassifier(
+                Grid(DecisionTreeClassifier(), grid),
+                split=split,
+                n_jobs=jobs,
+                random_state=0,
+                voting="stochastic",
+                cv=3,
+                validation_size=0.5,
+            ).fit(X, y)
             for jobs in (1, 2)
         )
     assert one.certificates_ == two.certificates_
@@ -88,7 +96,13 @@ def test_feature_names():
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     for model in (
         StochasticSVC(LAMBDAS, random_state=0),
-        StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, random_state=0),
+        CertifiedClassifier(
+            Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
+            random_state=0,
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        ),
     ):
         model.fit(frame, pd.Series(y))
         assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
@@ -113,7 +127,13 @@ def test_a_frame_of_words_and_numbers():
     model = make_pipeline(
         make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough"), DecisionTreeClassifier()
     )
-    clf = StochasticClassifier(model, {"decisiontreeclassifier__max_depth": [1, 2, 3, 4]}, random_state=0).fit(frame, y)
+    clf = CertifiedClassifier(
+        Grid(model, {"decisiontreeclassifier__max_depth": [1, 2, 3, 4]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(frame, y)
     assert clf.certificate_.bound < 0.4
     labels = clf.predict(frame)
     assert np.array_equal(clf.predict(frame.sample(frac=1.0, random_state=1).sort_index()), labels)
@@ -129,14 +149,24 @@ def test_texts_and_sparse_rows():
     texts = [f"{'good' if i % 2 else 'bad'} {'thing' if i % 3 else 'stuff'} {i % 7}" for i in range(80)]
     y = np.arange(80) % 2
     naive = make_pipeline(CountVectorizer(), MultinomialNB())
-    clf = StochasticClassifier(naive, {"multinomialnb__alpha": [0.1, 1.0]}, random_state=0).fit(texts, y)
+    clf = CertifiedClassifier(
+        Grid(naive, {"multinomialnb__alpha": [0.1, 1.0]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(texts, y)
     assert clf.score(texts, y) == 1.0
     assert not hasattr(clf, "n_features_in_")
     assert clf.predict(texts[5:6])[0] == clf.predict(texts)[5]
     rows = CountVectorizer().fit_transform(texts)
     grid = {"alpha": [0.1, 1.0]}
-    sparse = StochasticClassifier(MultinomialNB(), grid, random_state=0).fit(rows, y)
-    dense = StochasticClassifier(MultinomialNB(), grid, random_state=0).fit(rows.toarray(), y)
+    sparse = CertifiedClassifier(
+        Grid(MultinomialNB(), grid), random_state=0, voting="stochastic", cv=3, validation_size=0.5
+    ).fit(rows, y)
+    dense = CertifiedClassifier(
+        Grid(MultinomialNB(), grid), random_state=0, voting="stochastic", cv=3, validation_size=0.5
+    ).fit(rows.toarray(), y)
     assert np.array_equal(sparse.predict(rows), dense.predict(rows.toarray()))
     assert np.array_equal(sparse.predict(sp.csr_array(rows)), sparse.predict(rows))
 
@@ -144,7 +174,9 @@ def test_texts_and_sparse_rows():
 def test_a_list_of_estimators():
     X, y = three_classes()
     trees = [DecisionTreeClassifier(max_depth=depth) for depth in (1, 2)]
-    clf = StochasticClassifier(None, trees, random_state=0).fit(X, y)
+    clf = CertifiedClassifier(Grid(None, trees), random_state=0, voting="stochastic", cv=3, validation_size=0.5).fit(
+        X, y
+    )
     assert len(clf.classifiers_) == 2
     assert clf.score(X, y) > 0.5
 
@@ -215,7 +247,12 @@ def test_the_rows_are_divided_without_looking_at_the_labels(kind):
         models = [StochasticSVC([1.0], cv=None, random_state=seed) for seed in range(6)]
     else:
         tree = DecisionTreeClassifier(max_depth=1)
-        models = [StochasticClassifier(None, [tree], cv=None, random_state=seed) for seed in range(6)]
+        models = [
+            CertifiedClassifier(
+                Grid(None, [tree]), cv=None, random_state=seed, voting="stochastic", validation_size=0.5
+            )
+            for seed in range(6)
+        ]
     # A stratified division would give every training part the same number of each class.
     assert len({int(y[model.fit(X, y).classifiers_.splits(0)[0]].sum()) for model in models}) > 1
     # The same seed divides in the same way whatever the labels are.
@@ -231,7 +268,13 @@ def test_groups_are_routed_through_pipelines_and_cross_validation(kind):
     model = (
         StochasticSVC(LAMBDAS, random_state=0)
         if kind == "svc"
-        else StochasticClassifier(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2]}, random_state=0)
+        else CertifiedClassifier(
+            Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2]}),
+            random_state=0,
+            voting="stochastic",
+            cv=3,
+            validation_size=0.5,
+        )
     )
     with config_context(enable_metadata_routing=True):
         model.set_fit_request(groups=True)
@@ -257,7 +300,9 @@ def test_estimators_of_pairs_of_rows_are_refused_at_once():
         (make_pipeline(SVC(kernel="precomputed")), {"svc__C": [1.0]}),
     ):
         with pytest.raises(ValueError, match=said):
-            StochasticClassifier(estimator, grid, random_state=0).fit(X, y)
+            CertifiedClassifier(
+                Grid(estimator, grid), random_state=0, voting="stochastic", cv=3, validation_size=0.5
+            ).fit(X, y)
 
 
 def test_tags_are_those_of_what_prepares():

@@ -24,22 +24,22 @@ def counting(monkeypatch, owner, name):
 @pytest.mark.parametrize("data", [make_moons(120, noise=0.3, random_state=0), load_iris(return_X_y=True)])
 def test_the_kernel_matrix_serves_training_and_all_folds(data, monkeypatch):
     sizes = counting(monkeypatch, Kernel, "gram")
-    model = StochasticSVC([0.1, 1.0], random_state=0).fit(*data)
+    model = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0).fit(*data)
     assert sizes == [model.classifiers_.splits.n_train]
 
 
-@pytest.mark.parametrize("voting", ["stochastic", "majority"])
+@pytest.mark.parametrize("voting", ["soft", "stochastic", "majority"])
 def test_rows_are_hashed_once(voting, monkeypatch):
     X, y = make_moons(120, noise=0.3, random_state=0)
     sizes = counting(monkeypatch, labelled, "row_hashes")
-    model = StochasticSVC([0.1, 1.0], voting=voting, random_state=0).fit(X, y)
+    model = StochasticSVC([0.1, 1.0], hedge=0.1, voting=voting, random_state=0).fit(X, y)
     assert sizes == [120]
     # The draws of the proposal are those of the same hashes, and rows are known again by them.
     assert model._overlap_with(X).seen == 120
 
 
 def test_nobody_writes_into_what_a_certificate_rests_on():
-    model = StochasticSVC([0.1, 1.0], random_state=0).fit(*make_moons(120, noise=0.3, random_state=0))
+    model = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0).fit(*make_moons(120, noise=0.3, random_state=0))
     fitted = model._fitted
     arrays = [fitted.evidence.answers, fitted.evidence.truth, fitted.evidence.said, fitted.plan.planned[0].weights]
     for array in [*arrays, model.classes_, model.classifiers_.errors]:

@@ -8,10 +8,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import RadiusNeighborsClassifier
 from tests.estimators.test_prediction import drawn_by_hand, voting
 
-from pacbayes import StochasticClassifier
+from pacbayes import CertifiedClassifier, Grid
 from pacbayes.certificates.target import confidence
-from pacbayes.certificates.voting import integer_weights, majority
-from pacbayes.classifiers.members import Coding, Estimators
+from pacbayes.certificates.voting import Rule, integer_weights, majority, soft_confidences, soft_shares
+from pacbayes.classifiers.calibration import ANSWERS, calibrate
+from pacbayes.classifiers.members import Calibrated, Coding, Estimators
 
 VOTINGS = ("stochastic", "majority", "best")
 
@@ -54,7 +55,9 @@ def test_every_way_of_predicting_says_what_the_classifiers_say(mark, split):
     X, y = rows()
     # Few validation rows: no classifier stands out, and the marks get votes.
     grid = {"limit": [0.3, 0.35, 0.4, 0.6], "mark": [mark, 11]}
-    clf = StochasticClassifier(Marked(), grid, split=split, validation_size=20, random_state=0).fit(X, y)
+    clf = CertifiedClassifier(
+        Grid(Marked(), grid), split=split, validation_size=20, random_state=0, voting="stochastic", cv=3
+    ).fit(X, y)
     new = rows(300, 1)[0]
     everyone = clf.classifiers_.predict(new)
     assert (everyone == mark).any(axis=0).sum() > 50
@@ -73,7 +76,9 @@ def test_every_way_of_predicting_says_what_the_classifiers_say(mark, split):
 def test_they_count_as_errors():
     X, y = rows()
     grid = {"limit": [0.0, 0.5]}
-    clf = StochasticClassifier(Marked(), grid, random_state=0).fit(X, y)
+    clf = CertifiedClassifier(Grid(Marked(), grid), random_state=0, voting="stochastic", cv=3, validation_size=0.5).fit(
+        X, y
+    )
     validation = clf.classifiers_.splits(0)[1]
     assert clf.classifiers_.errors.tolist() == [int((X[validation, 1] > limit).sum()) for limit in (0.0, 0.5)]
 
@@ -82,7 +87,9 @@ def test_they_count_as_errors():
 @pytest.mark.parametrize(("names", "mark"), [((0, 1), -1), (("no", "yes"), "neither")])
 def test_where_all_say_so_it_is_said(how, names, mark):
     X, y = rows()
-    clf = StochasticClassifier(Marked(mark), {"limit": [0.9, 0.95]}, voting=how, random_state=0)
+    clf = CertifiedClassifier(
+        Grid(Marked(mark), {"limit": [0.9, 0.95]}), voting=how, random_state=0, cv=3, validation_size=0.5
+    )
     clf.fit(X, np.array(names)[y])
     far = np.array([[0.5, 3.0], [0.5, 0.0], [-0.5, 3.0]])
     assert clf.predict(far).tolist() == [mark, names[1], mark]
@@ -94,7 +101,7 @@ def test_where_all_say_so_it_is_said(how, names, mark):
 def test_radius_neighbours_with_an_outlier_label(how, names, mark):
     X, y = rows()
     near = RadiusNeighborsClassifier(outlier_label=mark)
-    clf = StochasticClassifier(near, {"radius": [0.3, 0.5]}, voting=how, random_state=0)
+    clf = CertifiedClassifier(Grid(near, {"radius": [0.3, 0.5]}), voting=how, random_state=0, cv=3, validation_size=0.5)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Outlier label")
         clf.fit(X, np.array(names)[y])
@@ -143,9 +150,16 @@ def test_a_tie_goes_to_the_first_label_whether_or_not_it_is_a_class():
         assert coding.labels[codes].tolist() == [3, 3]
 
 
-def test_a_class_that_nobody_has_learnt_has_no_score():
+def test_a_class_that_nobody_has_learnt_has_no_confidence():
     members, _ = members_of([Always(2, classes=[0, 1]), Always(0, classes=[0, 1])], [0, 1, 2])
-    scores = members.scores(np.zeros((2, 1)), np.array([0.9, 0.1]))
+    first_two = np.array([0, 1])
+    answers = np.array([[0.0], [0.0], [1.0], [2.0]])
+    table, _ = calibrate(ANSWERS, answers, np.array([0, 0, 1, 1]), 2)
+    parts = integer_weights(np.array([0.9, 0.1]))
+    rule = Rule("soft", "proposal", parts, soft=Calibrated(first_two, {0: table, 1: table}))
+    shares = soft_shares(rule, members, np.zeros((2, 1)))
+    assert shares.shape == (2, 2)
+    scores = soft_confidences(rule.soft, shares, 3)
     assert np.isnan(scores[:, 2]).all()
     assert confidence(scores, np.array([2, 0])).tolist()[0] == -np.inf
     assert np.isfinite(confidence(scores, np.array([0, 0]))).all()
@@ -153,7 +167,9 @@ def test_a_class_that_nobody_has_learnt_has_no_score():
 
 def test_numbers_in_place_of_names_are_refused():
     X, y = rows()
-    clf = StochasticClassifier(Marked(mark=None), {"limit": [0.5]}, random_state=0).fit(X, np.array(["a", "b"])[y])
+    clf = CertifiedClassifier(
+        Grid(Marked(mark=None), {"limit": [0.5]}), random_state=0, voting="stochastic", cv=3, validation_size=0.5
+    ).fit(X, np.array(["a", "b"])[y])
     clf.classifiers_[0].classes_ = np.array([0, 1])
     with pytest.raises(TypeError, match=r"classifier 0\.predict must be labels like those of y \(<U1\), got int64"):
         clf.predict(X)

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC, bound, forest_set, load, save, vote_bound
+from pacbayes import CertifiedClassifier, StochasticSVC, Trees, bound, forest_set, load, save, vote_bound
 from pacbayes.certificates import binomial_upper
 from pacbayes.classifiers.forest_set import ForestFamily
 
@@ -20,9 +20,9 @@ Y = np.array(["malignant", "benign"])[Y]
 
 @pytest.fixture(scope="module")
 def forest():
-    return StochasticClassifier(RandomForestClassifier(30), split="out-of-bag", voting="majority", random_state=0).fit(
-        X, Y
-    )
+    return CertifiedClassifier(
+        Trees(RandomForestClassifier(30)), split="out-of-bag", voting="majority", random_state=0
+    ).fit(X, Y)
 
 
 def test_certificates_follow_from_the_out_of_bag_errors(forest):
@@ -88,7 +88,7 @@ def test_reports_and_clones(forest, tmp_path):
 
 def test_bags_of_anything():
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
-    clf = StochasticClassifier(BaggingClassifier(pipeline, 12), split="out-of-bag", random_state=0).fit(X, Y)
+    clf = CertifiedClassifier(Trees(BaggingClassifier(pipeline, 12)), split="out-of-bag", random_state=0).fit(X, Y)
     assert clf.certificates_["stochastic"].bound < 0.1
     assert clf.certificates_["majority"].bound < 0.2
 
@@ -97,8 +97,8 @@ def test_few_rows_that_no_pair_shares():
     # Two trees with one row out of the bag each have none in common: twice the bound of one drawn is what is left.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.warn", lambda *args, **kwargs: None)
-        clf = StochasticClassifier(
-            BaggingClassifier(DecisionTreeClassifier(), 6, bootstrap=False, max_samples=11),
+        clf = CertifiedClassifier(
+            Trees(BaggingClassifier(DecisionTreeClassifier(), 6, bootstrap=False, max_samples=11)),
             split="out-of-bag",
             random_state=0,
         ).fit(X[15:27], Y[15:27])
@@ -110,35 +110,42 @@ def test_few_rows_that_no_pair_shares():
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"param_grid": {"max_depth": [1]}}, ValueError, "param_grid must be None with split='out-of-bag'"),
-        ({"n_iter": 3}, ValueError, "n_iter must be None"),
         ({"checkpoint": "here"}, ValueError, "checkpoint must be None"),
         ({"duplicates": "together"}, ValueError, "duplicates must be 'keep'"),
-        ({"error_score": "drop"}, ValueError, "error_score must be 'raise'"),
         ({"hedge": 0.1}, ValueError, "hedge must be 'auto' or 1 .* split='out-of-bag' every row validates"),
         ({"prior": "cross-validation"}, ValueError, "split='out-of-bag' every row validates some classifier"),
         ({"prior": lambda params, X, y: None}, ValueError, "prior must not ask for data"),
         ({"distance": "catoni"}, ValueError, "fix C beforehand"),
-        ({"estimator": DecisionTreeClassifier()}, TypeError, "forest must be a RandomForestClassifier"),
-        ({"estimator": ExtraTreesClassifier()}, ValueError, "bootstrap=True"),
-        ({"estimator": RandomForestClassifier(class_weight="balanced")}, ValueError, "class_weight=None"),
+        ({"voting": "soft"}, ValueError, "voting='soft' needs scores .* split='out-of-bag' every row validates"),
+        ({"candidates__forest": DecisionTreeClassifier()}, TypeError, "forest must be a RandomForestClassifier"),
+        ({"candidates__forest": ExtraTreesClassifier()}, ValueError, "bootstrap=True"),
+        ({"candidates__forest__class_weight": "balanced"}, ValueError, "class_weight=None"),
+        (
+            {"candidates": RandomForestClassifier(5)},
+            ValueError,
+            "candidates=Trees.*, and for nothing else",
+        ),
+        (
+            {"candidates": [Trees(RandomForestClassifier(5)), "svm"]},
+            ValueError,
+            "'out-of-bag' and trees, svm",
+        ),
+        ({"split": "shared"}, ValueError, "got split='shared' and trees"),
     ],
 )
 def test_what_is_refused_before_any_work(settings, error, message, monkeypatch):
     monkeypatch.setattr(ForestFamily, "train", lambda *args, **kwargs: pytest.fail("work"))
-    clf = StochasticClassifier(RandomForestClassifier(5), split="out-of-bag").set_params(**settings)
+    clf = CertifiedClassifier(Trees(RandomForestClassifier(5)), split="out-of-bag").set_params(**settings)
     with pytest.raises(error, match=message):
         clf.fit(X, Y)
 
 
 def test_groups_are_refused():
-    clf = StochasticClassifier(RandomForestClassifier(5), split="out-of-bag")
+    clf = CertifiedClassifier(Trees(RandomForestClassifier(5)), split="out-of-bag")
     with pytest.raises(ValueError, match="groups must be None with split='out-of-bag'"):
         clf.fit(X, Y, groups=np.arange(len(Y)) // 2)
 
 
-def test_only_forests_need_no_grid():
-    with pytest.raises(ValueError, match="param_grid must be given"):
-        StochasticClassifier(DecisionTreeClassifier()).fit(X, Y)
+def test_machines_have_no_bags():
     with pytest.raises(ValueError, match="unknown split 'out-of-bag'; known are shared, independent"):
         StochasticSVC([1.0], split="out-of-bag").fit(X, Y)

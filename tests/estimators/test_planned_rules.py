@@ -31,10 +31,10 @@ def test_each_rule_says_what_its_weights_predict(kind, data, monkeypatch):
             assert np.array_equal(found, said)
 
 
-@pytest.mark.parametrize("voting", ["stochastic", "majority", "best"])
+@pytest.mark.parametrize("voting", ["soft", "stochastic", "majority", "best"])
 def test_what_predicts_made_the_errors_behind_its_certificate(voting):
     X, y = two_classes()
-    clf = StochasticSVC([0.01, 0.1, 1.0, 10.0], voting=voting, random_state=1).fit(X, y)
+    clf = StochasticSVC([0.01, 0.1, 1.0, 10.0], hedge=0.1, voting=voting, random_state=1).fit(X, y)
     validation = clf.classifiers_.splits(0)[1]
     errors = np.count_nonzero(clf.predict(X[validation]) != y[validation])
     assert clf.certificate_.rule == "proposal"
@@ -45,7 +45,7 @@ def test_what_predicts_made_the_errors_behind_its_certificate(voting):
 def test_copies_count_once():
     X, y = two_classes()
     X, y = np.repeat(X[:200], 3, axis=0), np.repeat(y[:200], 3)
-    clf = StochasticSVC([0.1, 1.0], duplicates="together", random_state=0).fit(X, y)
+    clf = StochasticSVC([0.1, 1.0], duplicates="together", hedge=0.1, random_state=0).fit(X, y)
     assert clf.classifiers_.m == 100
     validation = clf.classifiers_.splits(0)[1]
     assert validation.size == 100

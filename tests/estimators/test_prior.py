@@ -6,7 +6,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import three_classes, two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC, bound
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, bound
 
 LAMBDAS = [0.1, 1.0, 10.0]
 UNEVEN = np.array([0.7, 0.3, 0.0])
@@ -67,7 +67,14 @@ def test_with_a_grid_the_training_rows_come_as_they_were_given():
         return np.full(len(params), 1 / len(params))
 
     grid = {"max_depth": [1, 2]}
-    clf = StochasticClassifier(DecisionTreeClassifier(), grid, prior=prior, cv=None, random_state=0).fit(frame, y)
+    clf = CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), grid),
+        prior=prior,
+        cv=None,
+        random_state=0,
+        voting="stochastic",
+        validation_size=0.5,
+    ).fit(frame, y)
     train = clf.classifiers_.splits(0)[0]
     pd.testing.assert_frame_equal(seen[0][0], frame.iloc[train])
     assert seen[0][1].tolist() == y[train].tolist()
@@ -76,8 +83,13 @@ def test_with_a_grid_the_training_rows_come_as_they_were_given():
 def test_independent_splits_refuse_a_prior_that_asks_for_data_before_any_work():
     with pytest.raises(ValueError, match="every row validates some classifier"):
         fit(lambda params, X_train, y_train: UNEVEN, split="independent")
-    grid = StochasticClassifier(
-        DecisionTreeClassifier(), {"max_depth": [1]}, prior=lambda p, X, y: [1.0], split="independent"
+    grid = CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), {"max_depth": [1]}),
+        prior=lambda p, X, y: [1.0],
+        split="independent",
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
     )
     with pytest.raises(ValueError, match="every row validates some classifier"):
         grid.fit(*three_classes())

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes.estimators import base, fitted
 from pacbayes.estimators.methods import forget_fit
 
@@ -39,7 +39,9 @@ def test_a_list_of_distances_that_is_changed_later_does_not_spoil_the_file(tmp_p
 def test_estimators_of_the_user_that_are_changed_later_are_not_those_of_the_model(listed):
     trees = [DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (1, 2)]
     pipeline, grid = (None, trees) if listed else (Pipeline([("tree", trees[0])]), {"tree": trees})
-    clf = StochasticClassifier(pipeline, grid, random_state=0).fit(*two_classes())
+    clf = CertifiedClassifier(Grid(pipeline, grid), random_state=0, voting="stochastic", cv=3, validation_size=0.5).fit(
+        *two_classes()
+    )
     said = str(clf.classifiers_.params)
     for tree in trees:
         tree.set_params(max_depth=7)
@@ -76,7 +78,7 @@ def test_a_failed_fit_leaves_nothing_of_an_earlier_one(where, name, monkeypatch)
 
 def test_what_a_fit_concludes_is_there_only_if_all_of_it_is(monkeypatch):
     """Every planned rule must have said something: a fit whose evidence lacks that leaves nothing."""
-    clf = StochasticSVC([0.1, 1.0], class_share=0.2, random_state=0)
+    clf = StochasticSVC([0.1, 1.0], hedge=0.1, class_share=0.2, random_state=0)
     gather = base.gather
 
     def other(*args):
@@ -99,6 +101,6 @@ def test_wrong_parameters_are_refused_before_anything_is_forgotten():
 
 
 def test_all_that_a_fit_leaves_can_be_forgotten():
-    clf = StochasticSVC([0.1, 1.0], max_error=0.2, random_state=0).fit(*two_classes())
+    clf = StochasticSVC([0.1, 1.0], hedge=0.1, max_error=0.2, random_state=0).fit(*two_classes())
     forget_fit(clf)
     assert set(vars(clf)) == set(clf.get_params())

@@ -9,7 +9,7 @@ from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes.classifiers.cross_validation import candidates_of, folds_of
 from pacbayes.runtime.seeds import Purpose, generator
 
@@ -63,14 +63,20 @@ def test_those_without_a_score_have_none_and_the_last_rank():
     assert found["rank_test_score"][scored].max() <= 50
     assert len(pd.DataFrame(found)) == 120
     # A proposal looks at all of them: a path costs little more.
-    proposed = StochasticSVC(np.geomspace(0.01, 10.0, 120), cv=2, random_state=0).fit(X[:150], y[:150])
+    proposed = StochasticSVC(np.geomspace(0.01, 10.0, 120), cv=2, hedge=0.1, random_state=0).fit(X[:150], y[:150])
     assert np.isfinite(proposed.cv_results_["mean_test_score"]).all()
 
 
 def test_parameters_that_only_some_have_are_masked_and_sequences_stay_whole():
     X, y = two_classes()
     grid = [{"max_depth": [1]}, {"max_features": [3], "class_weight": [{0: 1.0, 1: 2.0}]}]
-    found = StochasticClassifier(DecisionTreeClassifier(), grid, random_state=0).fit(X, y).cv_results_
+    found = (
+        CertifiedClassifier(
+            Grid(DecisionTreeClassifier(), grid), random_state=0, voting="stochastic", cv=3, validation_size=0.5
+        )
+        .fit(X, y)
+        .cv_results_
+    )
     assert found["param_max_features"].mask.tolist() == [True, False]
     assert found["param_class_weight"][1] == {0: 1.0, 1: 2.0}
 

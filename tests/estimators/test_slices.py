@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes.data.labelled import Slices
 
 
@@ -55,10 +55,14 @@ def some_rows(n=120):
 
 
 def trees(**params):
-    return StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, random_state=0, **params)
+    return CertifiedClassifier(Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}), random_state=0, cv=3, **params)
 
 
-@pytest.mark.parametrize("make", [trees, lambda **params: StochasticSVC([0.1, 1.0], random_state=0, **params)])
+def svc(**params):
+    return StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0, **params)
+
+
+@pytest.mark.parametrize("make", [trees, svc])
 def test_copies_of_one_example_have_one_slice(make):
     X, y = some_rows()
     by_value = np.where(X[:, 0] > 2, "high", "low")

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator_sparse_array, check_estimator_sparse_matrix
 
-from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, grid_set
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, grid_set
 
 FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 KINDS = ["matrix", "array"]
@@ -33,8 +33,12 @@ def test_formats_make_no_difference(name, kind):
     X, y = dense()
     rows = as_format(X, name, kind)
     # A wide posterior: a few validation rows do not tell the trees apart, so that rows must be picked.
-    model = StochasticClassifier(
-        DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4, 5]}, validation_size=20, random_state=0
+    model = CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4, 5]}),
+        validation_size=20,
+        random_state=0,
+        voting="stochastic",
+        cv=3,
     )
     expected, found = model.fit(sp.csr_array(X), y), clone(model).fit(rows, y)
     assert found.certificates_ == expected.certificates_
@@ -76,7 +80,13 @@ def test_classifiers_of_a_set_get_rows_that_can_be_picked(name, kind):
 
 def test_a_sparse_vector_is_no_table():
     X, y = dense()
-    clf = StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, random_state=0)
+    clf = CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    )
     vector = sp.coo_array(np.ones(12))
     with pytest.raises(ValueError, match=r"X must have rows and columns, got a sparse array of shape \(12,\)"):
         clf.fit(vector, y)
@@ -90,5 +100,10 @@ def test_scikit_learn_checks_whatever_is_drawn(check, seed):
     """Which classifier a row is answered by, and so whether rows are picked, depends on the random state."""
     for voting in VOTINGS:
         grid = {"n_neighbors": [1, 3, 5]}
-        check("grid", StochasticClassifier(KNeighborsClassifier(), grid, voting=voting, cv=None, random_state=seed))
+        check(
+            "grid",
+            CertifiedClassifier(
+                Grid(KNeighborsClassifier(), grid), voting=voting, cv=None, random_state=seed, validation_size=0.5
+            ),
+        )
     check("machines", StochasticSVC([0.1, 1.0, 10.0], random_state=seed))

@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  (load
 from sklearn.exceptions import FitFailedWarning
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pacbayes import StochasticClassifier
+from pacbayes import CertifiedClassifier, Grid
 
 SEEN = []
 
@@ -39,7 +39,14 @@ def test_cross_validation_has_the_thread_limits_of_the_fits(n_jobs):
     SEEN.clear()
     X, y = np.arange(60.0)[:, None], np.arange(60) % 2
     with threadpool_limits(2), parallel_config(backend="threading"):
-        StochasticClassifier(Recorder(), {"constant": [0, 1]}, cv=3, n_jobs=n_jobs, random_state=0).fit(X, y)
+        CertifiedClassifier(
+            Grid(Recorder(), {"constant": [0, 1]}),
+            cv=3,
+            n_jobs=n_jobs,
+            random_state=0,
+            voting="stochastic",
+            validation_size=0.5,
+        ).fit(X, y)
     fits = [limits for rows, limits in SEEN if rows == 30]
     folds = [limits for rows, limits in SEEN if rows == 20]
     assert (len(fits), len(folds)) == (2, 6)
@@ -49,7 +56,9 @@ def test_cross_validation_has_the_thread_limits_of_the_fits(n_jobs):
 def test_a_setting_that_cannot_be_trained_on_a_fold_is_not_chosen():
     X, y = np.arange(60.0)[:, None], (np.arange(60) >= 30).astype(int)
     with pytest.warns(FitFailedWarning, match=r"1 of 2 classifiers .* ValueError: too few rows: 20") as caught:
-        model = StochasticClassifier(NeedsRows(), {"rows": [25, 5]}, cv=3, random_state=0).fit(X, y)
+        model = CertifiedClassifier(
+            Grid(NeedsRows(), {"rows": [25, 5]}), cv=3, random_state=0, voting="stochastic", validation_size=0.5
+        ).fit(X, y)
     # Once for all folds.
     assert len(caught) == 1
     assert "rows = 5" in model.certificate_.baselines["hold-out"].note
@@ -58,12 +67,16 @@ def test_a_setting_that_cannot_be_trained_on_a_fold_is_not_chosen():
 def test_no_memory_in_a_fold_is_no_error_of_the_classifier():
     X, y = np.arange(60.0)[:, None], (np.arange(60) >= 30).astype(int)
     with pytest.raises(MemoryError, match="no room"):
-        StochasticClassifier(NeedsMemory(), {"rows": [25, 5]}, cv=3, random_state=0).fit(X, y)
+        CertifiedClassifier(
+            Grid(NeedsMemory(), {"rows": [25, 5]}), cv=3, random_state=0, voting="stochastic", validation_size=0.5
+        ).fit(X, y)
 
 
 def test_answers_have_the_thread_limits_of_votes():
     X, y = np.arange(60.0)[:, None], np.arange(60) % 2
-    model = StochasticClassifier(Answering(), {"constant": [0, 1]}, cv=3, random_state=0).fit(X, y)
+    model = CertifiedClassifier(
+        Grid(Answering(), {"constant": [0, 1]}), cv=3, random_state=0, voting="stochastic", validation_size=0.5
+    ).fit(X, y)
     ASKED.clear()
     with threadpool_limits(2):
         model.classifiers_.predict(X)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import three_classes, two_classes
 
-from pacbayes import StochasticClassifier, StochasticSVC, bound, gibbs_posterior, load, optimal_posterior, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, bound, gibbs_posterior, load, optimal_posterior, save
 from pacbayes.bounds import Catoni, Distance, get_distance
 from pacbayes.report.guarantee import bars_of
 from pacbayes.report.tables import certificate_table
@@ -78,7 +78,14 @@ def test_the_prior_of_cross_validation_is_gibbs(data):
 def test_what_was_not_cross_validated_shares_a_tenth():
     X, y = three_classes()
     grid = {"max_depth": range(1, 61)}
-    clf = StochasticClassifier(DecisionTreeClassifier(), grid, prior="cross-validation", random_state=0).fit(X, y)
+    clf = CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), grid),
+        prior="cross-validation",
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(X, y)
     untried = np.isnan(clf.cv_results_["mean_test_score"])
     assert untried.sum() == 10
     np.testing.assert_allclose(clf.prior_[untried], 0.01)

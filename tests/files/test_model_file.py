@@ -10,16 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 from skops.io import dumps
 from tests.estimators.models import fitted, three_classes, two_classes
 from tests.files.model_files import KIND, Forged
 
-from pacbayes import StochasticClassifier, StochasticSVC, bound, load, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, Trees, bound, load, save
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.files import model_file
 from pacbayes.files.archive import OBJECTS, VALUES, write_archive
 
-VOTINGS = ("stochastic", "majority", "best")
 MODELS = [
     pytest.param(kind, data, split, hedge, id=f"{kind}-{data.__name__}-{split}-{hedge}")
     for kind in ("svc", "grid")
@@ -46,16 +47,43 @@ def test_what_is_saved_comes_back(kind, data, split, hedge, tmp_path):
         voting: one.tolist() for voting, one in clf.proposal_.items()
     }
     assert np.array_equal(again.classifiers_.predict(X), clf.classifiers_.predict(X))
-    for voting in VOTINGS:
+    assert ("soft" in clf.certificates_) == (split == "shared")
+    for voting in clf.certificates_:
         one, two = (model.set_params(voting=voting) for model in (clf, again))
         assert np.array_equal(one.predict(X), two.predict(X))
         assert np.array_equal(one.vote_share(X), two.vote_share(X))
+        assert hasattr(one, "predict_proba") == hasattr(two, "predict_proba")
+        if hasattr(one, "predict_proba"):
+            assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
     assert np.array_equal(again.predict(X), again.classifiers_[again.best_index_].predict(X))
     clf.set_params(voting="stochastic")
     assert [again.classifiers_.splits(1)[0].tolist()] == [clf.classifiers_.splits(1)[0].tolist()]
     again.fit(*data())  # a loaded model is an estimator like any other
     save(again, path)
     assert load(path).certificates_ == again.certificates_
+
+
+def test_families_come_back_as_parameters(tmp_path):
+    """Machines of several widths beside others: they predict the same, and can be fitted again."""
+    X, y = three_classes()
+    named = [
+        ("svm", SVMs([0.1, 1.0], gamma=[0.1, 1.0])),
+        ("trees", Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]})),
+    ]
+    clf = CertifiedClassifier(named, cv=3, random_state=0).fit(X, y)
+    save(clf, tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.certificates_ == clf.certificates_
+    assert again.classifiers_.params == clf.classifiers_.params
+    assert np.array_equal(again.predict_proba(X), clf.predict_proba(X))
+    assert again.get_params()["svm__gamma"] == [0.1, 1.0]
+    assert again.set_params(trees__param_grid={"max_depth": [3]}).fit(X, y).classifiers_.params[-1]["max_depth"] == 3
+    forest = Trees(RandomForestClassifier(5, random_state=0))
+    clf = CertifiedClassifier(forest, split="out-of-bag", random_state=0).fit(X, y)
+    save(clf, tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.candidates.forest.n_estimators == 5
+    assert np.array_equal(again.predict(X), clf.predict(X))
 
 
 def test_a_callable_prior_becomes_its_weights_and_a_generator_none(tmp_path):
@@ -151,12 +179,12 @@ def test_limits_of_planned_rules_follow_from_what_they_said(tmp_path):
     """Where draws said something else: of which classifier they were is not stored."""
     clf = fitted("svc", two_classes)
     forged = Forged.of(clf)
-    said, truth = forged["evidence.said"], forged["evidence.truth"]
-    answers, weights = forged["evidence.answers"], forged["plan.planned.0.weights"]
-    assert forged["plan.planned.0.voting"] == "stochastic"
-    before = np.count_nonzero(said[0] != truth)
-    said[0] = np.where((answers[weights > 0] != truth).any(axis=0), 1 - truth, said[0])
-    after = np.count_nonzero(said[0] != truth)
+    said, truth, draws = forged["evidence.said"], forged["evidence.truth"], clf._fitted.plan.proposal("stochastic")
+    answers, weights = forged["evidence.answers"], forged[f"plan.planned.{draws}.weights"]
+    assert forged[f"plan.planned.{draws}.voting"] == "stochastic"
+    before = np.count_nonzero(said[draws] != truth)
+    said[draws] = np.where((answers[weights > 0] != truth).any(axis=0), 1 - truth, said[draws])
+    after = np.count_nonzero(said[draws] != truth)
     assert after > before
     forged["evidence.said"] = said
     old, new = clf.certificates_["stochastic"], load(forged.write(tmp_path / "model")).certificates_["stochastic"]
@@ -188,11 +216,11 @@ def test_of_a_posterior_its_weights_alone_are_stored(tmp_path, changed):
     assert {name: getattr(again, name) for name in changed} == {name: getattr(true, name) for name in changed}
 
 
-@pytest.mark.parametrize("other", [*range(-1, model_file.FORMAT), model_file.FORMAT + 1, "8", None, True, 8.0, [[]]])
+@pytest.mark.parametrize("other", [*range(-1, model_file.FORMAT), model_file.FORMAT + 1, "9", None, True, 9.0, [[]]])
 def test_every_other_format_is_refused(other, tmp_path):
     forged = Forged.of(fitted("svc", two_classes))
     forged.manifest |= {"format": other, "version": "9.0"}
-    said = rf"is a model of format {re.escape(repr(other))}, saved by pacbayes 9\.0; .* reads format 8 only"
+    said = rf"is a model of format {re.escape(repr(other))}, saved by pacbayes 9\.0; .* reads format 9 only"
     with pytest.raises(ValueError, match=said):
         load(forged.write(tmp_path / "model"))
 
@@ -240,7 +268,9 @@ def test_nothing_in_a_file_is_run(kind, tmp_path):
 
 def test_other_peoples_classifiers_must_be_trusted_by_name(tmp_path):
     X, y = two_classes()
-    clf = StochasticClassifier(None, [Own(), Own()], random_state=0, cv=None).fit(X, y)
+    clf = CertifiedClassifier(
+        Grid(None, [Own(), Own()]), random_state=0, cv=None, voting="stochastic", validation_size=0.5
+    ).fit(X, y)
     with pytest.warns(UserWarning, match=r"load will need trusted=\['.*Own'\]: these types"):
         save(clf, tmp_path / "model")
     with pytest.raises(ValueError, match=r"not trusted: .*Own") as refused:
@@ -275,7 +305,7 @@ def test_what_is_no_part_of_a_model_is_refused(place, value, tmp_path):
 
 
 def test_wrong_models_are_refused(tmp_path):
-    with pytest.raises(TypeError, match="model must be one of StochasticSVC, StochasticClassifier"):
+    with pytest.raises(TypeError, match="model must be one of StochasticSVC, CertifiedClassifier"):
         save(Own(), tmp_path / "model")
     with pytest.raises(ValueError, match="not fitted yet"):
         save(StochasticSVC(), tmp_path / "model")

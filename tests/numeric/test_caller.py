@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pacbayes import StochasticClassifier, StochasticSVC, bound, grid_set, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, Trees, bound, grid_set, save
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))
@@ -31,25 +31,42 @@ class OfBatches(ClassifierMixin, BaseEstimator):
 
 
 def saved(tmp_path):
-    clf = StochasticClassifier(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=None, random_state=0).fit(X, Y)
+    clf = CertifiedClassifier(
+        Grid(KNeighborsClassifier(), {"n_neighbors": [1, 3]}),
+        cv=None,
+        random_state=0,
+        voting="stochastic",
+        validation_size=0.5,
+    ).fit(X, Y)
     save(clf, tmp_path / "model")
 
 
 CASES = {
     "a level, SVMs": lambda: StochasticSVC([1.0, 2.0], delta=0.9, random_state=0).fit(X, Y),
-    "a level, a grid": lambda: StochasticClassifier(LogisticRegression(), {"C": [1.0]}, delta=0.9).fit(X, Y),
-    "a level, a forest": lambda: StochasticClassifier(
-        RandomForestClassifier(5), split="out-of-bag", delta=0.9, random_state=0
+    "a level, a grid": lambda: CertifiedClassifier(
+        Grid(LogisticRegression(), {"C": [1.0]}), delta=0.9, voting="stochastic", cv=3, validation_size=0.5
+    ).fit(X, Y),
+    "a level, a forest": lambda: CertifiedClassifier(
+        Trees(RandomForestClassifier(5)), split="out-of-bag", delta=0.9, random_state=0
     ).fit(X, Y),
     "in a pipeline": lambda: make_pipeline(
-        StandardScaler(), StochasticClassifier(LogisticRegression(), {"C": [1.0]}, delta=0.9)
+        StandardScaler(),
+        CertifiedClassifier(
+            Grid(LogisticRegression(), {"C": [1.0]}), delta=0.9, voting="stochastic", cv=3, validation_size=0.5
+        ),
     ).fit(X, Y),
     "in a search": lambda: GridSearchCV(
-        StochasticClassifier(LogisticRegression(), {"C": [1.0]}, delta=0.9), {"split": ["shared"]}, cv=2
+        CertifiedClassifier(
+            Grid(LogisticRegression(), {"C": [1.0]}), delta=0.9, voting="stochastic", cv=3, validation_size=0.5
+        ),
+        {"split": ["shared"]},
+        cv=2,
     ).fit(X, Y),
     "a constant": lambda: bound([1.0], [0.5], 1, distance="ch", constant="paper"),
     "batches": lambda: grid_set(OfBatches(), [{}], X, Y, random_state=0),
-    "batches, an estimator": lambda: StochasticClassifier(OfBatches(), [{}], cv=None, random_state=0).fit(X, Y),
+    "batches, an estimator": lambda: CertifiedClassifier(
+        Grid(OfBatches(), [{}]), cv=None, random_state=0, voting="stochastic", validation_size=0.5
+    ).fit(X, Y),
     "settings that cannot be fitted": lambda: grid_set(
         LogisticRegression(), {"C": [1.0, -1.0]}, X, Y, error_score="drop", random_state=0
     ),

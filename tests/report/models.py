@@ -5,9 +5,11 @@ from functools import cache
 import numpy as np
 import pandas as pd
 from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import LAMBDAS, two_classes
 
-from pacbayes import DISTANCES, StochasticClassifier, StochasticSVC
+from pacbayes import DISTANCES, CertifiedClassifier, Grid, StochasticSVC, SVMs
 from pacbayes.report import report_html
 
 SCRIPT = "<script>alert(1)</script>"
@@ -57,7 +59,15 @@ def long_parameters():
     """Return the page of a vacuous certificate for two classifiers with an endless name, in independent splits."""
     grid = [DummyClassifier(strategy="constant", constant="y" * size) for size in (180, 200)]
     y = ["y" * 180, "y" * 200] * 4
-    clf = StochasticClassifier(None, grid, split="independent", distance="squared", random_state=0)
+    clf = CertifiedClassifier(
+        Grid(None, grid),
+        split="independent",
+        distance="squared",
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    )
     return report_html(clf.fit(np.arange(8.0)[:, None], y))
 
 
@@ -71,7 +81,22 @@ def constant_grid(n=40, classes=2, number=None, **params):
     grid = [DummyClassifier(strategy="constant", constant=k) for k in range(number or classes)]
     y = np.arange(n) % classes
     params = {"hedge": 1} | params
-    return StochasticClassifier(None, grid, random_state=0, **params).fit(np.arange(n)[:, None] * 1.0, y)
+    return CertifiedClassifier(Grid(None, grid), random_state=0, **params, cv=3, validation_size=0.5).fit(
+        np.arange(n)[:, None] * 1.0, y
+    )
+
+
+@cache
+def several_families():
+    """Return a soft vote of machines of two widths, a grid and a single classifier, and its page."""
+    _, data, test = breast_cancer()
+    candidates = [
+        ("machines", SVMs([0.1, 0.2, 1.0, 5.0], gamma=[0.01, 0.05], scale=True)),
+        ("trees", Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3]})),
+        ("bayes", GaussianNB()),
+    ]
+    clf = CertifiedClassifier(candidates, cv=3, random_state=0).fit(*data)
+    return clf, report_html(clf, test=test, data=data)
 
 
 @cache
@@ -79,7 +104,7 @@ def by_class():
     """Return a model with limits by class and in slices, and its page."""
     (X, y), _ = breast_cancer()[1:]
     names = np.array([IMAGE, "benign"])[y]
-    clf = StochasticSVC(LAMBDAS, class_share=0.2, cv=3, random_state=0)
+    clf = StochasticSVC(LAMBDAS, hedge=0.1, class_share=0.2, cv=3, random_state=0)
     clf.fit(X, names, slices=np.where(X[:, 0] > 14, SCRIPT, "small"))
     return clf, report_html(clf)
 
@@ -88,5 +113,5 @@ def by_class():
 def with_target(max_error=0.05):
     """Return a model that answers where it is sure, and its page."""
     clf, data, test = breast_cancer()
-    clf = StochasticSVC(LAMBDAS, max_error=max_error, cv=3, voting="majority", random_state=0).fit(*data)
+    clf = StochasticSVC(LAMBDAS, hedge=0.1, max_error=max_error, cv=3, voting="majority", random_state=0).fit(*data)
     return clf, report_html(clf, test=test)

@@ -14,6 +14,7 @@ from tests.report.models import (
     long_parameters,
     one_classifier,
     several_distances,
+    several_families,
     with_target,
 )
 
@@ -31,6 +32,7 @@ PAGES = {
     "five distances": several_distances,
     "long parameters": long_parameters,
     "one classifier": one_classifier,
+    "several families": lambda: several_families()[1],
     "by class": lambda: by_class()[1],
     "target": lambda: with_target()[1],
     "nothing answered": lambda: with_target(0.001)[1],

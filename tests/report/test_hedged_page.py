@@ -11,7 +11,7 @@ from pacbayes.report.guarantee import guarantee
 from pacbayes.report.tables import certificate_table, weight_table
 from pacbayes.report.view import ReportView
 
-VOTINGS = ("stochastic", "majority", "best")
+VOTINGS = ("soft", "stochastic", "majority", "best")
 
 
 @pytest.mark.parametrize("hedge", [0, 0.1])
@@ -25,7 +25,7 @@ def test_the_page_says_which_rule_predicts(voting, hedge):
         _, rows = page.table("table-certificates")
         facts = {row[0]: row[1:] for row in rows}
         assert facts["which rule"] == [*(one.rule for one in clf.certificates_.values()), "–"]
-        assert facts["recommended by"][:3] == [f"the {one.source}" for one in clf.certificates_.values()]
+        assert facts["recommended by"][:4] == [f"the {one.source}" for one in clf.certificates_.values()]
         for column, one in zip(facts["other rules"], clf.certificates_.values(), strict=False):
             assert all(str(claim) in column for claim in one.alternatives)
         own = page.column("table-bounds", "guarantee")

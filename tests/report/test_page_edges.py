@@ -13,7 +13,7 @@ from tests.estimators.models import fitted, three_classes, two_classes
 from tests.report.browser_page import HTML, SVG, Page, points_of
 from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
 
-from pacbayes import StochasticClassifier, StochasticSVC, load, optimal_posterior, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, optimal_posterior, save
 from pacbayes.numeric.words import percent_up
 from pacbayes.report import report_html, write_report
 from pacbayes.report.svg import Scale, scale_over
@@ -38,7 +38,13 @@ def test_parameters_stay_text():
         def __repr__(self):
             return SCRIPT
 
-    clf = StochasticClassifier(None, [Named(max_depth=1), Named(max_depth=2)], cv=None, random_state=0)
+    clf = CertifiedClassifier(
+        Grid(None, [Named(max_depth=1), Named(max_depth=2)]),
+        cv=None,
+        random_state=0,
+        voting="stochastic",
+        validation_size=0.5,
+    )
     page = Page(report_html(clf.fit(*two_classes())))
     assert f"estimator = {SCRIPT}" in page.column("table-weights", "classifier")
 
@@ -150,7 +156,7 @@ def test_forbidden_characters_are_marked():
 def test_what_was_fitted_counts_not_what_is_set_later():
     clf = constant_grid(split="independent", delta=0.1)
     before = report_html(clf).split('<h2 id="record-heading">')[0]
-    clf.set_params(split="shared", delta=0.001, distance="squared", constant="paper")
+    clf.set_params(split="shared", delta=0.001, distance="squared", hedge=0.5)
     assert report_html(clf).split('<h2 id="record-heading">')[0] == before
 
 
@@ -221,7 +227,7 @@ def test_a_loaded_model_has_the_same_page(tmp_path):
 
 def test_wrong_arguments(tmp_path):
     clf, (X, y) = fitted("svc", two_classes), two_classes()
-    with pytest.raises(TypeError, match="model must be a StochasticSVC or StochasticClassifier, got str"):
+    with pytest.raises(TypeError, match="model must be a StochasticSVC or CertifiedClassifier, got str"):
         write_report("svc", tmp_path / "page")
     with pytest.raises(ValueError, match="not fitted yet"):
         write_report(StochasticSVC(), tmp_path / "page")

@@ -10,7 +10,7 @@ from tests.estimators.models import fitted, two_classes
 from tests.report.models import IMAGE, SCRIPT, hostile
 
 import pacbayes
-from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC, optimal_posterior
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, optimal_posterior
 
 
 def machines():
@@ -19,6 +19,7 @@ def machines():
 
 # Objects of every kind that somebody may leave at the end of a cell.
 SHOWN = {
+    "soft": lambda: machines().certificates_["soft"],
     "stochastic": lambda: machines().certificates_["stochastic"],
     "majority": lambda: machines().certificates_["majority"],
     "best": lambda: machines().certificates_["best"],
@@ -29,7 +30,12 @@ SHOWN = {
     "machines": machines,
     "grid": lambda: fitted("grid", two_classes, "independent"),
     "unfitted": lambda: StochasticSVC(tuple(np.geomspace(0.01, 100, 1990).tolist()), prior=np.full(1990, 1 / 1990)),
-    "unfitted grid": lambda: StochasticClassifier(DecisionTreeClassifier(), {"max_depth": list(range(1, 2000))}),
+    "unfitted grid": lambda: CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), {"max_depth": list(range(1, 2000))}),
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ),
 }
 
 
@@ -67,7 +73,7 @@ def test_with_another_way_of_predicting_it_shows_that_certificate():
     assert str(clf.certificates_["best"]) in clf._repr_html_()
     # A wrong one is said when predicting, not when looking.
     assert "errs on at most" not in clf.set_params(voting="loudest")._repr_html_()
-    with pytest.raises(AttributeError, match="no certificate_ for voting='loudest'; known are stochastic"):
+    with pytest.raises(AttributeError, match=r"voting='loudest'.* known are auto, soft, stochastic"):
         clf.certificate_  # noqa: B018  (the access is the test)
 
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 from tests.runtime.long_run import RUNS, X, Y, bits
 
-from pacbayes import StochasticClassifier, StochasticSVC, grid_set, svm_set
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, grid_set, svm_set
 from pacbayes.classifiers.grid_set import GRID_CHUNKS
 from pacbayes.runtime.checkpoint import open_checkpoint
 
@@ -149,7 +149,7 @@ def test_without_random_state_the_run_goes_on_with_its_seed(tmp_path):
 
 
 @pytest.mark.parametrize("model", [
-    StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
+    CertifiedClassifier(Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}), voting="stochastic", cv=3),
     StochasticSVC([0.1, 1.0], split="independent"),
 ])  # fmt: skip
 def test_without_random_state_an_estimator_goes_on_too(tmp_path, model):
@@ -252,7 +252,15 @@ def test_stored_classifiers_are_counted_as_they_answer_now(split, tmp_path, monk
     X = np.random.default_rng(0).normal(size=(400, 2))
     y = (X[:, 0] > 0).astype(int)
     grid = {"t": [-0.1, 0.0, 0.1]}
-    model = StochasticClassifier(ByTheClock(), grid, split=split, checkpoint=tmp_path / "run", random_state=0)
+    model = CertifiedClassifier(
+        Grid(ByTheClock(), grid),
+        split=split,
+        checkpoint=tmp_path / "run",
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    )
     first = model.fit(X, y).certificate_
     assert model.fit(X, y).certificate_ == first
     monkeypatch.setattr(ByTheClock, "shift", 0.3)

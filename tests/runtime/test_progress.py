@@ -8,7 +8,7 @@ import time
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC, svm_path, svm_set
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, svm_path, svm_set
 from pacbayes.runtime import progress as module
 from pacbayes.runtime.progress import Stage, current_stage, progress
 
@@ -122,23 +122,20 @@ def test_every_stage_of_a_fit_has_the_line(monkeypatch):
     found = list(dict.fromkeys(said))
     assert found[:3] == ["fitting", "kernel matrix", "support vector machines"]
     assert found[-1] == "predictions"
-    # Folds run side by side, on the same matrix: their stages come in any order.
-    assert sorted(found[3:-1]) == [
-        "cross-validation, fold 1 of 2",
-        "cross-validation, fold 1 of 2: counting errors",
-        "cross-validation, fold 1 of 2: support vector machines",
-        "cross-validation, fold 2 of 2",
-        "cross-validation, fold 2 of 2: counting errors",
-        "cross-validation, fold 2 of 2: support vector machines",
-    ]
+    assert found[3:-1] == ["cross-validation", "cross-validation: support vector machines"]
     said.clear()
-    StochasticClassifier(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=2, random_state=0).fit(X, y)
+    CertifiedClassifier(
+        Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
+        cv=2,
+        random_state=0,
+        voting="stochastic",
+        validation_size=0.5,
+    ).fit(X, y)
     assert list(dict.fromkeys(said)) == [
         "fitting",
         "classifiers of the grid",
-        "cross-validation, fold 1 of 2",
-        "cross-validation, fold 1 of 2: classifiers",
-        "cross-validation, fold 2 of 2",
-        "cross-validation, fold 2 of 2: classifiers",
+        "cross-validation",
+        "cross-validation: classifiers",
         "predictions",
+        "probabilities",
     ]

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, svm_set
+from pacbayes import CertifiedClassifier, Grid, svm_set
 from pacbayes.certificates import Plan, best_single, certify, find
 from pacbayes.classifiers.evidence import observe
 from pacbayes.classifiers.svm.svm_set import SvmFamily
@@ -127,7 +127,9 @@ def failures_one_by_one(scaler, seed):
     X, y = POINTS[drawn], (rng.random(N) < ONES[drawn]).astype(int)
     trees = make_pipeline(scaler, DecisionTreeClassifier())
     grid = {"decisiontreeclassifier__max_depth": [1, 2, 4]}
-    clf = StochasticClassifier(trees, grid, delta=DELTA, cv=None, random_state=seed).fit(X, y)
+    clf = CertifiedClassifier(
+        Grid(trees, grid), delta=DELTA, cv=None, random_state=seed, voting="stochastic", validation_size=0.5
+    ).fit(X, y)
     said = np.concatenate([clf.classifiers_.predict(point[None]) for point in POINTS], axis=1)
     return failures(clf.posterior_.weights, clf.best_index_, clf.certificates_, said, true_risk)
 

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 
 DELTA, M = 0.05, 300
 KINDS = [(number, letter, flag) for number in (0.5, 1.0, 2.25) for letter in "abcd" for flag in (False, True)]
@@ -82,9 +82,8 @@ def fitted_on_lists(seed):
     # The true label is always 0; the second class must occur, and one row of it is no matter.
     drawn, y = rng.integers(len(KINDS), size=M), np.zeros(M, dtype=int)
     y[0] = 1
-    return StochasticClassifier.from_fitted(
-        members, as_list(drawn), y, proposal=np.full(8, 0.125), hedge=0.0, delta=DELTA, random_state=seed
-    )
+    choices = {"proposal": np.full(8, 0.125), "hedge": 0.0, "delta": DELTA, "voting": "stochastic"}
+    return CertifiedClassifier.from_fitted(members, as_list(drawn), y, random_state=seed, **choices)
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
@@ -137,6 +136,18 @@ def test_a_prepared_row_is_drawn_as_it_was_given():
         assert np.array_equal(clf.predict(cells.tolist()), alone)
 
 
+def test_nor_does_a_soft_vote_depend_on_the_rows_around():
+    """The last bits of prepared rows do: probabilities are rounded before they are compared."""
+    for seed in range(20):
+        clf, cells, _ = draws_and_truth(seed)
+        clf.set_params(voting="soft")
+        alone = np.concatenate([clf.predict(cell[None]) for cell in cells])
+        assert np.array_equal(clf.predict(cells), alone)
+        assert np.array_equal(clf.predict(cells[::-1])[::-1], alone)
+        shares = np.concatenate([clf.predict_proba(cell[None]) for cell in cells])
+        np.testing.assert_allclose(clf.predict_proba(cells), shares, rtol=0, atol=2.0**-19)
+
+
 # -- steps that write into their rows --------------------------------------------------------------------------------
 
 
@@ -156,13 +167,14 @@ TREES = make_pipeline(WritesLabels(), DecisionTreeClassifier(random_state=0))
 GRID = {"decisiontreeclassifier__max_depth": [1, 2, 3, 4, 5]}
 
 
-@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize(("split", "voting"), [("shared", "soft"), ("shared", "stochastic"), ("independent", "auto")])
 @pytest.mark.parametrize("fits", [pytest.param(10, id="short"), pytest.param(60, id="long", marks=pytest.mark.slow)])
-def test_certificates_hold_of_steps_that_write_into_lists(split, fits):
+def test_certificates_hold_of_steps_that_write_into_lists(split, voting, fits):
     def is_false(seed):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(200, 2)).tolist(), rng.integers(0, 2, 200)  # nothing can be learnt: the truth is 1/2
-        clf = StochasticClassifier(TREES, GRID, split=split, delta=DELTA, random_state=seed).fit(X, y)
+        choices = {"split": split, "voting": voting, "delta": DELTA, "cv": 3, "random_state": seed}
+        clf = CertifiedClassifier(Grid(TREES, GRID), **choices).fit(X, y)
         return clf.certificate_.bound < 0.5
 
     assert p_value(is_false, fits) > 1e-3
@@ -183,9 +195,11 @@ def test_rows_of_the_user_stay_as_they_are(split):
     X, y = rng.normal(size=(60, 2)).tolist(), rng.integers(0, 2, 60)
     before = [row.copy() for row in X]
     steps = make_pipeline(WritesWhenAsked(), DecisionTreeClassifier(random_state=0))
-    clf = StochasticClassifier(steps, GRID, split=split, random_state=0).fit(X, y)
-    StochasticClassifier.from_fitted([clf.best_estimator_], X, y)
-    for voting in ("stochastic", "majority", "best"):
+    clf = CertifiedClassifier(Grid(steps, GRID), split=split, random_state=0, cv=3).fit(X, y)
+    CertifiedClassifier.from_fitted([clf.best_estimator_], X, y)
+    for voting in clf.certificates_:
         clf.set_params(voting=voting).predict(X)
+        if hasattr(clf, "predict_proba"):
+            clf.predict_proba(X)
     clf.vote_share(X)
     assert before == X

@@ -4,15 +4,13 @@ A row is one of 400 points of a square, all equally likely; its label is that of
 with probability 0.15 another.  The true risk of a classifier is a mean over the 400 points.
 """
 
-import sys
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from pacbayes.data.division import Division
 from pacbayes.data.labelled import divide
 
@@ -43,7 +41,8 @@ def svc(split, seed, **choices):
 
 def grid(split, seed):
     trees = {"max_depth": [1, 2, 3, 4, 6, 8, 12, None]}
-    return StochasticClassifier(DecisionTreeClassifier(), trees, split=split, delta=DELTA, cv=None, random_state=seed)
+    choices = {"split": split, "delta": DELTA, "cv": None, "random_state": seed}
+    return CertifiedClassifier(Grid(DecisionTreeClassifier(), trees), **choices)
 
 
 def failures(make, split, fits):
@@ -111,7 +110,7 @@ def test_validation_rows_used_in_training_are_caught(split, monkeypatch):
         train, validation = honest(self, i)
         return (train, validation) if self.shared is not None else (np.arange(self.n_rows), validation)
 
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.svm_set"], "divide", leak)
+    monkeypatch.setattr("pacbayes.estimators.svc.divide", leak)
     monkeypatch.setattr(Division, "__call__", leak_each)
     counts = failures(svc, split, 60)
     assert counts["stochastic"] > largest(60)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from pacbayes import StochasticClassifier
+from pacbayes import CertifiedClassifier
 
 KINDS, NUMBER, M, DELTA, NOISE = 64, 24, 40, 0.1, 0.2
 VOTINGS = ("stochastic", "majority", "best")
@@ -47,7 +47,7 @@ def failures(choices, samples, wrong=0.2, proposal=lambda fitted, X, y: 3):
     counts = dict.fromkeys(VOTINGS, 0)
     for seed in range(samples):
         X, y = drawn(truth, np.random.default_rng([seed, 1]))
-        clf = StochasticClassifier.from_fitted(
+        clf = CertifiedClassifier.from_fitted(
             fitted, X, y, proposal=proposal(fitted, X, y), delta=DELTA, random_state=seed, **choices
         )
         for voting in VOTINGS:
@@ -121,7 +121,7 @@ def test_ties_of_a_vote_do_not_depend_on_which_labels_validate(m, delta, words):
             X = np.repeat([0.0, 1.0], [n_a + n_b, n_c])[:, None]
             y = np.array(["a"] * n_a + ["b"] * n_b + ["c"] * n_c)
             try:
-                clf = StochasticClassifier.from_fitted(
+                clf = CertifiedClassifier.from_fitted(
                     [Word(word) for word in words], X, y, proposal=[0.5, 0.5], hedge=0, voting="majority", delta=delta,
                     random_state=0,
                 )  # fmt: skip

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from sklearn.tree import DecisionTreeClassifier
 from tests.validity.test_estimators import CLEAN, POINTS
 
-from pacbayes import StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 
 DELTA, OF_GROUP, OF_ROW, GROUPS = 0.1, 0.15, 0.1, 80
@@ -45,7 +45,8 @@ def svc(split, seed):
 
 def grid(split, seed):
     trees = {"max_depth": [1, 2, 3, 4, 6, 8, 12, None]}
-    return StochasticClassifier(DecisionTreeClassifier(), trees, split=split, delta=DELTA, cv=None, random_state=seed)
+    choices = {"split": split, "delta": DELTA, "cv": None, "random_state": seed}
+    return CertifiedClassifier(Grid(DecisionTreeClassifier(), trees), **choices)
 
 
 def failures(make, split, fits, grouped=True, noise=NOISE):
@@ -82,6 +83,27 @@ def largest(fits):
 )
 def test_failures_are_compatible_with_delta(make, split, fits):
     counts = failures(make, split, fits)
+    assert max(counts.values()) <= largest(fits), counts
+
+
+def soft_failures(fits):
+    """The same for what the training rows propose: the soft vote, and one of them."""
+    counts = dict.fromkeys(("soft", "majority", "best"), 0)
+    candidates = [SVMs(LAMBDAS[::3], gamma=[2.0, 8.0]), DecisionTreeClassifier(max_depth=4)]
+    for seed in range(fits):
+        X, y, groups = sample(np.random.default_rng([seed, 11]))
+        clf = CertifiedClassifier(candidates, delta=DELTA, cv=3, random_state=seed).fit(X, y, groups=groups)
+        assert clf.voting_ == "soft"
+        for voting in counts:
+            said = clf.set_params(voting=voting).predict(POINTS)
+            counts[voting] += float(true_risk(said, NOISE)) > clf.certificates_[voting].bound
+        clf.set_params(voting="auto")
+    return counts
+
+
+@pytest.mark.parametrize("fits", [20, pytest.param(600, marks=pytest.mark.slow)])
+def test_failures_of_soft_votes_are_compatible_with_delta(fits):
+    counts = soft_failures(fits)
     assert max(counts.values()) <= largest(fits), counts
 
 

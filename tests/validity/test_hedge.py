@@ -5,6 +5,7 @@ points of a square, its label that of its region or, with probability 0.15, anot
 400 points.
 """
 
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 
@@ -13,16 +14,17 @@ import pytest
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from pacbayes import ClassifierSet, StochasticClassifier, StochasticSVC
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC
 from pacbayes.certificates import Found, Plan, certify, propose
 from pacbayes.certificates.plan import without_reserve
-from pacbayes.certificates.proposals import given_rules
+from pacbayes.certificates.proposals import given_rules, propose_soft
+from pacbayes.classifiers.calibration import ANSWERS, Calibration
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.evidence import observe
+from pacbayes.classifiers.members import Calibrated
 from pacbayes.estimators.planning import make_plan
 
 DELTA, NOISE = 0.1, 0.15
-VOTINGS = ("stochastic", "majority", "best")
 SIDE = (np.arange(20) - 9.5) / 10
 POINTS = np.array([(a, b) for a in SIDE for b in SIDE])
 QUADRANT = 2 * (POINTS[:, 0] > 0) + (POINTS[:, 1] > 0)
@@ -66,12 +68,11 @@ def true_risk(labels, classes):
 
 def failures(make, classes, n, fits):
     """How often the true risk of what predicts is above its certificate, or above that of another rule: by voting."""
-    counts = dict.fromkeys(VOTINGS, 0)
+    counts = Counter()
     rules = set()
     for seed in range(fits):
         clf = make(seed).fit(*sample(n, classes, np.random.default_rng([seed, 7])))
-        for voting in VOTINGS:
-            certificate = clf.certificates_[voting]
+        for voting, certificate in clf.certificates_.items():
             said = clf.set_params(voting=voting).predict(POINTS)
             risk = float(true_risk(said, classes))
             if voting == "stochastic" and certificate.rule == "posterior":
@@ -141,7 +142,7 @@ class Table(ClassifierMixin, BaseEstimator):
 def tables(hedge):
     def make(seed):
         grid = [Table(1000 * seed + i) for i in range(50)]
-        return StochasticClassifier(None, grid, hedge=hedge, delta=DELTA, cv=2, random_state=seed)
+        return CertifiedClassifier(Grid(None, grid), hedge=hedge, delta=DELTA, cv=2, random_state=seed)
 
     return make
 
@@ -153,6 +154,13 @@ def test_many_classifiers_that_are_equally_good(hedge, fits):
     assert rules >= {"proposal"}
 
 
+def believed(number):
+    """Maps by which the classifiers of a set are believed."""
+    table = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])
+    one = Calibration(ANSWERS, 60, 0.0, np.zeros(2), np.zeros(2), table=table)
+    return Calibrated(np.array([0, 1]), dict.fromkeys(range(number), one))
+
+
 @pytest.mark.parametrize("hedge", [0, 0.1])
 def test_a_proposal_chosen_by_validation_errors_is_caught(hedge, monkeypatch):
     def peeking(choices, trained, data, *arguments):
@@ -162,13 +170,17 @@ def test_a_proposal_chosen_by_validation_errors_is_caught(hedge, monkeypatch):
         rows = trained.division.n_train
         errors = np.minimum(3 * (counted.errors - counted.errors.min()), rows)
         # The strengths of votes, too, are judged by validation errors: the best alone has the fewest.
-        seen = CrossValidation(np.arange(number), errors, np.array([rows]), (*[rows] * 6, 0))
+        counts = np.arange(number), errors, np.array([rows]), (*[rows] * 6, 0)
+        # All are of one family, of which the best alone has a part in the soft vote.
+        seen = CrossValidation(*counts, errors[:, 0].astype(float), np.zeros(number, dtype=np.int64))
         rules = propose(seen.candidates, seen.totals, number, seen.errors_of_votes)
+        rules = (propose_soft(seen, number, rows, believed(number)), *rules)
         return replace(plan, cross_validation=seen, planned=rules if hedge else without_reserve(rules))
 
     monkeypatch.setattr("pacbayes.estimators.base.make_plan", peeking)
     counts, _ = failures(tables(hedge), 2, 120, 16)
     assert counts["best"] > largest(16), counts
+    assert counts["soft"] > largest(16), counts
     assert counts["stochastic"] > largest(16), counts
     # With a hedge other votes win now and then, whose bounds hold.
     assert counts["majority"] > (0 if hedge else largest(16)), counts

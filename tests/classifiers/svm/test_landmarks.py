@@ -113,11 +113,14 @@ def test_with_all_training_rows_as_landmarks_the_machines_are_those_of_svc():
 
 def test_the_same_for_any_number_of_threads_and_for_a_single_machine():
     X, y = make_classification(3000, 8, flip_y=0.1, random_state=0)
-    one, three = (StochasticSVC(GRID, n_components=60, cv=3, n_jobs=n, **CHOICES).fit(X, y) for n in (1, 3))
+    choices = {"n_components": 60, "hedge": "auto", "cv": 3, **CHOICES}
+    one, three = (StochasticSVC(GRID, n_jobs=n, **choices).fit(X, y) for n in (1, 3))
     np.testing.assert_array_equal(one.classifiers_.errors, three.classifiers_.errors)
-    paths = [model.classifiers_.members.machines.paths[0] for model in (one, three)]
+    paths = [model.classifiers_.members.machines[0].paths[0] for model in (one, three)]
     assert paths[0].dual_coef.tobytes() == paths[1].dual_coef.tobytes()
     assert one.certificate_.baselines["hold-out"].note == three.certificate_.baselines["hold-out"].note
+    shares = [model.set_params(voting="soft").predict_proba(X).tobytes() for model in (one, three)]
+    assert shares[0] == shares[1]
 
 
 def test_cross_validation_counts_errors_as_new_machines_would():

@@ -1,0 +1,130 @@
+"""The table of what is proved: every cell works as it says, or is refused with a sentence.
+
+P is the rule that the training rows propose, A one that was planned beside it, Q one whose weights the validation rows
+find.
+"""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
+
+X, Y = load_breast_cancer(return_X_y=True)
+GROUPS = np.arange(Y.size) // 3
+GRID = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3, 5]})
+DELTA, HEDGE = 0.05, 0.1
+
+
+def fit(groups=None, **choices):
+    given = {"hedge": HEDGE, "delta": DELTA, "cv": 3, "random_state": 0} | choices
+    return CertifiedClassifier(GRID, **given).fit(X, Y, groups=groups)
+
+
+def claims(clf, voting):
+    """What each rule of a way of predicting claims, by name."""
+    certificate = clf.certificates_[voting]
+    return {certificate.rule: certificate} | {one.rule: one for one in certificate.alternatives}
+
+
+def limit(claim, m, unit):
+    """The limit of a fixed rule with this share of errors, at its level."""
+    if unit == "group":
+        return float(chernoff_upper(np.array([claim.empirical_risk]), m, claim.level)[0])
+    return float(binomial_upper(round(claim.empirical_risk * m), m, claim.level))
+
+
+CELLS = [("rows", None, "example"), ("groups", GROUPS, "group")]
+
+
+@pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
+@pytest.mark.parametrize(("voting", "share"), [("soft", 1.0), ("majority", 0.9), ("best", 0.9), ("stochastic", 0.9)])
+def test_main_error_of_a_proposal(voting, share, what, groups, unit):
+    clf = fit(groups)
+    claim = claims(clf, voting)["proposal"]
+    assert claim.level == pytest.approx(share * DELTA, rel=1e-9)
+    assert claim.level <= share * DELTA
+    assert claim.bound == pytest.approx(limit(claim, clf.certificate_.m, unit), rel=1e-9)
+    assert clf.certificate_.unit == unit
+
+
+@pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
+def test_main_error_of_an_alternative(what, groups, unit):
+    """Of a vote that stands beside the proposed one: its own errors, at its equal part of the reserve."""
+    clf = fit(groups)
+    found = claims(clf, "majority")
+    planned = {rule.name for rule in clf._fitted.plan.planned if rule.voting == "majority"} - {"proposal"}
+    assert planned
+    number = len(found) - 1
+    for name in planned:
+        assert found[name].level == pytest.approx(HEDGE * DELTA / number, rel=1e-9)
+        assert found[name].bound == pytest.approx(limit(found[name], clf.certificate_.m, unit), rel=1e-9)
+    assert sum(claim.level for claim in found.values()) <= DELTA
+
+
+@pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
+def test_main_error_of_what_is_found(what, groups, unit):
+    """kl for draws, twice that for a vote, tandem where rows are single; none of them is the rule's own errors."""
+    clf = fit(groups)
+    assert claims(clf, "stochastic")["posterior"].distance == "kl"
+    vote = claims(clf, "majority")
+    alone = fit(groups, hedge=1)
+    drawn, doubled = (claims(alone, voting)["posterior"] for voting in ("stochastic", "majority"))
+    assert doubled.bound == pytest.approx(min(2 * drawn.bound, 1.0), rel=1e-12)
+    assert ("tandem vote" in vote) == (unit == "example")
+    assert claims(clf, "best")["Occam"].level == pytest.approx(HEDGE * DELTA, rel=1e-9)
+    assert "soft" not in alone.certificates_
+
+
+@pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
+def test_limits_of_a_fixed_rule(voting):
+    clf = fit(class_share=0.2, voting=voting)
+    certificate = clf.certificate_
+    assert certificate.rule == "proposal"
+    rows = clf.classifiers_.splits(0)[1]
+    wrong = clf.predict(X[rows]) != Y[rows]
+    for one, label in zip(certificate.by_class, (0, 1), strict=True):
+        mine = Y[rows] == label
+        assert (one.rows, one.errors) == (mine.sum(), (wrong & mine).sum())
+        level = 0.2 * certificate.level / 0.8 / 2
+        assert one.bound == pytest.approx(float(binomial_upper(one.errors, one.rows, level)), rel=1e-9)
+    whole = certificate.level / 0.8
+    assert whole <= DELTA * (1.0 if voting == "soft" else 1 - HEDGE) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("choices", "groups", "message"),
+    [
+        ({"class_share": 0.2, "hedge": 1}, None, "class_share must be 0 where hedge is 1"),
+        ({"class_share": 0.2}, GROUPS, "class_share is not for groups"),
+        ({"max_error": 0.1, "hedge": 1}, None, "max_error needs a rule that the training rows propose"),
+        ({"max_error": 0.1}, GROUPS, "max_error is not for groups"),
+        ({"max_error": 0.1, "class_share": 0.2}, None, "class_share must be 0 where max_error is given"),
+        ({"voting": "soft", "hedge": 1}, None, "voting='soft' needs scores"),
+        ({"voting": "soft", "cv": None, "hedge": "auto"}, None, "voting='soft' needs scores"),
+        ({"voting": "soft", "split": "independent", "hedge": "auto"}, None, "voting='soft' needs scores"),
+    ],
+)
+def test_what_is_not_proved_is_refused(choices, groups, message):
+    with pytest.raises(ValueError, match=message):
+        fit(groups, **choices)
+
+
+def test_a_posterior_that_wins_has_no_limits():
+    """Draws by a posterior at hedge 0.9 of machines that are all alike: the proposal's level is too small to win."""
+    clf = StochasticSVC([1.0, 1.1], hedge=0.999999, class_share=0.2, random_state=0).fit(X, Y)
+    certificate = clf.certificates_["stochastic"]
+    assert certificate.rule == "posterior"
+    assert certificate.by_class == ()
+    assert any("There are no limits by class" in line for line in certificate.assumptions)
+
+
+@pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
+def test_a_target_is_tested_at_the_whole_of_delta_and_states_nothing_else(voting):
+    certificate = fit(max_error=0.08, voting=voting).certificate_
+    assert certificate.level == DELTA
+    assert certificate.rule == "proposal"
+    assert certificate.by_class == ()
+    assert certificate.bound in (0.08, 1.0)

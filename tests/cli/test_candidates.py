@@ -1,0 +1,195 @@
+"""`certify --candidates`: all families, some of them, one, a classifier of scikit-learn with its grid."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.running import in_process
+from tests.report.browser_page import Page
+
+from pacbayes import CertifiedClassifier, SVMs, load, load_dataset
+
+FAMILIES = ["svm", "forest", "boosting", "logistic", "neighbours"]
+
+
+def patients(number, seed=0):
+    """Return a table with text, and with gaps in a column of numbers and in one of text."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"age": rng.normal(50, 10, number).round(1), "weight": rng.normal(70, 12, number).round(1)})
+    table["site"] = rng.choice(["north", "south", "west"], number)
+    score = table["age"] + 10 * (table["site"] == "north") + rng.normal(0, 8, number)
+    table["ill"] = np.where(score > 55, "yes", "no")
+    table.loc[rng.random(number) < 0.1, "age"] = np.nan
+    table.loc[rng.random(number) < 0.05, "site"] = None
+    return table
+
+
+@pytest.fixture
+def folder(tmp_path):
+    patients(160).to_csv(tmp_path / "data.csv", index=False)
+    patients(50, seed=1).to_csv(tmp_path / "new.csv", index=False)
+    return tmp_path
+
+
+def certified(words, capsys):
+    done = in_process(["certify", *words, "--json"], capsys)
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def families_of(found):
+    """Return the families of all classifiers, in their order."""
+    return list(dict.fromkeys(one.get("candidate") for one in found["settings"]["of_classifiers"]))
+
+
+@pytest.mark.parametrize("named", ["auto", ",".join(FAMILIES)])
+def test_all_families(named, capsys):
+    found = certified(["--dataset", "haberman", "--candidates", named], capsys)
+    data = load_dataset("haberman")
+    clf = CertifiedClassifier("auto", random_state=0).fit(data.data, data.target)
+    assert found["certificate"] == str(clf.certificate_)
+    assert {name: one["bound"] for name, one in found["certificates"].items()} == {
+        name: one.bound for name, one in clf.certificates_.items()
+    }
+    assert families_of(found) == FAMILIES
+    assert found["settings"]["candidates"] == found["settings"]["estimator"] == named
+    assert found["settings"]["parameters"]["candidates"] == "auto"
+    assert len(found["settings"]["lambdas"]) == 26
+    # Of each family the classifier with the least log-loss has a part in the soft vote.
+    assert [one["number"] for one in found["weights"]] == [1] * len(found["weights"])
+    names = [one["label"].partition(":")[0] for one in found["weights"]]
+    assert len(set(names)) == len(names) == np.count_nonzero(clf.weights_)
+    assert set(names) <= set(FAMILIES)
+
+
+def test_some_families_with_text_and_gaps(folder, capsys):
+    outputs = ["--save", folder / "model", "--report", folder / "page.html", "--test", folder / "new.csv"]
+    done = in_process(["certify", folder / "data.csv", "--candidates", "svm,forest", *outputs], capsys)
+    assert done.code == 0, done.err
+    assert "2 of 132 classifiers say how probable each class is; the largest mean, with the weights below" in done.err
+    assert "warning" not in done.err
+    model, new = load(folder / "model"), patients(50, seed=1)
+    assert model.voting_ == "soft"
+    assert done.out.splitlines()[0] == str(model.certificate_)
+    table = [line.split("\t") for line in done.out.split("\n\n")[-1].splitlines()]
+    assert sorted(row[0].partition(":")[0] for row in table[1:]) == ["forest", "svm"]
+    errors = {row[0]: row[-1] for row in (line.split("\t") for line in done.out.splitlines()) if len(row) == 4}
+    rows = new.drop(columns="ill")
+    wrong = np.count_nonzero(model.predict(rows) != new["ill"])
+    assert errors["soft vote"] == f"{2 * wrong:.1f} % of 50"
+    # Page, model and predictions are those of the soft vote.
+    page = Page((folder / "page.html").read_text(encoding="utf-8"))
+    assert page.text("sentence") == str(model.certificate_)
+    assert page.text("observed").startswith(f"On 50 test rows it erred {wrong} times")
+    predicted = in_process(["predict", folder / "model", folder / "new.csv", "--shares"], capsys)
+    assert predicted.code == 0, predicted.err
+    lines = list(csv.DictReader(io.StringIO(predicted.out)))
+    assert [line["predicted"] for line in lines] == model.predict(rows).tolist()
+    shares = [[float(line[f"share of {name}"]) for name in ("no", "yes")] for line in lines]
+    np.testing.assert_array_equal(shares, model.predict_proba(rows))
+    assert str(model.certificate_) in predicted.err
+
+
+@pytest.mark.parametrize("name", FAMILIES[1:])
+def test_one_family(name, folder, capsys):
+    found = certified([folder / "data.csv", "--candidates", name], capsys)
+    table = patients(160)
+    clf = CertifiedClassifier(name, random_state=0).fit(table.drop(columns="ill"), table["ill"].to_numpy(str))
+    assert found["certificate"] == str(clf.certificate_)
+    assert families_of(found) == [None]
+    assert found["settings"]["classifiers"] == len(clf.classifiers_)
+    assert (found["settings"]["lambdas"], found["settings"]["kernel"]) == (None, None)
+    # What the pipeline around it prepares is the same for all, and a label is one line.
+    assert all(one["label"].startswith("estimator = ") for one in found["weights"])
+    assert all("Pipeline" not in one["label"] and "\n" not in one["label"] for one in found["weights"])
+
+
+def test_lambdas_and_kernel_are_for_the_machines_among_several(folder, capsys):
+    words = [folder / "data.csv", "--candidates", "svm,logistic", "--lambdas", "0.1,1,10", "--kernel", "linear"]
+    found = certified(words, capsys)
+    assert [one.get("lambda") for one in found["settings"]["of_classifiers"]] == [0.1, 1.0, 10.0, *[None] * 4]
+    assert families_of(found) == ["svm", "logistic"]
+    table = patients(160)
+    machines = SVMs([0.1, 1.0, 10.0], kernel="linear")
+    clf = CertifiedClassifier([machines, "logistic"], random_state=0)
+    clf.fit(table.drop(columns="ill"), table["ill"].to_numpy(str))
+    assert found["certificate"] == str(clf.certificate_)
+
+
+def test_a_full_name_with_a_grid(folder, capsys):
+    (folder / "grid.json").write_text('{"max_depth": [1, 2, 3, 5, 8]}', encoding="utf-8")
+    tree = "sklearn.tree.DecisionTreeClassifier"
+    words = ["--candidates", tree, "--grid", folder / "grid.json", "--below", "0.9"]
+    done = in_process(["certify", folder / "data.csv", *words], capsys)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[0].startswith("With probability at least 95 % over the sample, the soft vote errs on")
+    assert "max_depth = 1" in done.out
+    found = certified([folder / "data.csv", *words], capsys)
+    assert [one["model__max_depth"] for one in found["settings"]["of_classifiers"]] == [1, 2, 3, 5, 8]
+    assert found["settings"]["grid"] == str(folder / "grid.json")
+    assert len(found["below"]["classifiers"]) == 5
+
+
+@pytest.mark.parametrize("name", ["forest,logistic", "neighbours", "svm"])
+def test_samples_of_their_own(name, folder, capsys):
+    """Each classifier prepares the rows that train it."""
+    quick = ["--lambdas", "0.1,1"] if name == "svm" else []
+    words = ["certify", folder / "data.csv", "--candidates", name, "--split", "independent", *quick]
+    done = in_process([*words, "--save", folder / "model"], capsys)
+    assert done.code == 0, done.err
+    assert "the stochastic classifier errs on at most" in done.out.splitlines()[0]
+    assert "soft vote" not in done.out
+    predicted = in_process(["predict", folder / "model", folder / "new.csv", "--trust"], capsys)
+    assert predicted.code == 0, predicted.err
+    assert len(predicted.out.splitlines()) == 51
+    refused = in_process(["predict", folder / "model", folder / "new.csv", "--trust", "--voting", "soft"], capsys)
+    assert refused.code == 2
+    assert "--voting must be one of stochastic, majority, best for this fit, got 'soft'" in refused.error
+
+
+def test_samples_of_their_own_of_numbers(folder, capsys):
+    """Machines are asked about tables with names of columns, without a warning."""
+    table = patients(160)[["age", "weight", "ill"]].dropna()
+    table.to_csv(folder / "numbers.csv", index=False)
+    words = ["certify", folder / "numbers.csv", "--split", "independent", "--lambdas", "0.1,1"]
+    done = in_process([*words, "--save", folder / "model"], capsys)
+    assert done.code == 0, done.err
+    assert "warning" not in done.err
+    predicted = in_process(["predict", folder / "model", folder / "numbers.csv"], capsys)
+    assert predicted.code == 0, predicted.err
+    assert "warning" not in predicted.err
+    assert predicted.out.splitlines()[1:] == load(folder / "model").predict(table[["age", "weight"]]).tolist()
+
+
+@pytest.mark.parametrize("asked", [["--by-class"], ["--max-error", "0.3"], ["--slice", "part"]])
+def test_questions_to_several_families(asked, folder, capsys):
+    table = patients(400).assign(part=["old", "new"] * 200)
+    table[["part", "age", "weight", "site", "ill"]].to_csv(folder / "data.csv", index=False)
+    words = ["certify", folder / "data.csv", "--candidates", "svm,logistic", *asked, "--report", folder / "page.html"]
+    done = in_process(words, capsys)
+    assert done.code == 0, done.err
+    assert "the soft vote errs on at most" in done.out.splitlines()[0]
+    found = certified(words[1:], capsys)
+    soft = found["certificates"]["soft"]
+    assert found["certificate"] == Page((folder / "page.html").read_text(encoding="utf-8")).text("sentence")
+    if "--max-error" in asked:
+        assert (soft["bound"], soft["rule"]) == (0.3, "proposal")
+        assert "of its answers" in done.out
+    else:
+        assert [one["name"] for one in soft["by_class"]][:2] == ["no", "yes"]
+        assert len(soft["by_class"]) == (4 if "--slice" in asked else 2)
+        assert "Errors by class" in done.err
+
+
+def test_predictions_have_no_soft_vote(folder, capsys):
+    table = patients(160)
+    said = pd.DataFrame({"one": table["ill"], "other": "no", "ill": table["ill"]})
+    said.to_csv(folder / "said.csv", index=False)
+    found = certified(["--predictions", folder / "said.csv"], capsys)
+    assert list(found["certificates"]) == ["stochastic", "majority", "best"]
+    assert found["settings"]["voting"] == "best"
+    assert "the best single classifier errs on at most" in found["certificate"]
+    assert set(found["baselines"]) >= {"Occam", "hold-out"}

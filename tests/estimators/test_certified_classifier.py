@@ -1,0 +1,687 @@
+"""`CertifiedClassifier`: what candidates may be, how it predicts, and that a row's answer depends on the row alone."""
+
+import pickle
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_circles,
+    make_classification,
+    make_hastie_10_2,
+    make_moons,
+)
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+from tests.estimators.models import three_classes, two_classes
+
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, Trees, load, load_dataset, save
+from pacbayes.bounds.binomial import binomial_upper
+
+VOTINGS = ("soft", "stochastic", "majority", "best")
+FEW = SVMs([0.1, 1.0], gamma=[0.05, 0.5])
+DEPTHS = {"max_depth": [1, 3]}
+
+
+def certified(candidates, **choices):
+    return CertifiedClassifier(candidates, **{"cv": 3, "random_state": 0} | choices)
+
+
+def assorted():
+    """Machines of two widths, trees with probabilities, decisions alone, and answers alone."""
+    return [
+        ("machines", clone(FEW)),
+        ("trees", Grid(DecisionTreeClassifier(), DEPTHS)),
+        ("linear", make_pipeline(StandardScaler(), LinearSVC())),
+        ("nearest", Nearest()),
+    ]
+
+
+class Nearest(ClassifierMixin, BaseEstimator):
+    """The class with the nearest mean, and no word of how sure that is."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.means_ = np.stack([X[y == label].mean(axis=0) for label in self.classes_])
+        return self
+
+    def predict(self, X):
+        return self.classes_[((np.asarray(X)[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)]
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
+
+
+def test_named_candidates_are_reached_by_their_names():
+    clf = certified(assorted())
+    found = clf.get_params()
+    assert found["machines__lambdas"] == [0.1, 1.0]
+    assert found["trees__estimator__max_depth"] is None
+    assert found["trees__param_grid"] == DEPTHS
+    clf.set_params(machines__gamma=0.5, trees__estimator__min_samples_leaf=4, delta=0.1)
+    again = clone(clf)
+    for one in (clf, again):
+        assert dict(one.candidates)["machines"].gamma == 0.5
+        assert dict(one.candidates)["trees"].estimator.min_samples_leaf == 4
+        assert one.delta == 0.1
+    assert dict(again.candidates)["machines"] is not dict(clf.candidates)["machines"]
+    clf.set_params(trees=DecisionTreeClassifier(max_depth=2), linear="logistic")
+    assert [name for name, _ in clf.candidates] == ["machines", "trees", "linear", "nearest"]
+    assert clf.get_params()["trees__max_depth"] == 2
+    assert clf.get_params()["linear"] == "logistic"
+    assert dict(again.candidates)["trees"].param_grid == DEPTHS
+    with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
+        clf.set_params(trees__depth=1)
+
+
+def test_a_single_family_is_reached_by_the_parameter_itself():
+    clf = certified(Grid(DecisionTreeClassifier(), DEPTHS)).set_params(candidates__estimator__min_samples_leaf=3)
+    assert clf.candidates.estimator.min_samples_leaf == 3
+    assert clf.set_params(candidates=SVMs(), candidates__kernel="linear").candidates.kernel == "linear"
+
+
+@pytest.mark.parametrize(
+    "candidates",
+    [
+        "auto",
+        ["svm", "forest"],
+        [make_pipeline(StandardScaler(), SVC())],
+        [make_pipeline(StandardScaler(), StandardScaler(), SVC())],
+        [("mine", FEW), "logistic"],
+        None,
+        3,
+    ],
+    ids=repr,
+)
+def test_parameters_are_texts_and_can_be_set_whatever_candidates_are(candidates):
+    clf = CertifiedClassifier(candidates)
+    assert {type(name) for name in clf.get_params()} == {str}
+    assert clf.set_params(delta=0.1).delta == 0.1
+    assert clone(clf).get_params(deep=False).keys() == clf.get_params(deep=False).keys()
+
+
+def test_a_search_over_a_parameter_of_one_family():
+    X, y = three_classes()
+    search = GridSearchCV(certified(assorted()[:2]), {"machines__gamma": [0.01, 0.5], "trees": [GaussianNB()]}, cv=2)
+    assert search.fit(X, y).best_params_.keys() == {"machines__gamma", "trees"}
+    assert search.best_estimator_.certificate_.bound < 0.5
+
+
+# -- candidates --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("candidates", "number"),
+    [
+        ("svm", 130),
+        ("forest", 2),
+        ("boosting", 2),
+        ("logistic", 4),
+        ("neighbours", 4),
+        (GaussianNB(), 1),
+        (make_pipeline(StandardScaler(), LinearSVC()), 1),
+        (FEW, 4),
+        (SVMs([1.0], kernel="linear"), 1),
+        (Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}), 3),
+        (Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}, n_iter=2), 2),
+        (Grid(None, [GaussianNB(), DecisionTreeClassifier()]), 2),
+        (["logistic"], 4),
+        ([FEW, "logistic", GaussianNB(), Grid(DecisionTreeClassifier(), DEPTHS)], 11),
+        ([FEW, SVMs([1.0], kernel="linear")], 5),
+        ([("wide", SVMs([1.0], gamma=0.01)), ("narrow", SVMs([1.0], gamma=1.0)), ("naive", GaussianNB())], 3),
+    ],
+    ids=lambda one: repr(one)[:60],
+)
+def test_every_form_of_candidates_is_fitted(candidates, number):
+    X, y = three_classes()
+    clf = certified(candidates).fit(X, y)
+    assert (len(clf.classifiers_), clf.voting_) == (number, "soft")
+    assert set(clf.certificates_) == set(VOTINGS)
+    assert clf.score(X, y) > 0.85
+    for voting in VOTINGS:
+        clf.set_params(voting=voting)
+        assert set(clf.predict(X)) <= set(clf.classes_)
+        assert clf.weights_.sum() == 1.0
+        assert clf.certificate_ == clf.certificates_[voting]
+
+
+def test_the_portfolio_is_all_named_families():
+    X, y = two_classes()
+    clf = CertifiedClassifier(random_state=0).fit(X, y)
+    found = [one["candidate"] for one in clf.classifiers_.params]
+    assert sorted(set(found)) == ["boosting", "forest", "logistic", "neighbours", "svm"]
+    assert len(found) == 130 + 2 + 2 + 4 + 4
+    # Of each family one has a part in the soft vote, at most.
+    chosen = [found[i] for i in np.flatnonzero(clf.weights_)]
+    assert len(set(chosen)) == len(chosen) > 1
+    assert clf.certificate_.bound < 0.06
+    assert clf.cv_results_["mean_log_loss"].shape == (142,)
+
+
+def test_of_machines_alone_all_may_vote():
+    clf = certified(SVMs(gamma="sigest")).fit(*two_classes())
+    assert np.count_nonzero(clf.weights_) > 5
+
+
+def test_names_of_families_say_which_classifier_is_whose():
+    X, y = three_classes()
+    clf = certified(assorted()).fit(X, y)
+    names = [one["candidate"] for one in clf.classifiers_.params]
+    assert names == ["machines"] * 4 + ["trees"] * 2 + ["linear", "nearest"]
+    assert clf.cv_results_["param_candidate"].tolist() == names
+    twice = certified([FEW, SVMs([1.0], kernel="linear"), GaussianNB()]).fit(X, y)
+    assert sorted({one["candidate"] for one in twice.classifiers_.params}) == ["gaussiannb", "svms-1", "svms-2"]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "error", "message"),
+    [
+        ("nothing", ValueError, "candidates must name one of auto, svm, forest, .*, got 'nothing'"),
+        ("sklearn.svm.SVC", ValueError, "candidates must name one of auto, svm, forest, .*, got 'sklearn.svm.SVC'"),
+        (["svm", "auto"], ValueError, "'auto' is no item of a list: name its families, svm, forest"),
+        ([], ValueError, "candidates must hold at least one family, got none"),
+        (3, TypeError, r"candidates must be one of the names auto, .* Grid\(estimator, param_grid\).*, got 3"),
+        ([None], TypeError, "candidates must be one of the names auto, .*, got None"),
+        ([["svm"]], TypeError, r"candidates must be one of the names auto, .*, got \['svm'\]"),
+        ({"max_depth": [1]}, TypeError, "candidates must be one of the names auto, "),
+        ((DecisionTreeClassifier(), DEPTHS), TypeError, r"got the tuple \(DecisionTreeClassifier\(\), "),
+        (("svm", "forest"), TypeError, r"got the tuple \('svm', 'forest'\)"),
+        ([("one",)], TypeError, r"families, or pairs of a name and a family, got \('one',\)"),
+        ([(1, FEW)], TypeError, "families, or pairs of a name and a family"),
+        ([("one", FEW, 2)], TypeError, "families, or pairs of a name and a family"),
+        (DecisionTreeClassifier, TypeError, "candidates must be one of the names auto, "),
+        (LinearRegression(), ValueError, r"candidates must be a classifier, got LinearRegression\(\)"),
+        (StandardScaler(), TypeError, r"candidates must be an unfitted .* got StandardScaler\(\)"),
+        (SVC(kernel="precomputed"), ValueError, "candidates must take rows, but SVC.* takes distances"),
+        ([("cv", FEW)], ValueError, r"names conflict with constructor arguments: \['cv'\]"),
+        ([("one", FEW), ("one", GaussianNB())], ValueError, "not unique"),
+        ([("one__two", FEW)], ValueError, "must not contain __"),
+        (SVMs([0.0]), ValueError, "lambdas must be positive"),
+        (SVMs(gamma="wide"), ValueError, "unknown gamma 'wide'; known are widths, sigest, scale, auto"),
+        (SVMs(gamma=[]), ValueError, "gamma must be different widths, at least one"),
+        (SVMs(kernel="poly"), ValueError, "unknown kernel 'poly'"),
+        (SVMs(scale="yes"), ValueError, "scale must be True, False, 'auto' or 'kernlab', got 'yes'"),
+        (Grid(DecisionTreeClassifier(), {"depth": [1]}), ValueError, "param_grid: .* does not fit the estimator"),
+        (Grid(DecisionTreeClassifier(), DEPTHS, error_score="ignore"), ValueError, "unknown error_score 'ignore'"),
+        (Trees(RandomForestClassifier()), ValueError, "split='out-of-bag' is for candidates=Trees"),
+    ],
+    ids=lambda one: repr(one)[:50],
+)
+def test_wrong_candidates_are_refused_by_name(candidates, error, message):
+    with pytest.raises(error, match=message):
+        certified(candidates).fit(*three_classes())
+
+
+@pytest.mark.parametrize(
+    ("choices", "error", "message"),
+    [
+        ({"validation_size": "half"}, ValueError, "validation_size must be 'auto', a share or a number of rows"),
+        ({"prepare": "numbers"}, ValueError, "prepare must be 'auto', None or a transformer, got 'numbers'"),
+        ({"prepare": GaussianNB()}, TypeError, "prepare must be"),
+        ({"voting": "loud"}, ValueError, "unknown voting 'loud'; known are auto, soft, stochastic, majority, best"),
+        ({"split": "none"}, ValueError, "unknown split"),
+        ({"split": "independent", "candidates": [FEW, "logistic"]}, ValueError, "takes support vector machines alone"),
+    ],
+)
+def test_wrong_choices_are_refused_by_name(choices, error, message):
+    with pytest.raises(error, match=message):
+        certified(**{"candidates": GaussianNB()} | choices).fit(*three_classes())
+
+
+def test_which_rows_it_takes_are_those_that_all_candidates_take():
+    def sparse(given):
+        return get_tags(CertifiedClassifier(given)).input_tags.sparse
+
+    def gaps(given):
+        return get_tags(CertifiedClassifier(given)).input_tags.allow_nan
+
+    assert [sparse(one) for one in ("auto", "svm", "forest", "logistic", FEW)] == [False, False, True, False, False]
+    assert [gaps(one) for one in ("auto", "boosting", HistGradientBoostingClassifier())] == [False, True, True]
+    assert sparse([LogisticRegression(), "forest"])
+    assert not sparse([LogisticRegression(), GaussianNB()])
+    assert not sparse([LogisticRegression(), FEW])
+    assert sparse(Grid(None, [LogisticRegression(), LinearSVC()]))
+    assert not gaps("nothing")
+    assert get_tags(CertifiedClassifier("svm", prepare=HistGradientBoostingClassifier())).input_tags.allow_nan
+
+
+# -- ways of predicting ------------------------------------------------------------------------------------------------
+
+
+def trained_elsewhere(**choices):
+    X, y = two_classes()
+    trees = [DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[:300], y[:300]) for depth in (1, 3)]
+    return CertifiedClassifier.from_fitted(trees, X[300:], y[300:], random_state=0, **choices)
+
+
+def forest(**choices):
+    return CertifiedClassifier(Trees(RandomForestClassifier(12)), split="out-of-bag", random_state=0, **choices)
+
+
+@pytest.mark.parametrize(
+    ("fit", "expected"),
+    [
+        (lambda X, y: certified(FEW).fit(X, y), "soft"),
+        (lambda X, y: certified(FEW, hedge=0).fit(X, y), "soft"),
+        (lambda X, y: certified(GaussianNB(), hedge=0.999).fit(X, y), "soft"),
+        (lambda X, y: certified(Nearest()).fit(X, y), "soft"),
+        (lambda X, y: certified(FEW, hedge=1).fit(X, y), "stochastic"),
+        (lambda X, y: certified(GaussianNB(), cv=None).fit(X, y), "stochastic"),
+        (lambda X, y: certified(SVMs([1.0], gamma=0.1, scale=True), split="independent").fit(X, y), "stochastic"),
+        (lambda X, y: certified(GaussianNB(), split="independent").fit(X, y), "stochastic"),
+        (lambda X, y: forest().fit(X, y), "majority"),
+        (lambda X, y: trained_elsewhere(), "best"),
+        (lambda X, y: trained_elsewhere(proposal=1), "best"),
+        (lambda X, y: StochasticSVC([0.1, 1.0], voting="auto", random_state=0).fit(X, y), "stochastic"),
+        (lambda X, y: StochasticSVC([0.1, 1.0], voting="auto", hedge="auto", random_state=0).fit(X, y), "soft"),
+    ],
+)
+def test_what_auto_stands_for(fit, expected):
+    X, y = two_classes()
+    clf = fit(X, y)
+    assert clf.voting == "auto"
+    assert clf.voting_ == expected
+    assert ("soft" in clf.certificates_) == (expected == "soft")
+    assert clf.certificate_ == clf.certificates_[expected]
+    for voting in clf.certificates_:
+        clf.set_params(voting=voting)
+        assert clf.voting_ == voting
+        assert clf.predict(X).shape == y.shape
+    if expected == "soft":
+        return
+    clf.set_params(voting="soft")
+    assert not hasattr(clf, "voting_")
+    assert not hasattr(clf, "certificate_")
+    assert not hasattr(clf, "predict_proba")
+    for method in (clf.predict, clf.answers):
+        with pytest.raises(ValueError, match="one of stochastic, majority, best for this fit, got 'soft'"):
+            method(X)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: certified(FEW, hedge=1, voting="soft"), "hedge=1 keeps all of delta"),
+        (lambda: certified(FEW, cv=None, voting="soft"), "cv=None leaves out the cross-validation"),
+        (
+            lambda: certified(GaussianNB(), split="independent", voting="soft"),
+            "split='independent' every row validates",
+        ),
+        (lambda: forest(voting="soft"), "split='out-of-bag' every row validates"),
+        (lambda: StochasticSVC([1.0], voting="soft"), "hedge=1 keeps all of delta"),
+    ],
+)
+def test_a_soft_vote_is_refused_before_any_work_where_it_cannot_be(make, why):
+    with pytest.raises(ValueError, match=f"voting='soft' needs scores of the training rows by cross-validation.*{why}"):
+        make().fit("no rows", "no labels")
+
+
+def test_a_soft_vote_of_classifiers_from_elsewhere_is_refused():
+    with pytest.raises(ValueError, match=r"voting='soft' needs scores .* trained on rows that are not here"):
+        trained_elsewhere(voting="soft", proposal=0)
+
+
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_the_soft_vote_is_tested_by_its_own_errors(data):
+    X, y = data()
+    clf = certified(assorted()).fit(X, y)
+    assert clf.certificate_.rule == "proposal"
+    rows = clf.classifiers_.splits(0)[1]
+    errors = np.count_nonzero(clf.predict(X[rows]) != y[rows])
+    level = 0.05
+    assert clf.hedge_ == 0.02
+    assert clf.certificate_.level == pytest.approx(level, rel=1e-12)
+    assert clf.certificate_.bound == pytest.approx(float(binomial_upper(errors, rows.size, level)), rel=1e-9)
+    assert str(clf.certificate_).startswith("With probability at least 95 % over the sample, the soft vote errs on at")
+    assert clf.certificate_.alternatives == ()
+
+
+def test_weights_follow_from_the_log_losses():
+    X, y = two_classes()
+    clf = certified(assorted()).fit(X, y)
+    n, losses = clf.classifiers_.splits.n_train, clf.cv_results_["mean_log_loss"]
+    total = losses * n
+    names = np.array([one["candidate"] for one in clf.classifiers_.params])
+    best = [i for i in range(total.size) if total[i] == total[names == names[i]].min()]
+    weights = np.zeros(total.size)
+    weights[best] = np.exp(-(total[best] - total.min()) / np.sqrt(n))
+    weights[weights < 1e-3] = 0.0
+    np.testing.assert_allclose(clf.proposal_["soft"], weights / weights.sum(), rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_probabilities_are_those_of_the_rule_that_predicts(data):
+    X, y = data()
+    clf = certified(assorted()).fit(X, y)
+    for voting in ("soft", "majority"):
+        found = clf.set_params(voting=voting).predict_proba(X)
+        assert found.shape == (len(y), clf.classes_.size)
+        assert (found >= 0.0).all()
+        np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+        assert np.array_equal(clf.classes_[found.argmax(axis=1)], clf.predict(X))
+    assert np.array_equal(clf.vote_share(X), found)
+    with pytest.raises(AttributeError, match="voting='stochastic' does not predict what has the largest share"):
+        clf.set_params(voting="stochastic").predict_proba(X)
+
+
+def test_probabilities_of_one_classifier_are_its_own_or_none():
+    X, y = two_classes()
+    own = certified(Grid(DecisionTreeClassifier(), DEPTHS), voting="best").fit(X, y)
+    assert np.array_equal(own.predict_proba(X), own.best_estimator_.predict_proba(X))
+    silent = {"LinearSVC": LinearSVC(max_iter=100_000), "SVMClassifier": FEW, "Nearest": Nearest()}
+    for name, candidates in silent.items():
+        clf = certified(candidates, voting="best").fit(StandardScaler().fit_transform(X), y)
+        assert not hasattr(clf, "predict_proba")
+        with pytest.raises(AttributeError, match=f"{name}, the classifier that predicts, has no probabilities"):
+            clf.predict_proba(X)
+
+
+def test_a_wrong_way_of_predicting_is_said_when_predicting_not_when_looking():
+    X, y = three_classes()
+    clf = certified(GaussianNB()).fit(X, y).set_params(voting="loud")
+    assert not hasattr(clf, "predict_proba")
+    assert not hasattr(clf, "certificate_")
+    assert "GaussianNB" in repr(clf)
+    with pytest.raises(ValueError, match="unknown voting 'loud'"):
+        clf.predict(X)
+
+
+def test_rows_that_validate_change_nothing_that_is_planned():
+    """Weights, maps and thresholds are functions of the training rows: other validation rows leave them as they are."""
+    X, y = two_classes()
+    clf = certified(assorted(), max_error=0.05).fit(X, y)
+    rows = clf.classifiers_.splits(0)[1]
+    other, labels = X.copy(), y.copy()
+    other[rows] = np.random.default_rng(0).permutation(X[rows])
+    labels[rows] = 1 - y[rows]
+    again = certified(assorted(), max_error=0.05).fit(other, labels)
+    for name, weights in clf.proposal_.items():
+        assert np.array_equal(again.proposal_[name], weights)
+    one, two = clf._fitted.plan, again._fitted.plan
+    assert np.array_equal(one.thresholds.values, two.thresholds.values)
+    for rule, same in zip(one.planned, two.planned, strict=True):
+        assert (rule.voting, rule.name) == (same.voting, same.name)
+        if rule.soft is not None:
+            assert rule.soft.maps.keys() == same.soft.maps.keys()
+            for i, calibration in rule.soft.maps.items():
+                scores = np.array([[0.3]]) if calibration.kind != "probabilities" else np.array([[0.3, 0.7]])
+                assert np.array_equal(calibration(scores), same.soft.maps[i](scores))
+
+
+# -- where scikit-learn is used ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("voting", ["auto", *VOTINGS])
+def test_cross_val_score(voting):
+    X, y = three_classes()
+    assert cross_val_score(certified(assorted(), voting=voting), X, y, cv=3, error_score="raise").min() > 0.8
+    if voting in ("auto", "soft", "majority"):
+        found = cross_val_score(
+            certified(assorted(), voting=voting), X, y, cv=2, scoring="neg_brier_score", error_score="raise"
+        )
+        assert found.shape == (2,)
+
+
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_pickled_dumped_and_saved(data, tmp_path):
+    X, y = data()
+    clf = certified(assorted()[:3]).fit(X, y)
+    joblib.dump(clf, tmp_path / "dump")
+    save(clf, tmp_path / "model")
+    for again in (pickle.loads(pickle.dumps(clf)), joblib.load(tmp_path / "dump"), load(tmp_path / "model")):
+        assert again.certificates_ == clf.certificates_
+        assert again.voting_ == "soft"
+        for voting in VOTINGS:
+            assert np.array_equal(again.set_params(voting=voting).predict(X), clf.set_params(voting=voting).predict(X))
+        assert np.array_equal(
+            again.set_params(voting="soft").predict_proba(X), clf.set_params(voting="soft").predict_proba(X)
+        )
+        assert [name for name, _ in again.candidates] == ["machines", "trees", "linear"]
+        assert clone(again).fit(X, y).certificates_ == clf.certificates_
+
+
+def test_named_families_are_saved_and_loaded(tmp_path):
+    X, y = three_classes()
+    clf = certified(["svm", "logistic", "boosting"]).fit(X, y)
+    save(clf, tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.candidates == ["svm", "logistic", "boosting"]
+    assert again.certificates_ == clf.certificates_
+    assert np.array_equal(again.predict_proba(X), clf.predict_proba(X))
+
+
+def test_the_same_seed_gives_the_same_model_for_any_number_of_workers():
+    X, y = three_classes()
+    one, two = (certified(assorted(), n_jobs=jobs).fit(X, y) for jobs in (None, 2))
+    assert one.certificates_ == two.certificates_
+    assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+# -- few rows, rare classes, text --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("candidates", ["auto", "svm", FEW, Grid(DecisionTreeClassifier(), DEPTHS)], ids=repr)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_ten_training_rows(candidates, classes):
+    rng = np.random.default_rng(classes)
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % classes
+    clf = CertifiedClassifier(candidates, random_state=0).fit(X, y)
+    assert clf.classifiers_.splits.n_train == 10
+    assert 0.0 < clf.certificate_.bound <= 1.0
+    assert set(clf.predict(X)) <= set(y)
+    found = clf.predict_proba(X)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_two_training_rows_of_two_classes():
+    """No fold leaves two classes to the others: what is proposed knows nothing, and nothing fails."""
+    X, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    for candidates in (FEW, GaussianNB(), KNeighborsClassifier(1)):
+        clf = certified(candidates, random_state=2).fit(X, y)
+        assert clf.classifiers_.splits.n_train == 2
+        assert clf.predict_proba(X).tolist() == [[0.5, 0.5]] * 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("candidates", [assorted(), "auto"], ids=["assorted", "auto"])
+def test_a_class_of_one_row(candidates, seed):
+    X, y = load_iris(return_X_y=True)
+    y = np.where(y == 0, "a", "b")
+    y[100] = "c"
+    clf = CertifiedClassifier(candidates, random_state=seed).fit(X, y)
+    assert clf.classes_.tolist() == ["a", "b", "c"]
+    found = clf.set_params(voting="soft").predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    train, validation = clf.classifiers_.splits(0)
+    if 100 in train:
+        assert (found[:, 2] > 0.0).any()
+    else:
+        # A class that no training row has is never answered, and its row counts as an error.
+        assert (found[:, 2] == 0.0).all()
+        assert clf.classifiers_.error_rows[:, validation.tolist().index(100)].all()
+    assert "c" not in clf.predict(X[y != "c"])
+
+
+def test_both_cases_of_a_class_of_one_row_occur():
+    X, y = load_iris(return_X_y=True)
+    trains = {
+        100 in certified(GaussianNB(), random_state=seed).fit(X, y > 0).classifiers_.splits(0)[0] for seed in range(4)
+    }
+    assert trains == {True, False}
+
+
+def words(n=240):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "size": rng.normal(size=n),
+            "count": rng.integers(0, 9, n),
+            "sure": rng.random(n) < 0.5,
+        }
+    )
+    y = np.where((frame["colour"] == "red") ^ (rng.random(n) < 0.05), "yes", "no")
+    frame.loc[::17, "size"] = np.nan
+    frame.loc[5::29, "colour"] = None
+    return frame, y
+
+
+@pytest.mark.parametrize("candidates", ["auto", "svm", [SVMs(gamma="sigest"), "forest"], "boosting"], ids=repr)
+@pytest.mark.filterwarnings("ignore:to load this model")  # the search trees of nearest neighbours
+def test_text_and_gaps_are_prepared_for_families_of_our_own(candidates, tmp_path):
+    frame, y = words()
+    clf = CertifiedClassifier(candidates, random_state=0).fit(frame, y)
+    assert clf.certificate_.bound < 0.25
+    found = clf.predict_proba(frame)
+    assert np.array_equal(clf.classes_[found.argmax(axis=1)], clf.predict(frame))
+    # A row alone, a category that no training row has, and another order of rows.
+    assert np.array_equal(clf.predict_proba(frame.iloc[[7]]), found[[7]])
+    assert clf.predict(frame.iloc[[7]].assign(colour="violet")).shape == (1,)
+    assert np.array_equal(clf.predict_proba(frame.iloc[::-1])[::-1], found)
+    save(clf, tmp_path / "model")
+    assert np.array_equal(load(tmp_path / "model", trusted=["sklearn."]).predict_proba(frame), found)
+
+
+def test_text_for_a_classifier_of_the_user_is_not_prepared():
+    frame, y = words()
+    with pytest.raises(ValueError, match=r"colour.*(encode|Encoder|pipeline)"):
+        certified(GaussianNB()).fit(frame, y)
+    with pytest.raises(ValueError, match=r"colour.*prepare"):
+        certified("svm", prepare=None).fit(frame, y)
+
+
+# -- a row's answer depends on the row alone ---------------------------------------------------------------------------
+
+
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:400], y[:400]
+
+
+SETS = {
+    "cancer": lambda: load_breast_cancer(return_X_y=True),
+    "iris": lambda: load_iris(return_X_y=True),
+    "wine": lambda: load_wine(return_X_y=True),
+    "digits": digits,
+    "moons": lambda: make_moons(200, noise=0.3, random_state=0),
+    "five": lambda: make_classification(240, n_classes=5, n_informative=6, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_rows_asked_alone_in_sevens_permuted_and_after_loading(name, tmp_path):
+    """Probabilities of other libraries differ in last bits with the rows around: answers and means do not."""
+    X, y = SETS[name]()
+    scaled = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
+    clf = certified([clone(FEW), scaled, RandomForestClassifier(10), KNeighborsClassifier(5)]).fit(X, y)
+    check_alone(clf, X, tmp_path)
+
+
+def some_of(X, y):
+    """At most 600 rows."""
+    rows = np.random.default_rng(0).permutation(len(y))[:600]
+    return np.asarray(X, dtype=float)[rows], np.asarray(y)[rows]
+
+
+def shipped(name):
+    data = load_dataset(name)
+    return some_of(data.data, data.target)
+
+
+def above_the_median():
+    X, y = load_diabetes(return_X_y=True)
+    return X, (y > np.median(y)).astype(int)
+
+
+NINE = ("banknote", "bupa", "haberman", "ionosphere", "mammographic", "mushroom", "spambase", "waveform", "wdbc")
+TWENTY = SETS | {name: lambda name=name: shipped(name) for name in NINE}
+TWENTY |= {
+    "circles": lambda: make_circles(300, noise=0.2, factor=0.5, random_state=0),
+    "hastie": lambda: some_of(*make_hastie_10_2(600, random_state=0)),
+    "diabetes": above_the_median,
+    "wide": lambda: make_classification(150, n_features=60, random_state=1),
+    "seven": lambda: make_classification(500, n_classes=7, n_informative=8, random_state=2),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TWENTY)
+def test_rows_asked_of_the_portfolio(name, tmp_path):
+    assert len(TWENTY) == 20
+    X, y = TWENTY[name]()
+    check_alone(CertifiedClassifier(random_state=0).fit(X, y), X, tmp_path)
+
+
+def check_alone(clf, X, tmp_path):
+    rng = np.random.default_rng(0)
+    new = X + 1e-3 * rng.normal(size=X.shape)
+    order = rng.permutation(len(new))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "to load this model")  # the search trees of nearest neighbours
+        save(clf, tmp_path / "model")
+    again = load(tmp_path / "model", trusted=["sklearn."])
+    for voting in VOTINGS:
+        clf.set_params(voting=voting)
+        again.set_params(voting=voting)
+        methods = ["predict", "predict_proba"] if voting == "soft" else ["predict"]
+        for method in methods:
+            ask = getattr(clf, method)
+            whole = ask(new)
+            assert np.array_equal(np.concatenate([ask(new[i : i + 1]) for i in range(25)]), whole[:25])
+            assert np.array_equal(np.concatenate([ask(new[i : i + 7]) for i in range(0, 140, 7)]), whole[:140])
+            assert np.array_equal(ask(new[order]), whole[order])
+            assert np.array_equal(getattr(again, method)(new[order]), whole[order])
+    # What was counted is what predicts.
+    rows, evidence = clf.classifiers_.splits(0)[1], clf._fitted.evidence
+    for rule, codes in zip(clf._fitted.plan.planned, evidence.said, strict=True):
+        if rule.name == "proposal" and clf.certificates_[rule.voting].rule == "proposal":
+            assert np.array_equal(clf.set_params(voting=rule.voting).predict(X[rows]), evidence.labels[codes])
+
+
+class Misshapen(DecisionTreeClassifier):
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:1]
+
+
+def test_probabilities_of_another_shape_are_refused():
+    X, y = two_classes()
+    with pytest.raises(ValueError, match=r"predict_proba of Misshapen must give a number for each of \d+ rows"):
+        certified(Misshapen()).fit(X, y)
+
+
+def test_machines_with_samples_of_their_own_prepare_nothing():
+    X, y = two_classes()
+    machines = SVMs([1.0], gamma="sigest", scale=True)
+    with pytest.raises(ValueError, match="prepare must be None for split='independent'"):
+        CertifiedClassifier(machines, split="independent", prepare=StandardScaler()).fit(X, y)
+
+
+def test_scaling_is_tried_only_where_a_width_can_be_estimated():
+    """Of the rows that are drawn for it all may be equal."""
+    X = np.zeros((300, 2))
+    X[:2, 0] = X[2:4, 1] = 1e-160
+    assert 0.0 < certified(SVMs([1.0])).fit(X, np.arange(300) % 2).certificate_.bound <= 1.0
+
+
+def test_settings_that_fit_nothing_are_refused_before_machines_are_trained(monkeypatch):
+    monkeypatch.setattr("pacbayes.classifiers.svm.svm_set.train_shared", None)
+    X, y = two_classes()
+    with pytest.raises(ValueError, match="max_dpth"):
+        certified([SVMs([1.0]), Grid(DecisionTreeClassifier(), {"max_dpth": [1]})]).fit(X, y)
