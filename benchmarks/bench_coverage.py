@@ -5,8 +5,8 @@ Run with `python benchmarks/bench_coverage.py [--quick]`; `--divisions N` for ot
 
 One table has what targets leave answered, and the errors among these.  The other has, for nine data sets, the area
 under the curve of errors over the share answered (test rows in the order of a score, means over divisions; the smaller
-the better).  "used" is the score that the estimators use: the weighted mean of the machines' margins, of the members'
-probabilities elsewhere.  "votes" is the weight behind the label less that behind the best other one.
+the better).  "used" is the score that the estimators use: by how much the mean calibrated probability of the label, in
+the proposed soft vote, is ahead of the best other one.  "votes" is the same of the weight behind the labels.
 """
 
 import argparse
@@ -19,8 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import StochasticClassifier, StochasticSVC, load_dataset
-from pacbayes.certificates.voting import weights_of
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load_dataset
 from pacbayes.classifiers.members import mean_margins
 
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "bupa", "waveform", "spambase", "mushroom")
@@ -28,17 +27,19 @@ DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "bupa", "w
 TARGETS = (("spambase", 0.03), ("haberman", 0.05), ("wdbc", 0.05), ("waveform", 0.05))
 
 
-def forest(seed: int, **options: Any) -> StochasticClassifier:
+def forest(seed: int, **options: Any) -> CertifiedClassifier:
     """Forests of 100 trees, with two sizes of their leaves."""
     sizes = {"min_samples_leaf": [1, 2]}
-    return StochasticClassifier(RandomForestClassifier(100), sizes, voting="majority", random_state=seed, **options)
+    forests = Grid(RandomForestClassifier(100), sizes)
+    return CertifiedClassifier(forests, voting="majority", validation_size=0.5, cv=3, random_state=seed, **options)
 
 
-def trees(seed: int, **options: Any) -> StochasticClassifier:
+def trees(seed: int, **options: Any) -> CertifiedClassifier:
     """One hundred random trees, which vote."""
     tree = DecisionTreeClassifier(max_features="sqrt", splitter="random", min_samples_leaf=2)
     seeds = {"random_state": list(range(100))}
-    return StochasticClassifier(tree, seeds, voting="majority", random_state=seed, **options)
+    many = Grid(tree, seeds)
+    return CertifiedClassifier(many, voting="majority", validation_size=0.5, cv=3, random_state=seed, **options)
 
 
 def machines(seed: int, **options: Any) -> StochasticSVC:
@@ -65,10 +66,9 @@ def area(score: NDArray[np.float64], wrong: NDArray[np.bool_]) -> float:
 
 def areas(model: Any, X: Any, y: Any) -> tuple[float, float]:
     """Return the areas of the score that is used, and of votes, for the labels that the vote predicts."""
-    members, weights = model._fitted.members, weights_of(model._fitted.weights("majority"))
     labels = model.predict(X)
     codes, everyone = np.searchsorted(model.classes_, labels), np.arange(len(labels))
-    used = members.scores(members.prepared(X), weights)[everyone, codes]
+    used = model._fitted.confidence("majority", X)
     votes = mean_margins(model.vote_share(X))[everyone, codes]
     return area(used, labels != y), area(votes, labels != y)
 

@@ -52,7 +52,7 @@ def run(number: int, n: int) -> None:
     from pacbayes.certificates.proposals import given_rules
     from pacbayes.classifiers.members import Estimators
     from pacbayes.data.labelled import Labelled, all_validate
-    from pacbayes.estimators.classifier import StochasticClassifier
+    from pacbayes.estimators.classifier import CertifiedClassifier
     from pacbayes.estimators.fitted import Fitted
 
     rng = np.random.default_rng(0)
@@ -70,7 +70,7 @@ def run(number: int, n: int) -> None:
     evidence = measured("gather", lambda: gather(members, plan, data))
     found = measured("find", lambda: find(plan, evidence))
     certificates = measured("certify", lambda: certify(plan, evidence, found))
-    model = StochasticClassifier(None, None, cv=None, voting="majority")._take(Fitted(members, plan, evidence, found))
+    model = CertifiedClassifier(None, cv=None, voting="majority")._take(Fitted(members, plan, evidence, found))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         measured("save", lambda: save(model, path))

@@ -11,7 +11,7 @@ All classifiers with a random state have a number there: `grid_set` gives one to
 trained again, and scikit-learn takes a quarter of a millisecond to make a generator of it, where the loops would use
 NumPy's global one.
 
-The last line is the hold-out choice of `StochasticClassifier`, three folds with two thirds of the training rows each,
+The last line is the hold-out choice of `CertifiedClassifier`, three folds with two thirds of the training rows each,
 for boosting: cross-validation / fits, by the clock.  In the same limits of threads it is about three times two thirds.
 """
 
@@ -33,7 +33,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from pacbayes import StochasticClassifier, grid_set
+from pacbayes import CertifiedClassifier, Grid, grid_set
 
 GRIDS: dict[str, tuple[Any, dict[str, list[Any]]]] = {
     "100 forests of 20 trees": (
@@ -80,7 +80,8 @@ def cross_validation(rows: int) -> None:
     grid = {"learning_rate": np.geomspace(0.02, 0.5, 12).tolist()}
     times = []
     for folds in (None, 3):
-        model = StochasticClassifier(HistGradientBoostingClassifier(), grid, cv=folds, n_jobs=2, random_state=0)
+        family = Grid(HistGradientBoostingClassifier(), grid)
+        model = CertifiedClassifier(family, validation_size=0.5, cv=folds, n_jobs=2, random_state=0)
         with parallel_config(backend="threading"):
             times.append(seconds(lambda m=model: m.fit(X, y), time.perf_counter))
     fits, both = times

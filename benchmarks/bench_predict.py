@@ -28,7 +28,7 @@ def compare(name, X, y, n):
     clf = StochasticSVC(GRID, n_jobs=1, cv=None, random_state=0).fit(X, y)
     rng = np.random.default_rng(2)
     new = X[rng.integers(0, len(X), n)] + 0.01 * rng.normal(size=(n, X.shape[1])) * X.std(axis=0)
-    machines = clf.classifiers_.members.machines
+    (machines,) = clf.classifiers_.members.machines  # of one width
     used = clf.posterior_.weights > 0
     together = max(int(pair.path.dual_coef[used].any(axis=0).sum()) for pair in machines.pairs)
     alone = len(clf.classifiers_[clf.best_index_].support_vectors_)

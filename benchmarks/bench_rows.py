@@ -28,12 +28,12 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
-from pacbayes.classifiers.cross_validation import cross_validate
+from pacbayes.classifiers.cross_validation import dealt
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.path import load_solver
 from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import DivisionChoices
-from pacbayes.data.labelled import Labelled
+from pacbayes.data.labelled import Labelled, divide
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
 from pacbayes.runtime.threads import one_thread
 
@@ -86,12 +86,15 @@ def svc_loop(classifiers, X, y):
 
 def cross_validation_seconds(X, y):
     """Return the time of 5-fold cross-validation of all lambdas within the training rows, as `fit` does it."""
-    family = SvmFamily.checked(LAMBDAS, "rbf", "sigest", N_COMPONENTS, True, None, "shared", None)
-    choices = DivisionChoices("shared", 0.5, None, "keep")
-    folds = family.train(Labelled.checked(X, y), choices, n_jobs=None, random_state=0).folds
+    family = SvmFamily.checked("svm", LAMBDAS, "rbf", "sigest", N_COMPONENTS, True)
+    data, choices = Labelled.checked(X, y), DivisionChoices("shared", 0.5, None, "keep")
+    settings = {"n_jobs": None, "random_state": 0, "checkpoint": None, "options": {}}
+    folds = family.train(data, lambda number, seed: divide(data, choices, number, seed), **settings).folds
     start = time.perf_counter()
     with one_thread():
-        cross_validate(folds, np.arange(LAMBDAS.size), 5, np.random.default_rng(0))
+        fold = dealt(folds.codes, 5, np.random.default_rng(0), None)
+        for _ in folds.out_of_fold(np.arange(LAMBDAS.size), fold):
+            pass
     return time.perf_counter() - start
 
 

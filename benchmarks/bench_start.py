@@ -14,8 +14,8 @@ import time
 
 IMPORT = [sys.executable, "-c", "import sklearn.svm"]
 COMMANDS = {
-    "certify (wdbc, 201 lambdas)": ["certify"],
-    "certify (wdbc, 1990 lambdas)": ["certify", "--lambdas", "0.1:20:0.01"],
+    "certify (wdbc, 5 widths x 26)": ["certify"],
+    "certify (wdbc, 5 widths x 199)": ["certify", "--lambdas", "0.1:20:0.1"],
     "--help": ["--help"],
 }
 

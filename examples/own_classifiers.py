@@ -20,7 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pacbayes import ClassifierSet, StochasticClassifier, optimal_posterior
+from pacbayes import CertifiedClassifier, ClassifierSet, optimal_posterior
 from pacbayes.certificates import most_frequent
 from pacbayes.numeric.words import format_up
 
@@ -38,7 +38,7 @@ for model in models:
 # draws one of them, with these weights, for every new row.
 
 digit, _ = most_frequent(y_train, y_val)
-clf = StochasticClassifier.from_fitted(models, X_val, y_val, most_frequent=digit, random_state=0)
+clf = CertifiedClassifier.from_fitted(models, X_val, y_val, most_frequent=digit, voting="stochastic", random_state=0)
 errors, weights = clf.classifiers_.errors, clf.posterior_.weights
 for model, wrong, weight in zip(models, errors, weights, strict=True):
     print(f"{type(model).__name__:<24}{wrong:>4} errors of {clf.classifiers_.m}   weight {weight:.4f}")
@@ -48,9 +48,9 @@ print("Compare", clf.certificate_.baselines["most frequent class"])
 
 # %%
 # Who would have taken nearest neighbours with k = 3 anyway says so before looking, and is tested on that: the limit is
-# that of a hold-out, but for the tenth of delta that is kept in case it was a bad idea.
+# that of a hold-out, but for the fiftieth of delta that is kept in case it was a bad idea.
 
-proposed = StochasticClassifier.from_fitted(models, X_val, y_val, proposal=5, voting="best", random_state=0)
+proposed = CertifiedClassifier.from_fitted(models, X_val, y_val, proposal=5, voting="best", random_state=0)
 print(proposed.certificate_)
 print("which is what was", proposed.certificate_.source)
 

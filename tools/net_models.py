@@ -25,8 +25,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import (
+    CertifiedClassifier,
     ClassifierSet,
-    StochasticClassifier,
+    Grid,
     StochasticSVC,
     certify_difference,
     compare_classifiers,
@@ -123,11 +124,11 @@ def grid(
     given: dict[str, Any] | None = None,
     **choices: Any,
 ) -> Callable[[], Any]:
-    """Return what fits a `StochasticClassifier` and describes it."""
+    """Return what fits a `CertifiedClassifier` and describes it."""
 
     def made() -> Any:
         X, y = data()
-        model = StochasticClassifier(estimator, settings, random_state=0, **choices)
+        model = CertifiedClassifier(Grid(estimator, settings), random_state=0, **choices, cv=3, validation_size=0.5)
         return described(model.fit(X, y, **_given(given, len(y))), X)
 
     return made
@@ -210,7 +211,7 @@ def from_fitted(**choices: Any) -> Callable[[], Any]:
 
     def made() -> Any:
         models, X_val, y_val = _finished()
-        return described(StochasticClassifier.from_fitted(models, X_val, y_val, random_state=0, **choices), X_val)
+        return described(CertifiedClassifier.from_fitted(models, X_val, y_val, random_state=0, **choices), X_val)
 
     return made
 
