@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
-    from pacbayes.certificates import Baseline, Certificate, Difference, certify_difference, compare_classifiers
+    from pacbayes.certificates import (
+        Baseline,
+        Certificate,
+        Cost,
+        Difference,
+        Limit,
+        certify_difference,
+        certify_predictions,
+        compare_classifiers,
+    )
     from pacbayes.classifiers import (
         ClassifierSet,
         Grid,
@@ -39,9 +48,11 @@ _HOMES = {
     "Certificate": "pacbayes.certificates",
     "CertifiedClassifier": "pacbayes.estimators",
     "ClassifierSet": "pacbayes.classifiers",
+    "Cost": "pacbayes.certificates",
     "DISTANCES": "pacbayes.bounds",
     "Difference": "pacbayes.certificates",
     "Grid": "pacbayes.classifiers",
+    "Limit": "pacbayes.certificates",
     "Posterior": "pacbayes.posteriors",
     "SVMPath": "pacbayes.classifiers",
     "SVMs": "pacbayes.classifiers",
@@ -50,6 +61,7 @@ _HOMES = {
     "VotePosterior": "pacbayes.posteriors",
     "bound": "pacbayes.bounds",
     "certify_difference": "pacbayes.certificates",
+    "certify_predictions": "pacbayes.certificates",
     "compare_classifiers": "pacbayes.certificates",
     "forest_set": "pacbayes.classifiers",
     "gibbs_posterior": "pacbayes.posteriors",
@@ -75,8 +87,10 @@ __all__ = [
     "Certificate",
     "CertifiedClassifier",
     "ClassifierSet",
+    "Cost",
     "Difference",
     "Grid",
+    "Limit",
     "Posterior",
     "SVMPath",
     "SVMs",
@@ -85,6 +99,7 @@ __all__ = [
     "VotePosterior",
     "bound",
     "certify_difference",
+    "certify_predictions",
     "compare_classifiers",
     "forest_set",
     "gibbs_posterior",

@@ -11,7 +11,7 @@ from sklearn.multiclass import OutputCodeClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, Trees
+from pacbayes import CertifiedClassifier, Cost, Grid, StochasticSVC, SVMs, Trees
 
 COLUMNS = 2
 # Draws, votes and one machine that the training rows propose, with a reserve.
@@ -62,7 +62,10 @@ def model(name):
         return StochasticSVC([0.1, 1.0], max_error=0.3, **HEDGED).fit(X, y)
     if name == "slices":
         slices = np.where(X[:, 1] > 0, "high", "low")
-        return StochasticSVC([0.1, 1.0], class_share=0.2, **HEDGED).fit(X, y, slices=slices)
+        classes = np.unique(y)
+        cost = Cost(1.0 - np.eye(classes.size) + 2.0 * (np.arange(classes.size) == 0), classes)
+        limits = ("error", "f1", "balanced_error", cost)
+        return StochasticSVC([0.1, 1.0], limits=limits, **HEDGED).fit(X, y, slices=slices)
     if name == "prior":
         choices = {"prior": "cross-validation", "distance": ["kl", "catoni"], "hedge": 0.5}
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0, **choices).fit(X, y)

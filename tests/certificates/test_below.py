@@ -6,7 +6,7 @@ from scipy.stats import beta, binom
 from sklearn.tree import DecisionTreeClassifier
 from tests.certificates.cases import a_set, grouped
 
-from pacbayes import CertifiedClassifier, Grid
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.certificates.below import members_below
 from pacbayes.report.questions import below_table
@@ -101,3 +101,18 @@ def test_any_of_them_may_be_taken():
 
     assert binom.sf(failures(certified, 80) - 1, 80, 0.1) > 1e-4
     assert binom.sf(failures(plain, 80) - 1, 80, 0.1) < 1e-4
+
+
+def test_recall_of_a_class():
+    truth = np.repeat([0, 1], [60, 40])
+    said = np.array([np.where(np.arange(100) >= 100 - missed, 0, truth) for missed in (0, 4, 30)])
+    classifiers = ClassifierSet.from_predictions(said, truth)
+    found = members_below(classifiers, 0.7, None, 0.05, None, "recall", 1)
+    assert [one.index for one in found] == [0, 1]
+    expected = beta.ppf(0.05 / 3, 36, 5)
+    assert found[1].bound == pytest.approx(expected, rel=1e-7)
+    assert found[1].bound <= expected
+    assert "finds at least 75.1 % of class 1" in str(found[1])
+    for risk, label, message in (("f1", 1, "got 'f1'"), ("recall", None, "pos_label must"), ("recall", 7, "classes")):
+        with pytest.raises(ValueError, match=message):
+            members_below(classifiers, 0.7, None, 0.05, None, risk, label)

@@ -11,6 +11,7 @@ from tests.certificates.cases import a_set, certified, claims_of, erring, groupe
 
 from pacbayes import DISTANCES, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
 from pacbayes.certificates import Found, best_single, binomial_upper, certify, find
+from pacbayes.certificates.risks import asked_for
 from pacbayes.classifiers.counted import Counted
 from pacbayes.numeric.rounding import round_down
 
@@ -112,18 +113,19 @@ def test_every_claim_from_raw_answers(seed, prior):
 def test_limits_by_class_from_raw_answers():
     answers, truth = an_election()
     classifiers = ClassifierSet.from_predictions(answers, truth)
-    found = certified(*planned(classifiers, 0, class_share=0.2))["best"]
+    found = certified(*planned(classifiers, 0, limits=asked_for(("error",))))["best"]
     assert found.rule == "proposal"
     assert found.bound == pytest.approx(clopper(np.sum(answers[0] != truth), truth.size, 0.045 * 0.8), rel=1e-9)
     for limit in found.by_class:
-        mine = truth == limit.name
-        errors = int(np.sum(answers[0][mine] != limit.name))
-        assert (limit.rows, limit.errors) == (mine.sum(), errors)
+        mine = truth == limit.of
+        errors = int(np.sum(answers[0][mine] != limit.of))
+        assert (limit.rows, limit.count) == (mine.sum(), errors)
         assert limit.bound == pytest.approx(clopper(errors, mine.sum(), 0.045 * 0.2 / 3), rel=1e-9)
 
 
 def test_it_is_a_pure_function():
-    plan, evidence = planned(ClassifierSet.from_predictions(*an_election()), 2, class_share=0.1)
+    classifiers = ClassifierSet.from_predictions(*an_election())
+    plan, evidence = planned(classifiers, 2, limits=asked_for(("error", "balanced_error")), limits_share=0.1)
     found = find(plan, evidence)
     kept = evidence.answers.copy(), evidence.said.copy(), found.posterior.weights.copy(), found.tandem.copy()
     first = certify(plan, evidence, found)

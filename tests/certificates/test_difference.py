@@ -169,3 +169,29 @@ def test_how_it_shows_itself():
     assert repr(found).startswith("Difference(new less <old> in [-0.")
     assert found.explain().count("Assumed: ") == 3
     assert "<old> alone on 40" in found.explain()
+
+
+def test_recall_is_compared_on_the_rows_of_a_class():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    a, b = (np.where(rng.random(300) < share, 1 - y, y) for share in (0.3, 0.1))
+    found = compare_classifiers(a, b, None, y, risk="recall", pos_label=1)
+    mine = y == 1
+    plain = certify_difference((a != y)[mine], (b != y)[mine])
+    assert (found.lower, found.upper, found.m, found.of) == (plain.lower, plain.upper, mine.sum(), 1)
+    assert "on examples of class 1 B errs" in str(found)
+    assert found == certify_difference(a != y, b != y, risk="recall", y=y, pos_label=1)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"risk": "precision", "pos_label": 1}, "risk must be 'error' or 'recall' here, got 'precision'"),
+        ({"risk": "recall"}, "pos_label must be the class"),
+        ({"pos_label": 1}, "pos_label must be the class"),
+        ({"risk": "recall", "pos_label": 7}, "must hold rows of class 7"),
+    ],
+)
+def test_other_risks_are_refused_by_name(choices, message):
+    with pytest.raises(ValueError, match=message):
+        compare_classifiers([0, 1], [1, 1], None, [0, 1], **choices)

@@ -7,6 +7,7 @@ from tests.certificates.cases import a_set, grouped, planned
 from pacbayes import ClassifierSet, optimal_posterior, vote_bound
 from pacbayes.certificates import Found, choose_posterior, find
 from pacbayes.certificates.find import restored_posterior
+from pacbayes.certificates.risks import asked_for
 from pacbayes.posteriors.problem import Problem
 
 RISKS, M = np.array([8, 9, 9, 12, 40]) / 150, 150
@@ -37,7 +38,7 @@ def test_a_posterior_is_checked_once(monkeypatch):
 
 
 def test_the_posterior_is_the_best_at_the_reserve():
-    plan, evidence = planned(a_set([9, 8, 30]), 0, hedge=0.1, class_share=0.2)
+    plan, evidence = planned(a_set([9, 8, 30]), 0, hedge=0.1, limits=asked_for(("error",)))
     found = find(plan, evidence).posterior
     assert found.bound == pytest.approx(optimal_posterior(np.array([9, 8, 30]) / 100, 100, delta=0.004).bound, abs=1e-9)
     assert found.delta == plan.reserve

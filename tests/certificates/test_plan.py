@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from pacbayes.certificates import VOTINGS, Plan, Rule, propose
 from pacbayes.certificates.choices import CROSS_VALIDATION, cross_validation_prior
+from pacbayes.certificates.limits import Cost
 from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose_soft
+from pacbayes.certificates.risks import asked_for
 from pacbayes.certificates.target import Thresholds
 from pacbayes.certificates.voting import EXACT, PROPOSAL, SOFT, integer_weights, parts_of_one
 from pacbayes.classifiers.calibration import DECISIONS, Calibration
@@ -72,7 +74,9 @@ def levels(plan):
     st.lists(st.integers(0, 50), min_size=1, max_size=60),
 )
 def test_levels_of_all_rules_of_a_way_sum_to_at_most_delta(delta, hedge, share, totals):
-    plan = a_plan(counted(totals), hedge, delta=delta, class_share=share)
+    plan = a_plan(
+        counted(totals), hedge, delta=delta, limits=asked_for(("error",)) if share else (), limits_share=share or 0.2
+    )
     assert plan.votings == VOTINGS
     # What is left of delta is for the limits by class.
     most = Fraction(delta) * (1 - Fraction(share))
@@ -237,9 +241,9 @@ def test_a_forged_prior_is_refused():
         ({"constant": "largest"}, "constant"),
         ({"known_rows": np.arange(3)}, r"Plan\.known_rows must have the shape"),
         # Limits by class and targets are proved of rules that were fixed, and of rows.
-        ({"class_share": 0.2}, "class_share must be 0 where hedge is 1"),
+        ({"limits": asked_for(("error",))}, "limits must be empty where hedge is 1"),
         ({"max_error": 0.1, "thresholds": THRESHOLDS}, "max_error needs a rule that the training rows propose"),
-        ({"slices": ("a",)}, r"Plan\.slices must be empty without a share for limits"),
+        ({"slices": ("a",)}, r"Plan\.slices must be empty without limits of errors"),
     ],
 )
 def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
@@ -250,12 +254,16 @@ def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"class_share": 1.0}, r"class_share must lie in \[0, 1\)"),
+        ({"limits": asked_for(("error",)), "limits_share": 1.0}, "limits_share must lie strictly between 0 and 1"),
         ({"max_error": 0.1}, r"Plan\.thresholds must be there for a target, and only then"),
         ({"thresholds": THRESHOLDS}, r"Plan\.thresholds must be there for a target, and only then"),
-        ({"max_error": 0.1, "thresholds": THRESHOLDS, "class_share": 0.2}, "class_share must be 0 where max_error"),
+        (
+            {"max_error": 0.1, "thresholds": THRESHOLDS, "limits": asked_for(("error",))},
+            "limits must be empty where max_error",
+        ),
+        ({"limits": ("error",)}, r"Plan\.limits must be a tuple of questions"),
         ({"max_error": 1.0, "thresholds": THRESHOLDS}, "max_error must lie strictly between 0 and 1"),
-        ({"class_share": 0.2, "slices": (("a",),)}, r"Plan\.slices must be numbers or text"),
+        ({"limits": asked_for(("error",)), "slices": (("a",),)}, r"Plan\.slices must be numbers or text"),
         ({"cross_validation": None}, r"Plan\.cross_validation must be there for a proposal"),
         ({"hedge": 1.0}, r"Plan\.planned must be empty where nothing is proposed"),
     ],
@@ -271,10 +279,18 @@ def test_a_proposal_needs_rows_that_validate_nobody(division):
         a_plan(division=division)
 
 
-@pytest.mark.parametrize("asked", [{"class_share": 0.2}, {"max_error": 0.1, "thresholds": THRESHOLDS}])
-def test_groups_are_asked_nothing_more(asked):
-    with pytest.raises(ValueError, match="must ask nothing more where rows come in groups"):
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"limits": asked_for(("error",))}, "limits='error' is not for groups"),
+        ({"limits": asked_for((Cost([[0, 1], [1, 0]], [0, 1]), "f1"))}, "limits='f1' is not for groups"),
+        ({"max_error": 0.1, "thresholds": THRESHOLDS}, "must ask for no target where rows come in groups"),
+    ],
+)
+def test_groups_are_asked_of_costs_alone(asked, message):
+    with pytest.raises(ValueError, match=message):
         Plan(GROUPED, hedge=0.1, planned=given_rules(0, 2), **asked)
+    Plan(GROUPED, hedge=0.1, planned=given_rules(0, 2), limits=asked_for((Cost([[0, 1], [1, 0]], [0, 1]),)))
 
 
 # -- rules -----------------------------------------------------------------------------------------------------------

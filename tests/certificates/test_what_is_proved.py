@@ -29,11 +29,15 @@ def claims(clf, voting):
     return {certificate.rule: certificate} | {one.rule: one for one in certificate.alternatives}
 
 
-def limit(claim, m, unit):
-    """The limit of a fixed rule with this share of errors, at its level."""
+def check_limit(claim, m, unit):
+    """Exact for rows; for groups by a bet, here below Chernoff's."""
     if unit == "group":
-        return float(chernoff_upper(np.array([claim.empirical_risk]), m, claim.level)[0])
-    return float(binomial_upper(round(claim.empirical_risk * m), m, claim.level))
+        chernoff = float(chernoff_upper(np.array([claim.empirical_risk]), m, claim.level)[0])
+        assert claim.distance == "bet"
+        assert claim.empirical_risk < claim.bound < chernoff
+        return
+    exact = float(binomial_upper(round(claim.empirical_risk * m), m, claim.level))
+    assert claim.bound == pytest.approx(exact, rel=1e-9)
 
 
 CELLS = [("rows", None, "example"), ("groups", GROUPS, "group")]
@@ -46,7 +50,7 @@ def test_main_error_of_a_proposal(voting, share, what, groups, unit):
     claim = claims(clf, voting)["proposal"]
     assert claim.level == pytest.approx(share * DELTA, rel=1e-9)
     assert claim.level <= share * DELTA
-    assert claim.bound == pytest.approx(limit(claim, clf.certificate_.m, unit), rel=1e-9)
+    check_limit(claim, clf.certificate_.m, unit)
     assert clf.certificate_.unit == unit
 
 
@@ -60,7 +64,7 @@ def test_main_error_of_an_alternative(what, groups, unit):
     number = len(found) - 1
     for name in planned:
         assert found[name].level == pytest.approx(HEDGE * DELTA / number, rel=1e-9)
-        assert found[name].bound == pytest.approx(limit(found[name], clf.certificate_.m, unit), rel=1e-9)
+        check_limit(found[name], clf.certificate_.m, unit)
     assert sum(claim.level for claim in found.values()) <= DELTA
 
 
@@ -80,16 +84,16 @@ def test_main_error_of_what_is_found(what, groups, unit):
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
 def test_limits_of_a_fixed_rule(voting):
-    clf = fit(class_share=0.2, voting=voting)
+    clf = fit(limits=("error",), voting=voting)
     certificate = clf.certificate_
     assert certificate.rule == "proposal"
     rows = clf.classifiers_.splits(0)[1]
     wrong = clf.predict(X[rows]) != Y[rows]
     for one, label in zip(certificate.by_class, (0, 1), strict=True):
         mine = Y[rows] == label
-        assert (one.rows, one.errors) == (mine.sum(), (wrong & mine).sum())
+        assert (one.rows, one.count) == (mine.sum(), (wrong & mine).sum())
         level = 0.2 * certificate.level / 0.8 / 2
-        assert one.bound == pytest.approx(float(binomial_upper(one.errors, one.rows, level)), rel=1e-9)
+        assert one.bound == pytest.approx(float(binomial_upper(one.count, one.rows, level)), rel=1e-9)
     whole = certificate.level / 0.8
     assert whole <= DELTA * (1.0 if voting == "soft" else 1 - HEDGE) * (1 + 1e-9)
 
@@ -97,11 +101,11 @@ def test_limits_of_a_fixed_rule(voting):
 @pytest.mark.parametrize(
     ("choices", "groups", "message"),
     [
-        ({"class_share": 0.2, "hedge": 1}, None, "class_share must be 0 where hedge is 1"),
-        ({"class_share": 0.2}, GROUPS, "class_share is not for groups"),
+        ({"limits": ("error",), "hedge": 1}, None, "limits must be empty where hedge is 1"),
+        ({"limits": ("recall",)}, GROUPS, "groups"),
         ({"max_error": 0.1, "hedge": 1}, None, "max_error needs a rule that the training rows propose"),
         ({"max_error": 0.1}, GROUPS, "max_error is not for groups"),
-        ({"max_error": 0.1, "class_share": 0.2}, None, "class_share must be 0 where max_error is given"),
+        ({"max_error": 0.1, "limits": ("error",)}, None, "limits must be empty where max_error is given"),
         ({"voting": "soft", "hedge": 1}, None, "voting='soft' needs scores"),
         ({"voting": "soft", "cv": None, "hedge": "auto"}, None, "voting='soft' needs scores"),
         ({"voting": "soft", "split": "independent", "hedge": "auto"}, None, "voting='soft' needs scores"),
@@ -114,11 +118,11 @@ def test_what_is_not_proved_is_refused(choices, groups, message):
 
 def test_a_posterior_that_wins_has_no_limits():
     """Draws by a posterior at hedge 0.9 of machines that are all alike: the proposal's level is too small to win."""
-    clf = StochasticSVC([1.0, 1.1], hedge=0.999999, class_share=0.2, random_state=0).fit(X, Y)
+    clf = StochasticSVC([1.0, 1.1], hedge=0.999999, limits=("error",), random_state=0).fit(X, Y)
     certificate = clf.certificates_["stochastic"]
     assert certificate.rule == "posterior"
     assert certificate.by_class == ()
-    assert any("There are no limits by class" in line for line in certificate.assumptions)
+    assert any("There are no other limits" in line for line in certificate.assumptions)
 
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])

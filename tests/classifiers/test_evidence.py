@@ -236,7 +236,7 @@ def noted_rows():
     return X, (X[:, 1] + 0.5 * rng.normal(size=120) > 0).astype(int)
 
 
-@pytest.mark.parametrize("choices", [{}, {"hedge": 1, "cv": None}, {"class_share": 0.2}, {"voting": "stochastic"}])
+@pytest.mark.parametrize("choices", [{}, {"hedge": 1, "cv": None}, {"limits": ("error",)}, {"voting": "stochastic"}])
 def test_a_fit_asks_about_a_validation_row_once(choices):
     """Its probes, whether answers depend on the rows around, are about training rows."""
     X, y = noted_rows()

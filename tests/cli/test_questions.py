@@ -35,6 +35,82 @@ def test_by_class_and_slice(data, capsys):
     assert [one["name"] for one in values["certificates"]["best"]["by_class"]] == ["no", "yes"]
 
 
+def test_other_risks_and_costs(data, tmp_path, capsys):
+    _, path, words = data
+    table, tree = tmp_path / "costs.csv", tmp_path / "costs.json"
+    table.write_text("true,no,yes\nno,0,1\nyes,5,0\n", encoding="utf-8")
+    tree.write_text(json.dumps({"classes": ["yes", "no"], "matrix": [[0, 5], [1, 0]]}), encoding="utf-8")
+    asked = ["--limits", "recall,precision,f1", "--slice", "site"]
+    report, model = tmp_path / "report.html", tmp_path / "model"
+    done = in_process(["certify", path, *words, *asked, "--cost", table, "--report", report, "--save", model], capsys)
+    assert done.code == 0, done.err
+    lines = [line.split("\t") for line in done.out.splitlines()]
+    names = [line[0] for line in lines if " class '" in line[0] or line[0] == "cost" or line[0].startswith("site")]
+    assert names == [
+        "true class 'no' (false positives)", "true class 'yes' (false negatives)", "site = 'north'", "site = 'south'",
+        *(f"{risk} of class '{name}'" for risk in ("recall", "precision", "F1") for name in ("no", "yes")), "cost",
+    ]  # fmt: skip
+    _, rows = Page(report.read_text(encoding="utf-8")).table("table-by-class")
+    assert [row[0] for row in rows] == names
+    printed = json.loads(in_process(["certify", path, *words, *asked, "--cost", tree, "--json"], capsys).out)
+    limits = printed["certificates"]["soft"]["limits"]
+    assert [one["name"] for one in limits][4:] == ["recall"] * 2 + ["precision"] * 2 + ["f1"] * 2 + ["cost"]
+    stored = load(model).certificates_["soft"].limits
+    assert [one["bound"] for one in limits] == [one.bound for one in stored]
+    assert stored[-1].bound < 5.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("true,no\nno,0\nyes,5\n", "one line and one column for each class"),
+        ("true,no,maybe\nno,0,1\nmaybe,5,0\n", "'yes' is not among"),
+        ("true,no,yes\nno,0,-1\nyes,5,0\n", "none below 0"),
+        ("true,no,yes\nno,0,\nyes,5,0\n", "costs.csv"),
+        (None, "cannot read"),
+    ],
+)
+def test_costs_that_are_none(data, text, message, tmp_path, capsys):
+    _, path, words = data
+    table = tmp_path / "costs.csv"
+    if text is not None:
+        table.write_text(text, encoding="utf-8")
+    done = in_process(["certify", path, *words, "--drop", "site", "--cost", table], capsys)
+    assert done.code == 2
+    assert message in done.err
+    assert "--cost" in done.err
+
+
+def test_costs_with_groups(data, tmp_path, capsys):
+    frame, path, words = data
+    frame.assign(site=np.arange(240) // 4).to_csv(path, index=False)
+    table = tmp_path / "costs.csv"
+    table.write_text("true,no,yes\nno,0,1\nyes,5,0\n", encoding="utf-8")
+    done = in_process(["certify", path, *words, "--group", "site", "--cost", table, "--json"], capsys)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["certificates"]["soft"]
+    assert [one["unit"] for one in found["limits"]] == ["group"]
+    assert found["distance"] == "bet"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--limits", "recal"], "did you mean 'recall'"),
+        (["--limits", "cost"], "--cost FILE"),
+        (["--limits", "f1,f1"], "each risk once"),
+        (["--limits", "f1", "--group", "site"], "not for --group"),
+        (["--limits", "f1", "--hedge", "1"], "needs what the training part proposes"),
+        (["--limits", "f1", "--max-error", "0.1"], "not for --max-error"),
+    ],
+)
+def test_limits_that_are_none(data, options, message, capsys):
+    _, path, words = data
+    done = in_process(["certify", path, *words, *options], capsys)
+    assert done.code == 2
+    assert message in done.err
+
+
 def test_limits_by_class_that_cost_nothing_that_is_seen(tmp_path, capsys):
     good(2000).to_csv(tmp_path / "data.csv", index=False)
     words = ["--lambdas", "0.1,1,3", "--target", "kind", "--by-class"]

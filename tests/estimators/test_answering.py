@@ -30,7 +30,7 @@ def trees(**params):
 @pytest.fixture(scope="module")
 def by_class():
     X, y = two_classes()
-    return svc(class_share=0.2).fit(X, y, slices=np.where(X[:, 0] > 14, "large", "small"))
+    return svc(limits=("error",)).fit(X, y, slices=np.where(X[:, 0] > 14, "large", "small"))
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,11 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
     wrong = by_class.set_params(voting=voting).predict(X[rows]) != y[rows]
     certificate = by_class.certificate_
     parts = [y[rows] == 0, y[rows] == 1, X[rows, 0] > 14, X[rows, 0] <= 14]
-    assert [one.name for one in certificate.by_class] == [0, 1, "large", "small"]
+    assert [one.of for one in certificate.by_class] == [0, 1, "large", "small"]
     for one, part in zip(certificate.by_class, parts, strict=True):
-        assert (one.rows, one.errors) == (part.sum(), (wrong & part).sum())
+        assert (one.rows, one.count) == (part.sum(), (wrong & part).sum())
         level = 0.2 * certificate.level / 0.8 / 4  # half of it for two classes, half for two slices
-        assert one.bound == pytest.approx(float(binomial_upper(one.errors, one.rows, level)), rel=1e-9)
+        assert one.bound == pytest.approx(float(binomial_upper(one.count, one.rows, level)), rel=1e-9)
     assert certificate.delta == 0.05
     # The bound and all limits together have no more than the rule's share of delta.
     assert certificate.level <= 0.05 * (1.0 if voting == "soft" else 0.9) * 0.8
@@ -58,7 +58,7 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
     card = certificate._repr_html_()
     for one in certificate.by_class:
         assert escape(one.label) in card
-        assert f"{percent_up(one.bound)} of it; {one.errors} error" in card
+        assert f"{percent_up(one.bound)} of it; {one.count} error" in card
 
 
 def test_the_share_costs_the_bound_a_little(by_class):
@@ -73,21 +73,21 @@ def test_the_share_costs_the_bound_a_little(by_class):
 def test_occam_that_wins_has_limits_at_the_share_of_its_prior_weight():
     # A proposal that is bad on the validation rows: nearly all of delta is kept for what these show.
     X, y = two_classes()
-    clf = trees(class_share=0.5, hedge=0.9999, voting="best").fit(X, y)
+    clf = trees(limits=("error",), limits_share=0.5, hedge=0.9999, voting="best").fit(X, y)
     certificate = clf.certificate_
     assert certificate.rule == "Occam"
     first = certificate.by_class[0]
     level = 0.5 * (certificate.level / 0.5) / len(clf.classifiers_) / 2
-    assert first.bound == pytest.approx(float(binomial_upper(first.errors, first.rows, level)), rel=1e-6)
-    assert sum(one.errors for one in certificate.by_class) == clf.classifiers_.errors[clf.best_index_]
+    assert first.bound == pytest.approx(float(binomial_upper(first.count, first.rows, level)), rel=1e-6)
+    assert sum(one.count for one in certificate.by_class) == clf.classifiers_.errors[clf.best_index_]
 
 
 def test_a_posterior_that_wins_has_none():
-    clf = svc(class_share=0.2, hedge=0.999999).fit(*two_classes())
+    clf = svc(limits=("error",), hedge=0.999999).fit(*two_classes())
     certificate = clf.certificate_
     assert certificate.rule == "posterior"
     assert certificate.by_class == ()
-    assert any("no limits by class" in one for one in certificate.assumptions)
+    assert any("no other limits" in one for one in certificate.assumptions)
 
 
 @pytest.mark.parametrize("voting", VOTINGS)
@@ -184,7 +184,7 @@ def test_what_is_set_after_fitting_changes_no_certificate():
     X, y = two_classes()
     clf = svc(max_error=0.05, voting="majority").fit(X, y)
     said, answers = str(clf.certificate_), clf.answers(X)
-    clf.set_params(max_error=0.5, class_share=0.3, delta=0.5, hedge=1)
+    clf.set_params(max_error=0.5, limits=("error",), limits_share=0.3, delta=0.5, hedge=1)
     assert str(clf.certificate_) == said
     assert np.array_equal(clf.answers(X), answers)
 
@@ -205,8 +205,8 @@ def test_more_classes():
         answers = clf.answers(X)
         assert answers.sum() >= 0.5 * len(X)
         assert (clf.predict(X) == y)[answers].mean() >= (clf.predict(X) == y).mean()
-        table = make(class_share=0.3).fit(X, y).certificate_.by_class
-        assert [(one.name, one.also) for one in table] == [("setosa", ""), ("versicolor", ""), ("virginica", "")]
+        table = make(limits=("error",), limits_share=0.3).fit(X, y).certificate_.by_class
+        assert [(one.of, one.also) for one in table] == [("setosa", ""), ("versicolor", ""), ("virginica", "")]
 
 
 def test_nothing_is_answered_and_it_says_so():
@@ -235,17 +235,17 @@ def test_members_below(by_class):
 @pytest.mark.parametrize(
     ("params", "fit", "message"),
     [
-        ({"class_share": 0.2, "hedge": 1}, {}, "class_share must be 0 where hedge is 1"),
-        ({"class_share": 0.2, "cv": None}, {}, "class_share must be 0 where hedge is 1"),
+        ({"limits": ("error",), "hedge": 1}, {}, "limits must be empty where hedge is 1"),
+        ({"limits": ("error",), "cv": None}, {}, "limits must be empty where hedge is 1"),
         ({"max_error": 0.1, "split": "independent"}, {}, "max_error needs a rule"),
-        ({"max_error": 0.1, "class_share": 0.1}, {}, "class_share must be 0 where max_error"),
+        ({"max_error": 0.1, "limits": ("error",), "limits_share": 0.1}, {}, "limits must be empty where max_error"),
         ({"max_error": 1.5}, {}, "max_error must lie strictly between 0 and 1"),
-        ({"class_share": 1}, {}, r"class_share must lie in \[0, 1\)"),
-        ({"class_share": 0.2}, {"groups": "rows"}, "class_share is not for groups"),
+        ({"limits": ("error",), "limits_share": 1}, {}, "limits_share must lie strictly between 0 and 1"),
+        ({"limits": ("error",)}, {"groups": "rows"}, "limits='error' is not for groups"),
         ({"max_error": 0.2}, {"groups": "rows"}, "max_error is not for groups"),
-        ({}, {"slices": "rows"}, "set class_share"),
-        ({"class_share": 0.2}, {"slices": [1, 2]}, "one slice for each of 569 rows"),
-        ({"class_share": 0.2}, {"slices": "gap"}, "got none for row 0"),
+        ({}, {"slices": "rows"}, "slices are for limits of errors"),
+        ({"limits": ("error",)}, {"slices": [1, 2]}, "one slice for each of 569 rows"),
+        ({"limits": ("error",)}, {"slices": "gap"}, "got none for row 0"),
     ],
 )
 def test_what_is_not_proved_is_refused(params, fit, message):
@@ -258,7 +258,7 @@ def test_what_is_not_proved_is_refused(params, fit, message):
 
 def test_parameters_are_those_of_scikit_learn(with_target):
     again = clone(with_target)
-    assert (again.max_error, again.class_share) == (0.05, 0.0)
+    assert (again.max_error, again.limits) == (0.05, ())
     assert not hasattr(again, "certificates_")
 
 
@@ -271,6 +271,10 @@ def test_saved_and_loaded(name, request, tmp_path):
     assert loaded.certificates_ == clf.certificates_
     assert np.array_equal(loaded.answers(X), clf.answers(X))
     assert np.array_equal(loaded.predict(X), clf.predict(X))
+
+
+# A question as a file holds it.
+ERRORS = {"@": "Question", "name": "error", "of": None, "cost": None, "bets": {"@": "tuple", "values": []}}
 
 
 def change(place, how):
@@ -293,7 +297,8 @@ def change(place, how):
         change("plan.thresholds", lambda thresholds: None),
         change("plan.max_error", lambda target: 7.0),
         change("plan.max_error", lambda target: None),
-        change("plan.class_share", lambda share: 0.5),
+        change("plan.limits", lambda limits: limits | {"values": [ERRORS]}),
+        change("plan.limits_share", lambda share: 1.5),
         change("evidence.scores", lambda scores: None),
         change("evidence.scores", lambda scores: scores[:-1]),
         change("evidence.scores", lambda scores: scores * np.nan),
@@ -328,7 +333,7 @@ def test_a_target_follows_from_the_scores_that_are_stored(tmp_path):
         change("plan.slices", lambda names: ("large",)),
         change("plan.slices", lambda names: ()),
         change("plan.slices", lambda names: (None, None)),
-        change("plan.class_share", lambda share: 0.0),
+        change("plan.limits_share", lambda share: 0.0),
     ],
 )
 def test_what_limits_rest_on_and_cannot_be_is_refused(change, by_class, tmp_path):
@@ -348,6 +353,6 @@ def test_copies_count_once_in_all_words():
     assert target.answered.passed
     assert f"of the examples that it answers, {once}; it answered" in str(target)
     assert "of the validation distinct rows" in str(target)
-    limits = trees(class_share=0.2, duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_.by_class
+    limits = trees(limits=("error",), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_.by_class
     assert all(f"of it, {once}; " in str(one) for one in limits)
     assert all(str(one).endswith("validation distinct rows") for one in limits)

@@ -265,23 +265,23 @@ def test_parameters_that_were_given_are_kept():
 
 def test_limits_by_class_of_a_proposal():
     fitted, X, y = trained()
-    clf = CertifiedClassifier.from_fitted(fitted, X, y, proposal=1, hedge=0, class_share=0.2, random_state=0)
+    clf = CertifiedClassifier.from_fitted(fitted, X, y, proposal=1, hedge=0, limits=("error",), random_state=0)
     said = fitted[1].predict(X)
     for one in clf.certificates_["best"].by_class:
-        own = y == one.name
-        assert (one.rows, one.errors) == (own.sum(), (said[own] != y[own]).sum())
-        assert one.bound == pytest.approx(limit(one.errors, one.rows, 0.05 * 0.2 / 2), rel=1e-9)
+        own = y == one.of
+        assert (one.rows, one.count) == (own.sum(), (said[own] != y[own]).sum())
+        assert one.bound == pytest.approx(limit(one.count, one.rows, 0.05 * 0.2 / 2), rel=1e-9)
     assert clf.certificates_["best"].bound == pytest.approx(limit((said != y).sum(), y.size, 0.04), rel=1e-9)
 
 
 def test_questions_that_need_training_rows_are_refused_by_name():
     with pytest.raises(ValueError, match=r"^max_error must be None for from_fitted, got 0\.05"):
         from_fitted(proposal=1, max_error=0.05)
-    with pytest.raises(ValueError, match=r"^class_share must be 0 without a proposal"):
-        from_fitted(class_share=0.2)
+    with pytest.raises(ValueError, match=r"^limits must be empty without a proposal"):
+        from_fitted(limits=("error",))
     fitted, X, y = trained()
-    with pytest.raises(ValueError, match=r"^class_share is not for groups"):
-        CertifiedClassifier.from_fitted(fitted, X, y, proposal=1, class_share=0.2, groups=np.arange(y.size) // 2)
+    with pytest.raises(ValueError, match=r"^limits='error' is not for groups"):
+        CertifiedClassifier.from_fitted(fitted, X, y, proposal=1, limits=("error",), groups=np.arange(y.size) // 2)
 
 
 class Voting(ClassifierMixin, BaseEstimator):

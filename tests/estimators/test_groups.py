@@ -13,6 +13,7 @@ from tests.files.model_files import Forged
 
 import pacbayes.classifiers.cross_validation as cross_validation_module
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
+from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.binomial import chernoff_upper
 from pacbayes.classifiers.cross_validation import folds_of
 from pacbayes.numeric.words import percent_up
@@ -89,7 +90,14 @@ def test_the_hold_out_baseline_keeps_groups_in_one_fold(make, monkeypatch):
     assert sum(sizes) == len(np.unique(units)) == 30  # no group in two folds
     assert max(sizes) - min(sizes) <= 1
     baseline = clf.certificate_.baselines["hold-out"]
-    assert baseline.bound == chernoff_upper(baseline.empirical_risk, 30, 0.05)
+    plan, evidence = clf._fitted.plan, clf._fitted.evidence
+    wrong = pd.Series(evidence.answers[plan.hold_out] != evidence.truth)
+    losses = wrong.groupby(groups[plan.division.validating]).mean()
+    # A planned classifier is bounded by the bet that was fixed for what is proposed.
+    expected = (
+        chernoff_upper(baseline.empirical_risk, 30, 0.05) if plan.bet is None else bet_upper(losses, plan.bet, 0.05)
+    )
+    assert baseline.bound == pytest.approx(float(expected), rel=1e-12)
     assert "of a validation group, on average" in str(baseline)
 
 

@@ -78,7 +78,7 @@ def test_a_failed_fit_leaves_nothing_of_an_earlier_one(where, name, monkeypatch)
 
 def test_what_a_fit_concludes_is_there_only_if_all_of_it_is(monkeypatch):
     """Every planned rule must have said something: a fit whose evidence lacks that leaves nothing."""
-    clf = StochasticSVC([0.1, 1.0], hedge=0.1, class_share=0.2, random_state=0)
+    clf = StochasticSVC([0.1, 1.0], hedge=0.1, limits=("error",), random_state=0)
     gather = base.gather
 
     def other(*args):

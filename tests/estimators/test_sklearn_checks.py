@@ -34,7 +34,7 @@ ASSORTED = [
             cv=3,
             random_state=0,
         ),
-        StochasticSVC(LAMBDAS[:2], cv=2, hedge="auto", class_share=0.2, random_state=0),
+        StochasticSVC(LAMBDAS[:2], cv=2, hedge="auto", limits=("error",), random_state=0),
         CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), cv=2, max_error=0.3, random_state=0),
     ]
 )

@@ -216,11 +216,11 @@ def test_of_a_posterior_its_weights_alone_are_stored(tmp_path, changed):
     assert {name: getattr(again, name) for name in changed} == {name: getattr(true, name) for name in changed}
 
 
-@pytest.mark.parametrize("other", [*range(-1, model_file.FORMAT), model_file.FORMAT + 1, "9", None, True, 9.0, [[]]])
+@pytest.mark.parametrize("other", [*range(-1, model_file.FORMAT), model_file.FORMAT + 1, "10", None, True, 10.0, [[]]])
 def test_every_other_format_is_refused(other, tmp_path):
     forged = Forged.of(fitted("svc", two_classes))
     forged.manifest |= {"format": other, "version": "9.0"}
-    said = rf"is a model of format {re.escape(repr(other))}, saved by pacbayes 9\.0; .* reads format 9 only"
+    said = rf"is a model of format {re.escape(repr(other))}, saved by pacbayes 9\.0; .* reads format 10 only"
     with pytest.raises(ValueError, match=said):
         load(forged.write(tmp_path / "model"))
 

@@ -104,7 +104,7 @@ def by_class():
     """Return a model with limits by class and in slices, and its page."""
     (X, y), _ = breast_cancer()[1:]
     names = np.array([IMAGE, "benign"])[y]
-    clf = StochasticSVC(LAMBDAS, hedge=0.1, class_share=0.2, cv=3, random_state=0)
+    clf = StochasticSVC(LAMBDAS, hedge=0.1, limits=("error",), cv=3, random_state=0)
     clf.fit(X, names, slices=np.where(X[:, 0] > 14, SCRIPT, "small"))
     return clf, report_html(clf)
 

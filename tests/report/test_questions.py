@@ -23,7 +23,7 @@ def test_limits_by_class_as_a_table():
     clf, html = by_class()
     table = part_table(ReportView.of(clf))
     limits = clf.certificate_.by_class
-    expected = [(percent_up(one.bound), str(one.errors), str(one.rows)) for one in limits]
+    expected = [(percent_up(one.bound), str(one.count), str(one.rows)) for one in limits]
     assert [row[1:] for row in table.rows] == expected
     assert [bool(re.search("false (posi|nega)tives", row[0])) for row in table.rows] == [True, True, False, False]
     with_, without = re.search(r"would be (\S+) % instead of (\S+) %", table.caption).groups()

@@ -54,7 +54,7 @@ def class_failures(kind, fits):
     failed, chosen = dict.fromkeys(VOTINGS, 0), 0
     for seed in range(fits):
         # Every other time most of delta is kept for what the validation rows show.
-        clf = fitted(kind, seed, sliced=True, class_share=0.5, hedge=0.1 if seed % 2 else 0.8)
+        clf = fitted(kind, seed, sliced=True, limits=("error",), limits_share=0.5, hedge=0.1 if seed % 2 else 0.8)
         for voting in VOTINGS:
             certificate = clf.certificates_[voting]
             if not certificate.by_class:  # a posterior
@@ -64,7 +64,7 @@ def class_failures(kind, fits):
             errors, classes = chances(kind, said)
             risks = {("class", c): (classes[:, c] * (said != c)).sum() / classes[:, c].sum() for c in (0, 1)}
             risks |= {("slice", name): errors[slices_of(POINTS) == name].mean() for name in ("corner", "left", "right")}
-            wrong = any(risks[one.kind, one.name] > one.bound for one in certificate.by_class)
+            wrong = any(risks[one.kind, one.of] > one.bound for one in certificate.by_class)
             failed[voting] += bool(wrong or errors.mean() > certificate.bound)
     return failed, chosen
 

@@ -5,11 +5,12 @@ from pacbayes.certificates.baselines import constant_baseline, most_frequent
 from pacbayes.certificates.below import CertifiedMember
 from pacbayes.certificates.certificate import Baseline, Certificate, Claim
 from pacbayes.certificates.certify import certify
-from pacbayes.certificates.classes import PartLimit
 from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.find import Found, choose_posterior, find
+from pacbayes.certificates.limits import Cost, Limit
 from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.predictions import certify_predictions
 from pacbayes.certificates.proposals import propose
 from pacbayes.certificates.target import Answered
 from pacbayes.certificates.voting import VOTINGS, Rule
@@ -21,15 +22,17 @@ __all__ = [
     "Certificate",
     "CertifiedMember",
     "Claim",
+    "Cost",
     "Difference",
     "Found",
-    "PartLimit",
+    "Limit",
     "Plan",
     "Rule",
     "best_single",
     "binomial_upper",
     "certify",
     "certify_difference",
+    "certify_predictions",
     "chernoff_upper",
     "choose_posterior",
     "compare_classifiers",

@@ -17,14 +17,15 @@ KEYED = (
     "The bound is for the draws of this key, which is certified as it is; random_state, which fixed it, was chosen "
     "without the data."
 )
-#: What is said where limits by class were asked for.
+#: What is said where limits were asked for.
 NO_LIMITS = (
-    "There are no limits by class: the rule that predicts is a posterior that the validation rows chose, of which none "
+    "There are no other limits: the rule that predicts is a posterior that the validation rows chose, of which none "
     "are proved."
 )
-BY_CLASS = (
-    "The limits by class, and in slices, hold at once with the bound: they have {share:g} of the rule's level, and are "
-    "about new examples of that class or slice. The slice of a row was fixed without a look at other rows or labels."
+LIMITS = (
+    "The limits of classes, slices and other risks hold at once with the bound: they have {share:g} of the rule's "
+    "level, and are about new examples of that class or slice. The slice of a row was fixed without a look at other "
+    "rows or labels, and which classes there are, and what answers cost, without a look at the validation rows."
 )
 #: And where a target was.
 TARGET = (

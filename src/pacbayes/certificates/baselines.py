@@ -4,16 +4,18 @@ The third, the best of all single classifiers, is in occam.py.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from pacbayes.bounds.bets import USUAL_BET, bet_upper
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.plan import Plan
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.cross_validation import candidates_of
-from pacbayes.classifiers.evidence import Evidence
+from pacbayes.classifiers.evidence import Evidence, unit_losses
 from pacbayes.numeric.words import format_params
 
 # Why there is no hold-out.
@@ -63,11 +65,27 @@ def no_skill(plan: Plan, evidence: Evidence) -> Baseline:
     kind = plan.division.kind
     whose = "the training rows" if kind == "shared" else "the training rows of the first classifier"
     counted = evidence.count_constant(evidence.code_of(plan.no_skill), plan.division)
-    return constant_baseline(plan.no_skill, counted, plan.delta, whose)
+    baseline = constant_baseline(plan.no_skill, counted, plan.delta, whose)
+    wrong = evidence.truth != evidence.code_of(plan.no_skill)
+    # Compared with limits by bets, Chernoff's would make always the same answer look worse than it is.
+    return baseline if plan.bet is None else _by_bet(baseline, wrong, plan, USUAL_BET)
 
 
-def hold_out(plan: Plan, counted: Counted, params: Sequence[dict[str, Any]]) -> Baseline:
+def _by_bet(baseline: Baseline, wrong: NDArray[np.bool_], plan: Plan, bet: float) -> Baseline:
+    """Return the baseline of a classifier that gets these rows wrong, with the limit of a bet on groups."""
+    losses = unit_losses(wrong.astype(np.float64), plan.division)
+    return replace(baseline, bound=bet_upper(losses, bet, plan.delta))
+
+
+def hold_out(plan: Plan, evidence: Evidence, counted: Counted, params: Sequence[dict[str, Any]]) -> Baseline:
     """Return the baseline for the classifier chosen within the training rows; `counted` are the errors of all."""
+    baseline = _hold_out(plan, counted, params)
+    if plan.bet is None or plan.hold_out is None:
+        return baseline
+    return _by_bet(baseline, evidence.answers[plan.hold_out] != evidence.truth, plan, plan.bet)
+
+
+def _hold_out(plan: Plan, counted: Counted, params: Sequence[dict[str, Any]]) -> Baseline:
     found, elsewhere, chosen = plan.cross_validation, plan.division.trained_elsewhere, plan.hold_out
     if chosen is None:
         shared = NOT_PROPOSED if elsewhere else NOT_ASKED

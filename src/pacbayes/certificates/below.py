@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes.certificates.limits import lower_of, plain
 from pacbayes.certificates.occam import occam_levels
+from pacbayes.certificates.risks import check_compared
 from pacbayes.classifiers.classifier_set import ClassifierSet
+from pacbayes.data.division import GROUP
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_number, check_numbers
-from pacbayes.numeric.words import OF_NEW, format_params, percent_up
+from pacbayes.numeric.words import OF_NEW, format_params, percent_down, percent_up
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,14 @@ class CertifiedMember:
     cost: float | None = None
     #: What was drawn, and what the shares are of: "example", "distinct example" (copies count once) or "group".
     unit: str = "example"
+    #: Where its recall was asked about, and `bound` is a lower limit of it: of which class.
+    of: Any = None
 
     def __str__(self) -> str:
         costs = "" if self.cost is None else f", at a cost of {self.cost:g}"
         named = f"classifier {self.index} ({format_params(self.params)})"
+        if self.of is not None:
+            return f"{named}: finds at least {percent_down(self.bound)} of class {self.of!r}{costs}"
         return f"{named}: errs on at most {percent_up(self.bound)} of {OF_NEW[self.unit]}{costs}"
 
 
@@ -49,8 +56,12 @@ def members_below(
     cost: ArrayLike | Callable[[Any], float] | None,
     delta: float,
     prior: FloatArray | None,
+    risk: str = "error",
+    pos_label: Any = None,
 ) -> list[CertifiedMember]:
     """Return the classifiers whose limit at delta times their prior weight is at most a target, the cheapest first.
+
+    With ``risk="recall"`` those whose recall of a class has a lower limit of at least the target.
 
     Examples
     --------
@@ -63,21 +74,46 @@ def members_below(
     most = check_number("target", target, "a number between 0 and 1")
     if not 0.0 <= most <= 1.0:
         raise ValueError(f"target must lie in [0, 1] (a share, such as 0.05), got {target!r}")
-    limits = classifiers.counted.upper(occam_levels(len(classifiers), delta, prior))
-    below = np.flatnonzero(limits <= most)
+    levels, of = occam_levels(len(classifiers), delta, prior), None
+    if check_compared(risk, pos_label):
+        of = plain(pos_label)
+        limits, risks = _recalls(classifiers, of, levels)
+        below, better = np.flatnonzero(limits >= most), -limits
+    else:
+        limits, risks = classifiers.counted.upper(levels), classifiers.risks
+        below, better = np.flatnonzero(limits <= most), limits
     costs = _costs(classifiers, cost, below)
-    order = np.lexsort((limits[below], np.zeros(below.size) if costs is None else costs))
+    order = np.lexsort((better[below], np.zeros(below.size) if costs is None else costs))
     return [
         CertifiedMember(
             int(i),
             classifiers.params[i],
             float(limits[i]),
-            float(classifiers.risks[i]),
+            float(risks[i]),
             None if costs is None else float(costs[place]),
             classifiers.unit,
+            of,
         )
         for place, i in ((place, below[place]) for place in order.tolist())
     ]
+
+
+def _recalls(classifiers: ClassifierSet, of: Any, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return lower limits of the recall of a class, and the share of its rows that each classifier misses."""
+    evidence = classifiers.evidence
+    if evidence is None or classifiers.unit == GROUP:
+        raise ValueError("risk='recall' needs answers to independent rows: neither groups nor losses have a class each")
+    names = [plain(name) for name in evidence.classes]
+    if of not in names:
+        raise ValueError(f"pos_label must be one of the classes {names}, got {of!r}")
+    mine = evidence.truth == evidence.code_of(of)
+    answers = evidence.answers[:, mine]
+    rows = np.count_nonzero(answers != evidence.absent, axis=1)
+    missed = rows - np.count_nonzero(answers == evidence.code_of(of), axis=1)
+    limits = [
+        lower_of(n - k, n, level) for k, n, level in zip(missed.tolist(), rows.tolist(), levels.tolist(), strict=True)
+    ]
+    return np.array(limits), np.where(rows > 0, missed / np.maximum(rows, 1), 0.0)
 
 
 def _costs(classifiers: ClassifierSet, cost: Any, below: Any) -> FloatArray | None:

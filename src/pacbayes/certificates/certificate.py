@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pacbayes.certificates.classes import PartLimit
+from pacbayes.certificates.limits import CLASS, SLICE, Limit, with_shares
 from pacbayes.certificates.target import Answered
 from pacbayes.certificates.voting import OCCAM, POSTERIOR, TANDEM
 from pacbayes.numeric.words import (
@@ -57,7 +57,7 @@ class Claim:
     empirical_risk: float
     #: K, the divergence from the prior; 0 for one rule alone.
     kl: float
-    #: The distance of the PAC-Bayesian bound; "binomial" for the exact limit, "chernoff" for that of groups.
+    #: The distance of the PAC-Bayesian bound; "binomial" for the exact limit, "bet" or "chernoff" for that of groups.
     distance: str
     #: Where the number comes from.
     theorem: str
@@ -162,7 +162,7 @@ class Certificate:
     delta: float
     #: Validation examples, or groups (see `unit`), behind each classifier's empirical risk.
     m: int
-    #: The distance of the PAC-Bayesian bound; "binomial" for the exact limit, "chernoff" for that of groups.
+    #: The distance of the PAC-Bayesian bound; "binomial" for the exact limit, "bet" or "chernoff" for that of groups.
     distance: str
     #: L, the share of validation errors the bound was computed from.
     empirical_risk: float
@@ -190,11 +190,42 @@ class Certificate:
     #: What the other rules say, each at its own share of delta; they hold at once with the bound, but for one with a
     #: target, which has all of delta.
     alternatives: tuple[Claim, ...] = ()
-    #: The rule's errors class by class, and in slices, with limits that hold at once with the bound; empty where nobody
+    #: Limits of other risks (errors by class, recall, costs, ...) that hold at once with the bound; empty where nobody
     #: asked, or where the rule has none.
-    by_class: tuple[PartLimit, ...] = ()
+    limits: tuple[Limit, ...] = ()
     #: With a target, which examples are answered: the bound is about these.  None where all are.
     answered: Answered | None = None
+
+    @property
+    def by_class(self) -> tuple[Limit, ...]:
+        """The limits of errors class by class, and in slices."""
+        return tuple(one for one in self.limits if one.name == "error" and one.kind in (CLASS, SLICE))
+
+    def with_class_shares(self, shares: dict[Any, float]) -> Limit:
+        r"""Return the limit of the errors where classes have other, known shares than where the rows come from.
+
+        What examples of a class look like must be the same; then the errors are :math:`\sum_c w_c r_c`.  The limit
+        follows from those of the classes, which must have been asked for (``limits=("error",)``, "recall" or
+        "balanced_error"), and holds at once with the bound, for all shares at once: they may be chosen afterwards.
+
+        Parameters
+        ----------
+        shares : dict
+            The share of every class, with the sum 1.
+
+        Returns
+        -------
+        Limit
+
+        Examples
+        --------
+        >>> ill = Limit("error", "ill", "upper", 0.2, 2, 40, "class")
+        >>> limits = (ill, Limit("error", "well", "upper", 0.1, 3, 60, "class"))
+        >>> found = Certificate(0.2, None, 0.05, 100, "binomial", 0.05, 0.0, "it", "Exact.", limits=limits)
+        >>> print(found.with_class_shares({"ill": 0.3, "well": 0.7}))
+        error with the shares 'ill': 0.3, 'well': 0.7: errs on at most 13.1 %; 5 errors on 100 validation rows
+        """
+        return with_shares(self.limits, shares, self.unit)
 
     @property
     def vacuous(self) -> bool:
@@ -250,7 +281,13 @@ class Certificate:
         # Version 0.1 could divide rows by their labels, and said here that nothing was guaranteed then.
         properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant, "not_valid": None}
         found = asdict(self)
-        lists = {name: list(found[name]) for name in ("assumptions", "alternatives", "by_class")}
+        lists = {name: list(found[name]) for name in ("assumptions", "alternatives", "limits")}
+        # As version 0.1 called them.
+        lists["by_class"] = [
+            {"name": one.of, "errors": one.count}
+            | {name: getattr(one, name) for name in ("kind", "rows", "bound", "also", "column", "unit")}
+            for one in self.by_class
+        ]
         answered = {"answered": None if self.answered is None else self.answered.to_dict()}
         return found | lists | answered | properties
 
@@ -287,7 +324,7 @@ class Certificate:
             "δ": f"{self.delta:g}",
             "where it comes from": self.theorem,
         }
-        facts |= {one.label: str(one).partition(": ")[2] for one in self.by_class}
+        facts |= {one.label: str(one).partition(": ")[2] for one in self.limits}
         if self.alternatives:
             facts["which rule"] = f"{self.rule}, {self.origin}"
             facts["other rules"] = "; ".join(map(str, self.alternatives))
@@ -305,7 +342,7 @@ class Certificate:
         Under the same guarantee, it errs on at least 0.0 %.
         """
         lines = [str(self), self.theorem]
-        lines += [f"In {one}." for one in self.by_class]
+        lines += [one.sentence for one in self.limits]
         if self.answered is not None:
             lines += self.answered.details
         elif self.alternatives:

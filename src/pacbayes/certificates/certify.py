@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.assumptions import (
     ALONE,
     AVERAGED,
-    BY_CLASS,
     BY_ROW,
     KEYED,
+    LIMITS,
     NO_LIMITS,
     TARGET,
     roles,
@@ -23,11 +24,12 @@ from pacbayes.certificates.assumptions import (
 from pacbayes.certificates.baselines import hold_out, no_skill
 from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, TRAINING, VALIDATION, Baseline, Certificate, Claim
 from pacbayes.certificates.choices import PRIORS
-from pacbayes.certificates.classes import PartLimit, part_limits
 from pacbayes.certificates.find import Found, have_pairs
 from pacbayes.certificates.levels import divide_delta
+from pacbayes.certificates.limits import Limit
 from pacbayes.certificates.occam import best_single, occam_levels
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.risks import limits_of
 from pacbayes.certificates.target import counted_at, loosest_passed
 from pacbayes.certificates.voting import (
     EXACT,
@@ -42,7 +44,7 @@ from pacbayes.certificates.voting import (
     weights_of,
 )
 from pacbayes.classifiers.counted import Counted
-from pacbayes.classifiers.evidence import Evidence
+from pacbayes.classifiers.evidence import Evidence, unit_losses
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import need
 from pacbayes.numeric.rounding import round_down, usual_float_errors
@@ -104,7 +106,7 @@ def certify(
     named = [{}] * len(evidence) if params is None else params
     best = best_single(case.counted, plan.main_level, plan.prior)
     occam = Baseline(best.bound, best.empirical_risk, "the best single classifier, chosen on the same rows")
-    beside = {"hold-out": hold_out(plan, case.counted, named), CONSTANT: no_skill(plan, evidence)}
+    beside = {"hold-out": hold_out(plan, evidence, case.counted, named), CONSTANT: no_skill(plan, evidence)}
     certificates = {}
     for voting in plan.votings:
         claims = [case.claim(rule) for rule in plan.rules if rule.voting == voting]
@@ -112,8 +114,8 @@ def certify(
         certificate = case.certificate(voting, claims, baselines)
         if plan.max_error is not None:
             certificate = case.with_target(voting, certificate)
-        elif plan.class_share > 0.0:
-            certificate = case.with_classes(voting, certificate)
+        elif plan.limits:
+            certificate = case.with_limits(voting, certificate)
         certificates[voting] = certificate
     return certificates
 
@@ -158,16 +160,24 @@ class _Case:
 
     def _exact(self, rule: Rule) -> Claim:
         """Return the limit of a rule's own errors."""
-        own = self.tested[self._place(rule.voting, rule.name)]
-        limit = "The exact binomial limit" if own.exact else "Chernoff's limit (the kl inverse)"
+        place = self._place(rule.voting, rule.name)
+        own = self.tested[place]
+        bound, distance, limit = float(own.upper(rule.level)[0]), "binomial", "The exact binomial limit"
+        if rule.bet is not None:
+            assert self.evidence.said is not None
+            wrong = (self.evidence.said[place] != self.evidence.truth).astype(np.float64)
+            bound = bet_upper(unit_losses(wrong, self.plan.division), rule.bet, rule.level)
+            distance, limit = "bet", "The limit by a bet, fixed beforehand, on each group's share"
+        elif not own.exact:
+            distance, limit = "chernoff", "Chernoff's limit (the kl inverse)"
         return Claim(
             rule=rule.name,
             source=TRAINING if rule.name == PROPOSAL else VALIDATION,
             level=rule.level,
-            bound=float(own.upper(rule.level)[0]),
+            bound=bound,
             empirical_risk=float(own.risks[0]),
             kl=0.0,
-            distance="binomial" if own.exact else "chernoff",
+            distance=distance,
             theorem=f"{limit} of the rule's own errors, at its share of delta; {_FIXED[rule.voting]}.",
         )
 
@@ -301,15 +311,15 @@ class _Case:
             alternatives=tuple(claim for claim in claims if claim is not won),
         )
 
-    def with_classes(self, voting: str, found: Certificate) -> Certificate:
-        """Return a certificate with limits by class, and in slices, where there are any."""
-        share = self.plan.class_share
-        limits = self._class_limits(voting, found)
+    def with_limits(self, voting: str, found: Certificate) -> Certificate:
+        """Return a certificate with limits of other risks, where there are any."""
+        limits = self._limits(voting, found)
         if limits is None:
             return replace(found, assumptions=(*found.assumptions, NO_LIMITS))
-        return replace(found, assumptions=(*found.assumptions, BY_CLASS.format(share=share)), by_class=limits)
+        assumed = LIMITS.format(share=self.plan.share)
+        return replace(found, assumptions=(*found.assumptions, assumed), limits=limits)
 
-    def _class_limits(self, voting: str, found: Certificate) -> tuple[PartLimit, ...] | None:
+    def _limits(self, voting: str, found: Certificate) -> tuple[Limit, ...] | None:
         """Return the limits of the rule that predicts; None for a posterior, of which none are proved."""
         plan, evidence = self.plan, self.evidence
         rule = next(one for one in plan.rules if (one.voting, one.name) == (voting, found.rule))
@@ -323,9 +333,8 @@ class _Case:
             level = float(occam_levels(len(evidence), found.level, plan.prior)[index])
         else:
             return None
-        whole = level / (1.0 - plan.class_share) * (1.0 - 1e-12)
-        wrong = said != evidence.truth
-        return part_limits(wrong, evidence, plan.slices, whole, plan.class_share, plan.slice_column, plan.division.unit)
+        whole = level / (1.0 - plan.share) * (1.0 - 1e-12)
+        return limits_of(said, plan, evidence, whole)
 
     def with_target(self, voting: str, found: Certificate) -> Certificate:
         """Return the certificate of the proposal where it answers, at the whole of delta."""

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.bounds.trinomial import difference_upper
+from pacbayes.certificates.limits import plain
+from pacbayes.certificates.risks import check_compared
 from pacbayes.data.labels import check_complete, check_same_kind, missing_labels, one_label_each
 from pacbayes.data.rows import Overlap, check_new_rows, copy_rows
 from pacbayes.numeric.caller import warn_caller
@@ -71,6 +73,8 @@ class Difference:
     names: tuple[str, str] = ("A", "B")
     #: What must hold outside the data.
     assumptions: tuple[str, ...] = ASSUMPTIONS
+    #: Where recall is compared, and all of this is about examples of one class: which.
+    of: Any = None
 
     @property
     def observed(self) -> float:
@@ -89,7 +93,8 @@ class Difference:
         return asdict(self) | lists | {"observed": self.observed, "better": self.better}
 
     def __str__(self) -> str:
-        return f"With probability at least {confidence(self.delta)} over the sample, {self._claim()}"
+        among = "" if self.of is None else f"on examples of class {self.of!r} "
+        return f"With probability at least {confidence(self.delta)} over the sample, {among}{self._claim()}"
 
     def _claim(self) -> str:
         a, b = self.names
@@ -150,7 +155,14 @@ class Difference:
 
 
 def certify_difference(
-    wrong_a: ArrayLike, wrong_b: ArrayLike, delta: float = 0.05, *, names: tuple[str, str] = ("A", "B")
+    wrong_a: ArrayLike,
+    wrong_b: ArrayLike,
+    delta: float = 0.05,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    risk: str = "error",
+    y: ArrayLike | None = None,
+    pos_label: Any = None,
 ) -> Difference:
     r"""Bound how much more often B errs than A, and how much less often, both at once.
 
@@ -167,6 +179,13 @@ def certify_difference(
         Both limits hold together with probability at least 1 - delta over the sample.
     names : tuple of str, default=("A", "B")
         What the two are called in words.
+    risk : {"error", "recall"}
+        With "recall" everything is about the rows of class `pos_label`: B's recall is larger by as much as it errs less
+        often on them.
+    y : array_like of shape (m,), optional
+        The true labels, for ``risk="recall"``.
+    pos_label : label, optional
+        The class, for ``risk="recall"``.
 
     Returns
     -------
@@ -202,6 +221,10 @@ def certify_difference(
     a, b = _check_wrong("wrong_a", wrong_a), _check_wrong("wrong_b", wrong_b)
     if a.size != b.size:
         raise ValueError(f"wrong_a and wrong_b must be about the same rows, got {a.size} and {b.size}")
+    of = None
+    if check_compared(risk, pos_label):
+        of, mine = plain(pos_label), _rows_of(y, pos_label, a.size)
+        a, b = a[mine], b[mine]
     only_a, only_b = int(np.count_nonzero(a & ~b)), int(np.count_nonzero(b & ~a))
     return Difference(
         lower=max(-difference_upper(only_b, only_a, a.size, 0.5 * level), -1.0),
@@ -212,11 +235,31 @@ def certify_difference(
         only_b=only_b,
         both=int(np.count_nonzero(a & b)),
         names=_check_names(names),
+        of=of,
     )
 
 
+def _rows_of(y: ArrayLike | None, pos_label: Any, number: int) -> NDArray[np.bool_]:
+    """Return which rows are of a class, or raise if none is."""
+    labels = None if y is None else np.asarray(check_complete(y))
+    if labels is None or labels.shape != (number,):
+        raise ValueError(f"y must be the true labels of the {number} rows for risk='recall'")
+    mine = np.asarray(labels == pos_label, dtype=bool)
+    if mine.shape != labels.shape or not mine.any():
+        raise ValueError(f"y must hold rows of class {pos_label!r}, whose recall is compared; got none")
+    return mine
+
+
 def compare_classifiers(
-    a: Any, b: Any, X: Any, y: ArrayLike, delta: float = 0.05, *, names: tuple[str, str] = ("A", "B")
+    a: Any,
+    b: Any,
+    X: Any,
+    y: ArrayLike,
+    delta: float = 0.05,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    risk: str = "error",
+    pos_label: Any = None,
 ) -> Difference:
     """Bound how much more often, and how much less often, classifier `b` errs than `a` on new rows.
 
@@ -232,6 +275,8 @@ def compare_classifiers(
         Both limits hold together with probability at least 1 - delta over the sample.
     names : tuple of str, default=("A", "B")
         What the two are called in words.
+    risk, pos_label
+        As for `certify_difference`.
 
     Returns
     -------
@@ -253,11 +298,14 @@ def compare_classifiers(
     Difference(new less old in [-0.9458, -0.6518]; m=40, delta=0.05)
     """
     check_level(delta)
+    check_compared(risk, pos_label)
     labels = np.asarray(check_complete(y))
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
     said = [_predicted(name, one, X, labels) for name, one in (("a", a), ("b", b))]
-    return certify_difference(said[0] != labels, said[1] != labels, delta, names=names)
+    return certify_difference(
+        said[0] != labels, said[1] != labels, delta, names=names, risk=risk, y=labels, pos_label=pos_label
+    )
 
 
 def _predicted(name: str, one: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.certificates.choices import CROSS_VALIDATION, PRIORS, resolve_distances, resolve_prior
-from pacbayes.certificates.classes import check_class_share
 from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
 from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose, soft_weights
+from pacbayes.certificates.risks import Question, check_groups, check_limits_share
 from pacbayes.certificates.target import Thresholds, check_max_error
 from pacbayes.certificates.voting import (
     BITS,
@@ -74,8 +74,9 @@ class Plan:
     delta: float = 0.05
     #: The share of it kept in reserve for what the validation rows may show; the rest is the proposal's.
     hedge: float = 1.0
-    #: The share of every rule's level that its limits by class have.
-    class_share: float = 0.0
+    #: Limits that are asked for, and the share of every rule's level that they have.
+    limits: tuple[Question, ...] = ()
+    limits_share: float = 0.2
     #: The prior, None for the uniform one, and where it comes from: a key of `PRIORS`.
     prior: FloatArray | None = None
     prior_kind: str = "uniform"
@@ -104,7 +105,9 @@ class Plan:
         need(isinstance(self.division, Division), "Plan.division", "must be a Division")
         need(isinstance(self.delta, float) and check_level(self.delta) > 0.0, "Plan.delta", "must be a number")
         need(type(self.hedge) is float and 0.0 <= self.hedge <= 1.0, "Plan.hedge", "must be from 0 to 1")
-        check_questions(self.class_share, self.max_error, self.hedge)
+        asked = type(self.limits) is tuple and all(isinstance(one, Question) for one in self.limits)
+        need(asked, "Plan.limits", "must be a tuple of questions")
+        check_questions(self.limits, self.limits_share, self.max_error, self.hedge)
         check_choice("constant", self.constant, CONSTANTS)
         self._check_cross_validation()
         self._check_prior()
@@ -113,8 +116,11 @@ class Plan:
         need(several and len(self.distances) > 0, "Plan.distance", "must be a tuple of distances that are known")
         label = self.no_skill
         need(label is None or isinstance(label, (*_PLAIN, np.generic)), "Plan.no_skill", "must be a number or text")
-        asks = self.class_share > 0.0 or self.max_error is not None
-        need(not (asks and self.division.unit == GROUP), "Plan", "must ask nothing more where rows come in groups")
+        grouped = self.division.unit == GROUP
+        need(not (grouped and self.max_error is not None), "Plan", "must ask for no target where rows come in groups")
+        check_groups(self.limits, self.division.unit)
+        bet = any(rule.bet is not None for rule in self.planned)
+        need(grouped or not bet, "Rule.bet", "must be None where errors are counted row by row")
         both = (self.max_error is None) == (self.thresholds is None)
         need(both, "Plan.thresholds", "must be there for a target, and only then")
         if self.thresholds is not None:
@@ -124,7 +130,8 @@ class Plan:
         named = type(self.slices) is tuple and all(type(name) in _PLAIN for name in self.slices)
         need(named and type(self.slice_column) is str, "Plan.slices", "must be numbers or text")
         need(all(one < other for one, other in pairwise(self.slices)), "Plan.slices", "must be sorted and different")
-        need(not self.slices or self.class_share > 0.0, "Plan.slices", "must be empty without a share for limits")
+        by_slice = any(question.name == "error" for question in self.limits)
+        need(by_slice or not self.slices, "Plan.slices", "must be empty without limits of errors")
         if self.known_rows is not None:
             need_array(self.known_rows, "Plan.known_rows", "i", (self.division.n_rows,))
             need(bool((self.known_rows[1:] >= self.known_rows[:-1]).all()), "Plan.known_rows", "must be sorted")
@@ -187,8 +194,13 @@ class Plan:
 
     @property
     def main_level(self) -> float:
-        """What the bounds have of delta; the limits by class have the rest."""
-        return main_level(self.delta, self.class_share)
+        """What the bounds have of delta; the limits have the rest."""
+        return main_level(self.delta, self.share)
+
+    @property
+    def share(self) -> float:
+        """The share of every rule's level that its limits have: none where none are asked for."""
+        return self.limits_share if self.limits else 0.0
 
     @property
     def reserve(self) -> float:
@@ -273,6 +285,11 @@ class Plan:
             return found.first if self.hedge == 1.0 else found.middle
         return next((rule.index for rule in self.planned if rule.voting == "best"), None)
 
+    @property
+    def bet(self) -> float | None:
+        """The bet on the losses of groups, the same for all rules that are planned; None where there is none."""
+        return self.planned[0].bet if self.planned else None
+
     @cached_property
     def key(self) -> bytes:
         """The key of the draws, and of the hashes by which rows are known again."""
@@ -288,22 +305,22 @@ def without_reserve(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules if rule.name == PROPOSAL)
 
 
-def check_questions(class_share: Any, max_error: Any, hedge: float) -> None:
+def check_questions(limits: tuple[Question, ...], share: Any, max_error: Any, hedge: float) -> None:
     """Raise for what is not proved, before any work; `hedge` is the share of delta as it is resolved."""
-    share = check_class_share(class_share)
+    check_limits_share(share)
     target = None if max_error is None else check_max_error(max_error)
-    if share > 0.0 and hedge == 1.0:
+    if limits and hedge == 1.0:
         raise ValueError(
-            f"class_share must be 0 where hedge is 1, got {class_share!r}: of a posterior that the validation rows "
-            "choose no limits by class are proved"
+            f"limits must be empty where hedge is 1, got {limits[0].name!r}: of a posterior that the validation rows "
+            "choose none are proved"
         )
     if target is not None and hedge == 1.0:
         raise ValueError(
             f"max_error needs a rule that the training rows propose, which hedge=1, cv=None and splits "
             f"'independent' and 'out-of-bag' leave out; got max_error={max_error!r}"
         )
-    if target is not None and share > 0.0:
-        raise ValueError("class_share must be 0 where max_error is given: the target is tested at the whole of delta")
+    if target is not None and limits:
+        raise ValueError("limits must be empty where max_error is given: the target is tested at the whole of delta")
 
 
 _Named = dict[tuple[str, str], Counts]

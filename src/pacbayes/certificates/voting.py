@@ -100,6 +100,8 @@ class Rule:
     level: float = 0.0
     #: Of a vote by mean probabilities: how scores become probabilities, for each classifier with a weight.
     soft: Calibrated | None = None
+    #: Where rows come in groups: the bet on their losses, fixed on training rows; None for Chernoff's limit.
+    bet: float | None = None
 
     def __post_init__(self) -> None:
         need_choice(self.voting, "Rule.voting", VOTINGS)
@@ -112,6 +114,8 @@ class Rule:
             read_only(self.weights)
             alone = self.voting != "best" or np.count_nonzero(self.weights) == 1
             need(alone, "Rule.weights", "must be one classifier")
+        bet = self.bet is None or (type(self.bet) is float and self.bound == EXACT and 1e-6 <= self.bet < 1.0)
+        need(bet, "Rule.bet", "must lie between 0 and 1, for a rule that is fixed")
         need((self.voting == SOFT) == isinstance(self.soft, Calibrated), "Rule.soft", "must be there for a soft vote")
         if self.soft is not None:
             chosen = [] if self.weights is None else np.flatnonzero(self.weights).tolist()

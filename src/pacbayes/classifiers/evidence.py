@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.counted import Counted, quotient_up
+from pacbayes.classifiers.counted import Counted, quotient_up, risks_of_losses
 from pacbayes.classifiers.joined import Joined
 from pacbayes.classifiers.members import Answers, Coding, Estimators, Members, kept_as
 from pacbayes.data.division import GROUP, Division
@@ -184,6 +184,25 @@ def _count(wrong: BoolArray, division: Division) -> Rows:
     errors = np.zeros((len(wrong), int(division.units.max()) + 1), dtype=np.int64)
     errors[:, present] = np.add.reduceat(wrong[:, order], starts, axis=1, dtype=np.int64)
     return errors
+
+
+def unit_losses(losses: FloatArray, division: Division) -> FloatArray:
+    """Return the losses of the validation rows, or of each validation group the mean of its rows, rounded up.
+
+    Examples
+    --------
+    >>> from pacbayes.data.division import validating_division
+    >>> unit_losses(np.array([1.0, 0.0, 0.5]), validating_division(3, GROUP, np.array([0, 0, 1])))
+    array([0.5, 0.5])
+    """
+    need(losses.shape == (division.n_validating,), "Evidence", "must be about the rows that validate")
+    if division.unit != GROUP:
+        return losses
+    assert division.units is not None
+    groups = division.units[division.validating]
+    order = np.argsort(groups, kind="stable")
+    starts = np.unique(groups[order], return_index=True)[1]
+    return np.concatenate([risks_of_losses(part[None]) for part in np.split(losses[order], starts[1:])])
 
 
 def _sizes(division: Division) -> Rows | None:

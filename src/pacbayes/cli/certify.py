@@ -29,6 +29,7 @@ EXAMPLES = (
     "pacbayes certify data.csv --candidates logistic --json",
     "pacbayes certify data.csv --max-error 0.05 --save model.pacbayes",
     "pacbayes certify data.csv --voting majority --by-class --below 0.2",
+    "pacbayes certify data.csv --limits recall,precision,f1 --cost costs.csv",
     "pacbayes certify --predictions predictions.csv --target class --proposal second",
     "pacbayes certify data.csv --candidates sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
@@ -142,9 +143,25 @@ def certify(
         bool,
         typer.Option(
             "--by-class",
-            help="Limits of the errors in every class too, at once with the certificate: a fifth of delta is theirs.",
+            help="Limits of the errors in every class too: the same as --limits error.",
         ),
     ] = False,
+    limits: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Limits of other risks too, at once with the certificate, such as recall,precision,f1 (a wrong name "
+            "lists all). A fifth of delta is theirs.",
+        ),
+    ] = None,
+    cost: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A limit of the mean cost too: a CSV or JSON table, a line for each true class, a column for each "
+            "answer.",
+        ),
+    ] = None,
     slice_: Annotated[
         str | None,
         typer.Option(
@@ -199,7 +216,7 @@ def certify(
     way of predicting (see --voting) has a certificate of its own.
     """
     from pacbayes.cli.data import Choices
-    from pacbayes.cli.model import CertifyOptions
+    from pacbayes.cli.model import CertifyOptions, parse_limits
     from pacbayes.cli.show import Note
 
     choices = Choices(
@@ -230,7 +247,8 @@ def certify(
         prior=prior,
         hedge=hedge,
         voting=voting,
-        by_class=by_class or slice_ is not None,
+        limits=parse_limits(limits, by_class or slice_ is not None),
+        cost=cost,
         max_error=max_error,
         below=below,
     )
@@ -298,7 +316,9 @@ def _read(given: _Given, choices: "Choices", options: "CertifyOptions") -> "tupl
         if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
             raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
         rows = read_data(data, given.dataset, choices)
-    check_outputs({"--save": given.save, "--report": given.report}, (data, test, options.grid, given.predictions))
+    check_outputs(
+        {"--save": given.save, "--report": given.report}, (data, test, options.grid, options.cost, given.predictions)
+    )
     tested = None if test is None else read_test(test, rows, choices)
     return rows, tested, [] if tested is None else check_other(rows.X, tested[0])
 
@@ -328,8 +348,11 @@ def _fitted(
 
             model = certified_columns(rows, options, given.proposal)
         else:
+            from pacbayes.cli.costs import cost_of
             from pacbayes.cli.model import make_model
 
-            model = make_model(options, rows.columns).fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices)
+            model = make_model(options, rows.columns, cost_of(options.cost, rows.y)).fit(
+                rows.X, rows.y, groups=rows.groups, slices=rows.slices
+            )
             model._read_as(rows.reading)
         return ReportView.of(model, tested, (rows.X, rows.y))

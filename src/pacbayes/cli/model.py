@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pacbayes.bounds.registry import CATONI, get_distance
-from pacbayes.certificates.classes import USUAL_SHARE
+from pacbayes.certificates.limits import COST, WORDS, Cost
 from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.data.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level, did_you_mean
@@ -40,7 +40,8 @@ class CertifyOptions:
     prior: str = "uniform"
     hedge: str = "auto"
     voting: str = "auto"
-    by_class: bool = False
+    limits: tuple[str, ...] = ()
+    cost: Path | None = None
     max_error: float | None = None
     below: float | None = None
 
@@ -135,13 +136,18 @@ class CertifyOptions:
         for name, value in (("--max-error", self.max_error), ("--below", self.below)):
             if value is not None and not 0.0 < value < 1.0:
                 raise ValueError(f"{name} must be a share between 0 and 1, such as 0.05, got {value!r}")
-        if self.by_class and self.max_error is not None:
-            raise ValueError("--by-class and --slice are not for --max-error, which is tested at the whole of delta")
-        asked = "--by-class (and --slice)" if self.by_class else "--max-error" if self.max_error is not None else None
+        limits = "--limits (and --by-class, --slice, --cost)"
+        asks = bool(self.limits) or self.cost is not None
+        if asks and self.max_error is not None:
+            raise ValueError(f"{limits} are not for --max-error, which is tested at the whole of delta")
+        asked = limits if asks else "--max-error" if self.max_error is not None else None
         if asked is None:
             return
-        if self.grouped:
-            raise ValueError(f"{asked} is not for --group: no such limit is proved where examples come in groups")
+        if self.grouped and (self.limits or self.max_error is not None):
+            raise ValueError(
+                f"{'--limits (and --by-class, --slice)' if self.limits else asked} is not for --group: no such limit "
+                "is proved where examples come in groups; of costs one is (--cost)"
+            )
         if self.split == "independent" or self.resolved_hedge() == 1.0:
             raise ValueError(f"{asked} needs what the training part proposes: --split shared, and --hedge below 1")
 
@@ -183,7 +189,31 @@ class CertifyOptions:
             ) from None
 
 
-def make_model(options: CertifyOptions, columns: Columns) -> Any:
+def parse_limits(text: str | None, by_class: bool) -> tuple[str, ...]:
+    """Return the names of the risks that limits are wanted of; errors by class may have been asked for otherwise.
+
+    Examples
+    --------
+    >>> parse_limits("recall, f1", True), parse_limits(None, False)
+    (('error', 'recall', 'f1'), ())
+    >>> parse_limits("recal", False)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: --limits must be some of error, recall, precision, f1, ...; got 'recal'; did you mean 'recall'?
+    """
+    known = [name for name in WORDS if name != COST]
+    named = [] if text is None else [name.strip() for name in text.split(",")]
+    unknown = [name for name in named if name not in known]
+    if unknown:
+        raise ValueError(
+            f"--limits must be some of {', '.join(known)}, as in recall,f1; got {text!r}"
+            f"{' (costs: --cost FILE)' if COST in unknown else did_you_mean(unknown, known)}"
+        )
+    if len(set(named)) < len(named):
+        raise ValueError(f"--limits must name each risk once, got {text!r}")
+    return tuple(["error"] if by_class and "error" not in named else []) + tuple(named)
+
+
+def make_model(options: CertifyOptions, columns: Columns, cost: Cost | None = None) -> Any:
     """Return an unfitted estimator for columns of these types."""
     from pacbayes.estimators.classifier import CertifiedClassifier
 
@@ -202,7 +232,7 @@ def make_model(options: CertifyOptions, columns: Columns) -> Any:
         delta=options.delta,
         hedge=options.resolved_hedge(),
         voting=options.voting,
-        class_share=USUAL_SHARE if options.by_class else 0.0,
+        limits=options.limits if cost is None else (*options.limits, cost),
         max_error=options.max_error,
         duplicates=options.duplicates,
         random_state=options.seed,

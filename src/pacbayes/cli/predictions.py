@@ -76,7 +76,11 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
     given = [name for name, value in files.items() if value is not None]
     if "--save" in given:
         raise ValueError("--save is for classifiers; of those behind --predictions only the answers are here")
-    questions = {"--slice": choices.slice is not None, "--by-class": options.by_class and choices.slice is None}
+    questions = {
+        "--slice": choices.slice is not None,
+        "--by-class": options.limits == ("error",) and choices.slice is None,
+    }
+    questions |= {"--limits": options.limits != (), "--cost": options.cost is not None}
     questions["--max-error"] = options.max_error is not None
     for name in (name for name, wanted in questions.items() if wanted):
         raise ValueError(f"{name} is for classifiers that are trained here: leave out {name}; --below is for both")

@@ -23,11 +23,12 @@ from pacbayes.certificates.find import find
 from pacbayes.certificates.gather import gather
 from pacbayes.certificates.levels import AUTO, hedged_level, resolve_hedge
 from pacbayes.certificates.plan import check_questions
+from pacbayes.certificates.risks import asked_for, check_classes, check_groups
 from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, VOTINGS, vote_sums, weights_of
 from pacbayes.classifiers.calibration import PROBABILITIES
 from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.members import Coding, number_of_rows, scores_of
-from pacbayes.data.division import SPLITS, check_duplicates
+from pacbayes.data.division import EXAMPLE, GROUP, SPLITS, check_duplicates
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import Overlap
 from pacbayes.data.tables import TableReading
@@ -107,8 +108,8 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             errors.  The certificate is then about the mean over new groups of their error rates, not about rows.
 
         slices : array_like of shape (N,), optional
-            With `class_share`: a value for every row (a site, a device), and the certificate has a limit for the
-            rows of each beside those by class; a pandas Series gives them its name.
+            With "error" among `limits`: a value for every row (a site, a device), and the certificate has a limit for
+            the rows of each beside those by class; a pandas Series gives them its name.
 
         Returns
         -------
@@ -118,6 +119,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self._check_asked(groups, slices)
         forget_fit(self)
         data = self._labelled(X, y, groups, slices)
+        check_classes(self.limits, self.pos_label, data.classes)
         with naming_remedy(data.rows, self._remedy()), self._working(data):
             # Training rows only.
             trained = self._train(data, groups, self._seed())
@@ -153,17 +155,17 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
             raise ValueError(f"hedge * delta must not be less than the smallest number, got {hedge!r} * {level!r}")
         check_prior_kind(self.prior, self.split)
-        check_questions(self.class_share, self.max_error, hedge)
+        check_questions(asked_for(self.limits, self.pos_label), self.limits_share, self.max_error, hedge)
         check_training_choices(self.prior, self.distance, no_training)
 
     def _check_asked(self, groups: Any, slices: Any) -> None:
         """Raise for what is not proved of groups and slices."""
         check_duplicates(self.duplicates, groups)
-        if groups is not None and (self.class_share > 0.0 or self.max_error is not None):
-            asked = "class_share" if self.class_share > 0.0 else "max_error"
-            raise ValueError(f"{asked} is not for groups: their rows are not independent, and no such limit is proved")
-        if slices is not None and self.class_share == 0.0:
-            raise ValueError("slices need a share of delta for their limits: set class_share, to 0.2 for one")
+        if groups is not None and self.max_error is not None:
+            raise ValueError("max_error is not for groups: their rows are not independent, and no such limit is proved")
+        check_groups(asked_for(self.limits), EXAMPLE if groups is None else GROUP)
+        if slices is not None and "error" not in self.limits:
+            raise ValueError("slices are for limits of errors: set limits=('error',)")
 
     def _no_proposal(self) -> str | None:
         """Say why the training rows propose nothing, None where they do."""
@@ -301,7 +303,12 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             return np.asarray(self._fitted.confidence(voting, rows) >= answered.threshold)
 
     def certified_below(
-        self, target: float, cost: ArrayLike | Callable[[Any], float] | None = None
+        self,
+        target: float,
+        cost: ArrayLike | Callable[[Any], float] | None = None,
+        *,
+        risk: str = "error",
+        pos_label: Any = None,
     ) -> list[CertifiedMember]:
         """Return the single classifiers whose risk is certified to be below a target: all of them at once.
 
@@ -312,9 +319,13 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         target : float
-            Limits at most this, between 0 and 1.
+            Limits at most this, between 0 and 1; of recall at least this.
         cost : array_like of shape (H,) or callable, optional
             What each classifier of `classifiers_` costs, or a function of a fitted one: the cheapest comes first.
+        risk : {"error", "recall"}
+            What the limits are about: errors, or the recall of the class `pos_label`.
+        pos_label : label, optional
+            The class, for ``risk="recall"``.
 
         Returns
         -------
@@ -323,7 +334,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
         check_is_fitted(self)
         plan = self._fitted.plan
-        return members_below(self.classifiers_, target, cost, plan.delta, plan.prior)
+        return members_below(self.classifiers_, target, cost, plan.delta, plan.prior, risk, pos_label)
 
     # -- what a fitted model says of itself --------------------------------------------------------------------------
 

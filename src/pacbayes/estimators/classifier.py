@@ -74,7 +74,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     split : {"shared", "independent", "out-of-bag"}
         One division for all classifiers; for each its own, as in the paper; or, for `Trees`, no division at all: each
         tree is validated by the rows that its bag left out.
-    duplicates, prior, distance, class_share, max_error
+    duplicates, prior, distance, limits, limits_share, pos_label, max_error
         As for `StochasticSVC`.
     hedge : float or "auto"
         The share of `delta` kept for what the validation rows may show: single classifiers, the posterior, other votes.
@@ -154,7 +154,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         hedge: float | str = "auto",
         prior: Any = "uniform",
         distance: str | Distance | list[str | Distance] = "kl",
-        class_share: float = 0.0,
+        limits: Any = (),
+        limits_share: float = 0.2,
+        pos_label: Any = None,
         max_error: float | None = None,
         cv: int | None = 5,
         n_jobs: int | None = None,
@@ -171,7 +173,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.hedge = hedge
         self.prior = prior
         self.distance = distance
-        self.class_share = class_share
+        self.limits = limits
+        self.limits_share = limits_share
+        self.pos_label = pos_label
         self.max_error = max_error
         self.cv = cv
         self.n_jobs = n_jobs
@@ -319,7 +323,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         distance: str | Distance | list[str | Distance] = "kl",
         delta: float = 0.05,
         hedge: float | str = "auto",
-        class_share: float = 0.0,
+        limits: Any = (),
+        limits_share: float = 0.2,
+        pos_label: Any = None,
         max_error: None = None,
         voting: str = "auto",
         random_state: Any = None,
@@ -351,7 +357,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             As for the estimator; neither prior nor distance can come from training rows.
         hedge : float or "auto"
             The share of `delta` kept for what these rows may show; "auto" is 0.02 with a proposal and 1 without.
-        class_share : float
+        limits, limits_share, pos_label
             As for the estimator, where there is a proposal.
         max_error : None
             Refused: from which confidence on to answer comes from training rows, which are not here.
@@ -384,7 +390,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             distance=distance,
             delta=delta,
             hedge=hedge,
-            class_share=class_share,
+            limits=limits,
+            limits_share=limits_share,
+            pos_label=pos_label,
             max_error=max_error,
             voting=voting,
             random_state=random_state,

@@ -70,6 +70,8 @@ class Fitted:
                 need(int(rule.soft.classes[-1]) < classes.size, "Calibrated.classes", "must be classes")
                 self.members.check_maps(rule.soft)
         need((evidence.scores is None) == (plan.max_error is None), "Evidence.scores", "must be there for a target")
+        for question in plan.limits:
+            question.check(classes)
         known = evidence.slices is None or int(evidence.slices.max()) < len(plan.slices)
         need(known and (evidence.slices is None) == (not plan.slices), "Evidence.slices", "must be those planned")
         need((found.posterior is None) == (plan.hedge == 0.0), "Found.posterior", "must be there if there is a reserve")

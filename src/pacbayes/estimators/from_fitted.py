@@ -16,6 +16,7 @@ from pacbayes.certificates.gather import gather
 from pacbayes.certificates.levels import resolve_hedge
 from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import given_rules
+from pacbayes.certificates.risks import asked_for, check_classes
 from pacbayes.certificates.voting import Rule
 from pacbayes.classifiers.classifier_set import check_elsewhere, warn_elsewhere
 from pacbayes.classifiers.evidence import check_evidence_fits
@@ -61,6 +62,7 @@ def certify_fitted(
     validate_data(model, rows, labels, skip_check_array=True)
     check_values(rows)
     data = Labelled.checked(rows, labels, groups, classes=_classes(fitted, labels))
+    check_classes(model.limits, model.pos_label, data.classes)
     label = _known_class(most_frequent, data.classes)
     hedge = resolve_hedge(model.hedge, None if rules else "no proposal was given")
     copies, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))
@@ -118,8 +120,8 @@ def _check_choices(model: CertifiedModel, fitted: Any, proposal: Any) -> tuple[R
             f"taken from the training rows, and {_ELSEWHERE}"
         )
     rules = () if proposal is None else given_rules(proposal, len(fitted))
-    if model.class_share > 0.0 and not rules:
-        raise ValueError("class_share must be 0 without a proposal: only of rules fixed beforehand are limits proved")
+    if asked_for(model.limits) and not rules:
+        raise ValueError("limits must be empty without a proposal: only of rules fixed beforehand are they proved")
     model._check_certified(None if rules else "no proposal was given", _ELSEWHERE)
     if callable(model.prior) and asks_for_data(model.prior, True):
         raise ValueError(f"prior must not ask for training rows: {_ELSEWHERE}")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
+from pacbayes.bounds.bets import USUAL_BET
 from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
+from pacbayes.certificates.levels import main_level, proposal_level
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import MOST_ANSWERS, errors_of_votes, propose, propose_soft
+from pacbayes.certificates.risks import Rehearsal, asked_for, fix_questions
 from pacbayes.certificates.target import Thresholds, confidence
 from pacbayes.certificates.voting import PROPOSAL, SOFT, Rule, soft_confidences, weights_of
 from pacbayes.classifiers.calibration import calibrate
 from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.cross_validation import CrossValidation, counted_by_fold, dealt
 from pacbayes.classifiers.members import Answers, Calibrated, kept_as
+from pacbayes.data.division import GROUP, Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.tables import TableReading
@@ -29,7 +33,9 @@ class Choices(Protocol):
     """The parameters of an estimator that a plan is made of."""
 
     delta: float
-    class_share: float
+    limits: Any
+    limits_share: float
+    pos_label: Any
     max_error: float | None
     prior: Any
     distance: Any
@@ -54,6 +60,7 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
         assert tried is not None
         rules = _proposed(tried, number, train.size)
         rules = rules if hedge > 0.0 else without_reserve(rules)
+    seen = _rehearsal(tried, data, division, rules) if tried is not None and tried.probabilities else None
     codes, counts = np.unique(data.codes[train], return_counts=True)
     return planned(
         choices,
@@ -62,6 +69,7 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
         hedge=hedge,
         prior=_prior(choices, trained, params, data, found),
         planned=rules,
+        seen=seen,
         cross_validation=found,
         no_skill=data.classes[codes[np.argmax(counts)]],
         thresholds=None if choices.max_error is None or tried is None else _thresholds(tried, data.codes[train], rules),
@@ -76,13 +84,25 @@ def _proposed(tried: Tried, number: int, n: int) -> tuple[Rule, ...]:
     return propose_soft(found, number, n, tried.calibrated), *hard
 
 
-def planned(choices: Choices, data: Labelled, **fixed: Any) -> Plan:
-    """Return a plan with what was fixed, and what parameters and all rows say of themselves."""
+def planned(choices: Choices, data: Labelled, seen: Rehearsal | None = None, **fixed: Any) -> Plan:
+    """Return a plan with what was fixed, and what parameters and all rows say of themselves.
+
+    `seen` is what the proposed rule said of training rows: bets are chosen for it.
+    """
     given = choices.distance
     division = fixed["division"]
+    questions = asked_for(choices.limits, choices.pos_label)
+    share, delta, m = float(choices.limits_share), float(choices.delta), division.m
+    # About what the proposed rule will have; a bet is valid at any level.
+    level = proposal_level(delta, fixed["hedge"])
+    if division.unit == GROUP:
+        main = main_level(level, share if questions else 0.0)
+        bet = USUAL_BET if seen is None else seen.bet(main)
+        fixed["planned"] = tuple(replace(rule, bet=bet) for rule in fixed["planned"])
     return Plan(
-        delta=float(choices.delta),
-        class_share=float(choices.class_share),
+        delta=delta,
+        limits=fix_questions(questions, seen, data.classes, m, level, share),
+        limits_share=share,
         prior_kind=prior_kind(choices.prior, division.kind == "shared"),
         distance=tuple(given) if isinstance(given, list | tuple) else (given,),
         constant=choices._constant(),
@@ -102,7 +122,7 @@ class Tried:
     counted: CrossValidation
     #: The maps of all that took part; None where nothing is proposed.
     calibrated: Calibrated | None
-    #: Calibrated out-of-fold probabilities by classifier, where a target needs them.
+    #: Calibrated out-of-fold probabilities of the best classifier of each family, where a target or bets need them.
     probabilities: dict[int, FloatArray]
 
 
@@ -119,6 +139,8 @@ def _cross_validate(choices: Choices, trained: Trained, hedge: float) -> Tried |
     learnt, dense = np.unique(codes, return_inverse=True)
     losses, maps = np.zeros(which.size), {}
     probabilities: dict[int, FloatArray] = {}
+    best: dict[int, int] = {}
+    needed = choices.max_error is not None or len(choices.limits) > 0 or division.unit == GROUP
     answers = np.empty((which.size, codes.size), dtype=kept_as(members.n_classes))
     # The bits of a fitted map depend on how many threads share a product.
     with one_thread(), progress("cross-validation", which.size) as advance:
@@ -126,8 +148,12 @@ def _cross_validate(choices: Choices, trained: Trained, hedge: float) -> Tried |
             answers[place] = heard.answers
             if proposes:
                 maps[i], losses[place] = calibrate(heard.kind, heard.scores, dense.astype(np.int64), learnt.size)
-            if proposes and choices.max_error is not None:
-                probabilities[i] = maps[i](heard.scores).astype(np.float32)  # exact: multiples of 2^-20
+                family = int(members.families[i])
+                # Of each family the soft vote has the classifier with the least log-loss, the first of several.
+                if needed and (family not in best or losses[place] < losses[best[family]]):
+                    probabilities.pop(int(which[best[family]]) if family in best else -1, None)
+                    # Exact: multiples of 2^-20.
+                    probabilities[i], best[family] = maps[i](heard.scores).astype(np.float32), place
             advance(1)
     errors, sizes = counted_by_fold(answers, codes, fold)
     tried = proposes and answers.size <= MOST_ANSWERS and sizes.any()
@@ -169,17 +195,31 @@ def _prior(
     return resolve_prior(choices.prior, params, rows, found, trained.division)
 
 
-def _thresholds(tried: Tried, codes: Rows, rules: tuple[Rule, ...]) -> Thresholds:
-    """Return thresholds of the confidence from out-of-fold probabilities of the training rows.
+def _voted(tried: Tried, rules: tuple[Rule, ...]) -> tuple[Calibrated, FloatArray]:
+    """Return the maps of the proposed soft vote, and its out-of-fold mean probabilities of the training rows.
 
-    They are those of the proposed soft vote, whatever the way of predicting.
+    They serve every way of predicting.
     """
     rule = next(rule for rule in rules if (rule.voting, rule.name) == (SOFT, PROPOSAL))
     assert rule.soft is not None
     assert rule.weights is not None
     weights = weights_of(rule.weights)
     total = sum(weights[i] * tried.probabilities[i].astype(np.float64) for i in rule.soft.maps)
-    shares = rule.soft.shares(np.asarray(total))
-    said = rule.soft.classes[shares.argmax(axis=1)]
-    scores = soft_confidences(rule.soft, shares, int(codes.max()) + 1)
+    return rule.soft, rule.soft.shares(np.asarray(total))
+
+
+def _rehearsal(tried: Tried, data: Labelled, division: Division, rules: tuple[Rule, ...]) -> Rehearsal:
+    """Return what the proposed soft vote said of the training rows, its classifiers trained without their fold."""
+    soft, shares = _voted(tried, rules)
+    train = division(0)[0]
+    groups = division.units_of(train) if division.unit == GROUP else None
+    said, truth = soft.classes[shares.argmax(axis=1)], data.codes[train]
+    return Rehearsal(said, truth, data.classes, int(data.classes.size), groups, division.m)
+
+
+def _thresholds(tried: Tried, codes: Rows, rules: tuple[Rule, ...]) -> Thresholds:
+    """Return thresholds of the confidence from out-of-fold probabilities of the training rows."""
+    soft, shares = _voted(tried, rules)
+    said = soft.classes[shares.argmax(axis=1)]
+    scores = soft_confidences(soft, shares, int(codes.max()) + 1)
     return Thresholds.from_scores(confidence(scores, said), said != codes)

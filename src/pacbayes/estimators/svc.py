@@ -91,9 +91,15 @@ class StochasticSVC(CertifiedModel):
         The rest, :math:`(1 - h)\delta`, is for what the training rows propose.  1, the default, is the posterior alone,
         as in the paper; 0 is hold-out, without `posterior_`.  "auto" is 0.02 where there is a proposal, else 1: with
         independent splits, where every row validates some machine, and with ``cv=None``.
-    class_share : float
-        The share of delta that is kept for limits by class, and in `slices`: ``certificate_.by_class``.  0 for none;
-        0.2 is sensible.  Needs a proposal, that is a `hedge` below 1, and there are none for a posterior that wins.
+    limits : tuple
+        Other risks that limits are wanted of, at once with the bound: ``certificate_.limits``.  Names such as "error"
+        (of every class, and in `slices`), "recall", "precision" and "f1" (of every class, or of `pos_label`), and
+        `Cost`; docs/what-to-certify.md lists all.  They need a proposal, that is a `hedge` below 1, and there are none
+        for a posterior that wins.
+    limits_share : float
+        The share of delta that limits have, where some are asked for; each of them has an equal part.
+    pos_label : label, optional
+        The only class whose recall, precision, F1 and specificity are wanted: its limits are tighter then.
     max_error : float, optional
         A target for the share of errors among answered examples: the classifier answers only where it is sure enough
         (see `answers`), and `certificate_` is about these.  It is tested for the proposal, at the whole of delta, and
@@ -194,7 +200,9 @@ class StochasticSVC(CertifiedModel):
         delta: float = 0.05,
         constant: str = "exact",
         hedge: float | str = 1,
-        class_share: float = 0.0,
+        limits: Any = (),
+        limits_share: float = 0.2,
+        pos_label: Any = None,
         max_error: float | None = None,
         voting: str = "stochastic",
         cv: int | None = 5,
@@ -216,7 +224,9 @@ class StochasticSVC(CertifiedModel):
         self.delta = delta
         self.constant = constant
         self.hedge = hedge
-        self.class_share = class_share
+        self.limits = limits
+        self.limits_share = limits_share
+        self.pos_label = pos_label
         self.max_error = max_error
         self.voting = voting
         self.cv = cv

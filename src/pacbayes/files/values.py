@@ -11,7 +11,9 @@ from numpy.lib import format as npy
 
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import get_distance
+from pacbayes.certificates.limits import Cost
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.risks import Question
 from pacbayes.certificates.target import Thresholds
 from pacbayes.certificates.voting import Rule
 from pacbayes.classifiers.calibration import Calibration
@@ -33,6 +35,7 @@ KNOWN: dict[str, Any] = {
     for kind in (
         Calibrated,
         Calibration,
+        Cost,
         CrossValidation,
         Division,
         Estimators,
@@ -43,6 +46,7 @@ KNOWN: dict[str, Any] = {
         Machines,
         Pair,
         Plan,
+        Question,
         Rule,
         SVMPath,
         Scaling,

@@ -24,6 +24,20 @@ def format_up(value: float, digits: int) -> str:
     return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
 
 
+def digits_up(value: float) -> str:
+    """Return a number that is not negative with at most four digits, rounded up.
+
+    Examples
+    --------
+    >>> digits_up(0.57531), digits_up(12345.0), digits_up(0.0), digits_up(1e30)
+    ('0.5754', '12350', '0', '1.001e+30')
+    """
+    exact = Decimal(value)
+    if exact == 0:
+        return "0"
+    return f"{float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 3), rounding=ROUND_CEILING)):g}"
+
+
 def percent_up(share: float) -> str:
     """Return a share as a percentage with one decimal, rounded up.
 

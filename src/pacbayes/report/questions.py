@@ -1,4 +1,4 @@
-"""Errors by class, what a target leaves answered, and members that are good enough: as tables and curves."""
+"""Limits of other risks, what a target leaves answered, and members that are good enough: as tables and curves."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.below import CertifiedMember
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import threshold_counts
-from pacbayes.certificates.classes import CLASS
+from pacbayes.certificates.limits import CLASS
 from pacbayes.certificates.target import format_target
 from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.estimators.base import CertifiedModel
@@ -60,35 +60,40 @@ class Coverage:
 
 
 def part_table(view: ReportView) -> TextTable | None:
-    """Return the limits by class, and in slices, of the classifier that predicts; None where nobody asked."""
+    """Return the limits of other risks of the classifier that predicts; None where nobody asked."""
     plan, found = view.model._fitted.plan, view.certificate
-    share = plan.class_share
-    if share == 0.0:
+    if not plan.limits:
         return None
-    title = "Errors by class" if not plan.slices else "Errors by class and in slices"
-    if not found.by_class:
+    errors_only = all(question.name == "error" for question in plan.limits)
+    title = "Limits of other risks"
+    if errors_only:
+        title = "Errors by class" if not plan.slices else "Errors by class and in slices"
+    columns = ("among", "errs on at most", "errors", "rows") if errors_only else ("of", "limit", "counted", "rows")
+    if not found.limits:
         why = (
             "None: the rule that predicts is a posterior that the validation rows chose, and of these none are proved."
         )
-        return TextTable(title, ("among", "errs on at most", "errors", "rows"), [], why)
+        return TextTable(title, columns, [], why)
     rows = [
         (
-            ("true " if one.kind == CLASS else "") + one.label + (f" ({one.also})" if one.also else ""),
-            percent_up(one.bound),
-            str(one.errors),
+            ("true " if one.kind == CLASS and one.name == "error" else "")
+            + one.label
+            + (f" ({one.also})" if one.also else ""),
+            percent_up(one.bound) if errors_only else one.claim,
+            f"{one.count:g}",
             str(one.rows),
         )
-        for one in found.by_class
+        for one in found.limits
     ]
     caption = (
         f"Of {found.holds_for}: all of these limits and its certificate hold at once, with probability at least "
-        f"{confidence(found.delta)}. {cost_of_parts(found, share)}{_COPIES_ONCE.get(found.unit, '')}"
+        f"{confidence(found.delta)}. {cost_of_parts(found, plan.share)}{_COPIES_ONCE.get(found.unit, '')}"
     )
-    return TextTable(title, ("among", "errs on at most", "errors", "rows"), rows, caption)
+    return TextTable(title, columns, rows, caption)
 
 
 def cost_of_parts(found: Certificate, share: float) -> str:
-    """Say what the limits by class cost the bound, if it is seen."""
+    """Say what the limits cost the bound, if it is seen."""
     kept = f"They have {format_share(share)} of the rule's share of delta"
     if found.rule == POSTERIOR or found.level is None or found.distance != "binomial":
         return f"{kept}."

@@ -1,0 +1,130 @@
+"""A certificate for one classifier from what it said of rows, and what was true: no model, no training rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes.bounds.bets import USUAL_BET
+from pacbayes.certificates.certificate import Certificate
+from pacbayes.certificates.certify import certify
+from pacbayes.certificates.find import Found
+from pacbayes.certificates.plan import Plan, without_reserve
+from pacbayes.certificates.proposals import given_rules
+from pacbayes.certificates.risks import asked_for, check_groups, fix_questions
+from pacbayes.classifiers.evidence import Evidence
+from pacbayes.classifiers.members import kept_as
+from pacbayes.data.division import EXAMPLE, GROUP
+from pacbayes.data.labelled import Labelled, all_validate
+from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
+from pacbayes.numeric.arrays import Labels
+from pacbayes.numeric.checks import check_level
+
+
+def certify_predictions(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    delta: float = 0.05,
+    limits: Any = (),
+    limits_share: float = 0.2,
+    groups: ArrayLike | None = None,
+    slices: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Certificate:
+    """Certify one classifier, fixed beforehand, by what it said of rows that it was not trained, tuned or chosen with.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (m,)
+        The true labels.
+    y_pred : array_like of shape (m,)
+        What the classifier said.
+    delta : float
+        All that is said together fails with at most this probability.
+    limits, limits_share, pos_label
+        Limits of other risks, as for `CertifiedClassifier`.
+    groups : array_like of shape (m,), optional
+        The group of every row; the certificate is then about the mean over groups, and limits of costs alone are
+        proved.
+    slices : array_like of shape (m,), optional
+        With "error" among `limits`: a value for every row, each of which has a limit.
+
+    Returns
+    -------
+    Certificate
+
+    See Also
+    --------
+    CertifiedClassifier : Its method `from_fitted` takes several classifiers, of which one is chosen.
+    compare_classifiers : Two classifiers on the same rows.
+
+    Notes
+    -----
+    Which classes there are, what answers cost and what is asked must not have been decided by looking at these rows.
+
+    References
+    ----------
+    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+       binomial", Biometrika 26, 1934.
+
+    Examples
+    --------
+    >>> y_true = ["well"] * 60 + ["ill"] * 40
+    >>> y_pred = ["well"] * 58 + ["ill"] * 39 + ["well"] * 3
+    >>> found = certify_predictions(y_true, y_pred, limits=("recall", "f1"), pos_label="ill")
+    >>> print(found)
+    With probability at least 95 % over the sample, the classifier errs on at most 10.6 % of new examples.
+    >>> for limit in found.limits:
+    ...     print(limit)
+    recall of class 'ill': at least 75.1 %; found 37 of its 40 validation rows
+    F1 of class 'ill': at least 82.2 %; 37 are right of 42 validation rows of this class or answered so
+    """
+    questions = asked_for(limits, pos_label)
+    check_groups(questions, EXAMPLE if groups is None else GROUP)
+    labels, said = _checked(y_true, y_pred)
+    classes = np.unique(np.concatenate([labels, said]))
+    # Nobody looks at the rows themselves.
+    data = Labelled.checked(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
+    for question in questions:
+        question.check(classes)
+    if slices is not None and not any(question.name == "error" for question in questions):
+        raise ValueError("slices are for limits of errors: set limits=('error',)")
+    division, level = all_validate(data, "keep"), check_level(delta)
+    rules = without_reserve(given_rules(0, 1))
+    plan = Plan(
+        division,
+        delta=level,
+        hedge=0.0,
+        planned=tuple(replace(rule, bet=USUAL_BET) for rule in rules) if division.unit == GROUP else rules,
+        limits=fix_questions(questions, None, classes, division.m, level, limits_share),
+        limits_share=limits_share,
+        slices=() if data.slices is None else data.slices.names,
+        slice_column="" if data.slices is None else data.slices.column,
+    )
+    found = certify(plan, _evidence(data, said, len(rules)), Found(None, None))["best"]
+    return replace(found, holds_for="the classifier", baselines={})
+
+
+def _checked(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Labels, Labels]:
+    """Return true and predicted labels, or raise."""
+    labels = np.asarray(check_complete(y_true, "y_true"))
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"y_true must be one-dimensional, with a label for every row, got shape {labels.shape}")
+    said = one_label_each("y_pred", check_complete(y_pred, "y_pred"), labels.size)
+    check_same_kind("y_pred", said, labels, "y_true")
+    return labels, said
+
+
+def _evidence(data: Labelled, said: Labels, rules: int) -> Evidence:
+    """Return what one classifier said of all rows, as so many rules that are this classifier."""
+    kind = kept_as(data.classes.size)
+    answers = np.searchsorted(data.classes, said).astype(kind)
+    slices = None if data.slices is None else data.slices.codes.astype(np.int64)
+    all_rules = np.stack([answers] * rules)
+    return Evidence(
+        data.classes, int(data.classes.size), answers[None], data.codes.astype(kind), all_rules, None, slices
+    )

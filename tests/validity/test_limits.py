@@ -1,0 +1,350 @@
+"""Limits of other risks hold where every risk is known: evidence is drawn and goes through `certify`.
+
+The joint probabilities of class and answer are a table, from which all risks follow.  Planted faults are caught.
+"""
+
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from math import comb, factorial, prod
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.tree import DecisionTreeClassifier
+from tests.validity.test_questions import CLEAN, POINTS, VOTINGS, chances, fitted
+
+from pacbayes import CertifiedClassifier, Cost, Grid
+from pacbayes.certificates import Plan, best_single, certify, find, risks
+from pacbayes.certificates.proposals import given_rules
+from pacbayes.certificates.risks import Question, asked_for, limits_of
+from pacbayes.certificates.voting import PROPOSAL, said_of
+from pacbayes.classifiers.evidence import Evidence, unit_losses
+from pacbayes.data.division import GROUP, validating_division
+
+DELTA = 0.1
+DRAWS = [60, pytest.param(2000, marks=pytest.mark.slow)]
+
+
+def compatible(failed, draws, level=DELTA):
+    return binom.sf(failed - 1, draws, level) > 1e-4
+
+
+def costs(classes):
+    """What grows with the distance of the answer; the last mistake costs much, and hardly ever happens."""
+    table = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes))) / classes
+    table[-1, 0] = 3.0
+    return Cost(table, range(classes))
+
+
+def table_of(shares, errors):
+    """The joint probabilities of class and answer: errors of a class are shared equally among other answers."""
+    shares, errors = np.asarray(shares), np.asarray(errors)
+    joint = np.repeat((shares * errors / (shares.size - 1))[:, None], shares.size, axis=1)
+    joint[np.diag_indices(shares.size)] = shares * (1.0 - errors)
+    return joint
+
+
+def true_risk(limit, joint, cost):
+    """The risk that a limit is about, where class and answer have these joint probabilities."""
+    true, said = joint.sum(axis=1), joint.sum(axis=0)
+    if limit.name == "cost":
+        return float((joint * cost.matrix).sum())
+    hits = np.diag(joint)
+    if limit.name == "balanced_error":
+        return float(np.mean(1.0 - hits / true))
+    c = limit.of
+    recall, false = hits[c] / true[c], (said[c] - hits[c]) / (1.0 - true[c])
+    if limit.name == "precision":
+        return float(hits[c] / said[c])
+    return {
+        "error": 1.0 - recall,
+        "recall": recall,
+        "f1": 2.0 * hits[c] / (true[c] + said[c]),
+        "specificity": 1.0 - false,
+    }[limit.name]
+
+
+def is_wrong(limit, joint, cost):
+    risk = true_risk(limit, joint, cost)
+    return risk > limit.bound if limit.side == "upper" else risk < limit.bound
+
+
+def drawn(tables, n, rng):
+    """Evidence of classifiers with such tables: classes are drawn, and given them the answer of each."""
+    shares = tables[0].sum(axis=1)
+    truth = rng.choice(shares.size, n, p=shares).astype(np.uint8)
+    sums = [np.cumsum(table[truth] / shares[truth, None], axis=1) for table in tables]
+    answers = [np.minimum((rng.random((n, 1)) > one).sum(axis=1), shares.size - 1) for one in sums]
+    return Evidence(np.arange(shares.size), int(shares.size), np.array(answers, dtype=np.uint8), truth)
+
+
+def planned(evidence, number, hedge, limits, share, division=None, bet=None):
+    """A plan in which the first classifier is proposed, and what its rules say of the rows."""
+    rules = [rule for rule in given_rules(0, number) if hedge > 0.0 or rule.name == PROPOSAL]
+    rules = tuple(replace(rule, bet=bet) for rule in rules)
+    division = validating_division(evidence.truth.size) if division is None else division
+    hashes = np.random.default_rng(0).integers(2**64, size=evidence.truth.size, dtype=np.uint64)
+    said = np.stack(list(said_of(rules, evidence.answers, evidence.labels, hashes)))
+    plan = Plan(division, delta=DELTA, hedge=hedge, planned=rules, limits=limits, limits_share=share)
+    return plan, replace(evidence, said=said.astype(evidence.answers.dtype))
+
+
+NAMES = ("error", "recall", "precision", "f1", "specificity", "balanced_error")
+
+
+def questions(names, classes):
+    """The questions; classes are bet on together, and the bet on costs is the usual one."""
+    found = asked_for(tuple(costs(classes) if name == "cost" else name for name in names))
+    return tuple(replace(one, bets=(0.5,) * classes) if one.name == "balanced_error" else one for one in found)
+
+
+#: Shares of classes, and errors in them; with the third, some draws have no row of a class.
+LAWS = {
+    "two": ([0.6, 0.4], [0.1, 0.25]),
+    "three": ([0.5, 0.3, 0.2], [0.05, 0.1, 0.4]),
+    "rare": ([0.96, 0.04], [0.02, 0.5]),
+}
+
+
+def failures_of_a_fixed_rule(names, law, draws, share, n=60):
+    table = table_of(*LAWS[law])
+    asked, cost, failed = questions(names, len(table)), costs(len(table)), 0
+    for seed in range(draws):
+        evidence = drawn([table], n, np.random.default_rng([seed, 3]))
+        plan, evidence = planned(evidence, 1, 0.0, asked, share)
+        found = certify(plan, evidence, find(plan, evidence))["best"]
+        wrong = any(is_wrong(one, table, cost) for one in found.limits)
+        failed += bool(wrong or 1.0 - np.trace(table) > found.bound)
+    return failed
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.parametrize("name", [*NAMES, "cost"])
+def test_each_limit_alone(name, draws):
+    for law in LAWS:
+        # Nearly all of delta is the limit's.
+        failed = failures_of_a_fixed_rule((name,), law, draws, 0.95)
+        print(f"{name}, {law}: {failed} of {draws} fail")
+        assert compatible(failed, draws)
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.parametrize("law", LAWS)
+def test_all_limits_and_the_bound_at_once(law, draws):
+    failed = failures_of_a_fixed_rule((*NAMES, "cost"), law, draws, 0.5)
+    print(f"all at once, {law}: {failed} of {draws} fail")
+    assert compatible(failed, draws)
+
+
+def test_limits_that_are_not_paid_for_are_caught(monkeypatch):
+    monkeypatch.setattr(risks, "part_level", lambda level, share, number: level)
+    assert not compatible(failures_of_a_fixed_rule((*NAMES, "cost"), "three", 100, 0.5, n=400), 100)
+
+
+# -- a rule that was chosen ------------------------------------------------------------------------------------------
+
+
+def failures_of_a_chosen_rule(draws, plain, number=30, n=150):
+    """How often a limit of the best of many equally good classifiers is wrong; and how often one was chosen."""
+    table = table_of(*LAWS["three"])
+    asked, cost = questions((*NAMES, "cost"), 3), costs(3)
+    failed = chosen = 0
+    for seed in range(draws):
+        evidence = drawn([table] * number, n, np.random.default_rng([seed, 4]))
+        plan, evidence = planned(evidence, number, 0.9, asked, 0.6)
+        found = certify(plan, evidence, find(plan, evidence))["best"]
+        chosen += found.rule == "Occam"
+        limits = found.limits
+        if plain:
+            best = best_single(evidence.count(plan.division), DELTA, None).index
+            limits = limits_of(evidence.answers[best], plan, evidence, DELTA)
+        failed += any(is_wrong(one, table, cost) for one in limits)
+    return failed, chosen
+
+
+@pytest.mark.parametrize("draws", [30, pytest.param(2000, marks=pytest.mark.slow)])
+def test_limits_of_a_chosen_rule(draws):
+    failed, chosen = failures_of_a_chosen_rule(draws, plain=False)
+    print(f"a chosen rule: {failed} of {draws} fail; {chosen} were chosen")
+    assert chosen > draws / 2
+    assert compatible(failed, draws)
+
+
+def test_plain_limits_of_a_chosen_rule_are_caught():
+    """Recall of a rare class, whose limits are as if the classifier with the best recall had been fixed beforehand."""
+    table, failed = table_of([0.8, 0.2], [0.1, 0.3]), 0
+    for seed in range(60):
+        evidence = drawn([table] * 30, 150, np.random.default_rng([seed, 5]))
+        plan, evidence = planned(evidence, 30, 0.9, asked_for(("recall",), 1), 0.9)
+        best = int(np.argmin(evidence.wrong()[:, evidence.truth == 1].sum(axis=1)))
+        # The planted fault: the level of the whole, not of one classifier among thirty.
+        (limit,) = limits_of(evidence.answers[best], plan, evidence, DELTA)
+        failed += is_wrong(limit, table, None)
+    assert not compatible(failed, 60)
+
+
+def test_the_largest_cost_of_the_data_is_caught():
+    table = np.array([[0.67, 0.3], [0.03, 0.0]])
+    cost, failed, honest = Cost([[0, 0.01], [1, 0]], [0, 1]), 0, 0
+    for seed in range(60):
+        evidence = drawn([table], 30, np.random.default_rng([seed, 6]))
+        # The planted fault: a cost that no row had is forgotten.
+        seen = Cost([[0, 0.01], [0.01, 0]], [0, 1]) if not (evidence.truth == 1).any() else cost
+        for which in (cost, seen):
+            plan, with_said = planned(evidence, 1, 0.0, asked_for((which,)), 0.95)
+            limit = certify(plan, with_said, find(plan, with_said))["best"].limits[0]
+            wrong = is_wrong(limit, table, cost)
+            failed, honest = failed + (wrong and which is seen), honest + (wrong and which is cost)
+    assert not compatible(failed, 60)
+    assert compatible(honest, 60)
+
+
+# -- enumerated ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def outcomes(m):
+    """All counts of (class 1 answered 1, class 1 answered 0, class 0 answered 1, class 0 answered 0) among m rows."""
+    return [(a, b, c, m - a - b - c) for a, b, c in product(range(m + 1), repeat=3) if a + b + c <= m]
+
+
+def bounds_of(name, m, level):
+    """The lower limit for class 1 of every outcome."""
+    asked = asked_for((name,), pos_label=1)
+    found = []
+    for counts in outcomes(m):
+        truth, said = (np.repeat(values, counts).astype(np.uint8) for values in ([1, 1, 0, 0], [1, 0, 1, 0]))
+        evidence = Evidence(np.array([0, 1]), 2, said[None], truth)
+        plan, evidence = planned(evidence, 1, 0.0, asked, 0.5)
+        (limit,) = limits_of(said, plan, evidence, 2.0 * level)
+        found.append(limit.bound)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("m", [1, 3, 6, 12])
+@pytest.mark.parametrize("name", ["recall", "precision", "f1"])
+def test_no_law_makes_a_limit_fail_more_often_than_its_level(name, m):
+    level, worst = 0.05, 0.0
+    bounds = bounds_of(name, m, level)
+    counts = np.array(outcomes(m))
+    ways = np.array([factorial(m) / prod(map(factorial, one)) for one in outcomes(m)])
+    rng = np.random.default_rng([m, 7])
+    assert len(counts) == comb(m + 3, 3)
+    for law in [*rng.dirichlet(np.ones(4), 300), *rng.dirichlet([5.0, 0.5, 0.5, 2.0], 300)]:
+        hit, missed, false, _ = law
+        risk = {"recall": hit / (hit + missed), "precision": hit / (hit + false)}.get(name)
+        risk = 2 * hit / (2 * hit + missed + false) if risk is None else risk
+        worst = max(worst, float((ways * np.prod(law**counts, axis=1))[bounds > risk].sum()))
+    print(f"{name}, m = {m}: worst probability to fail {worst:.4f} at level {level}")
+    assert worst <= level
+
+
+# -- groups ----------------------------------------------------------------------------------------------------------
+
+
+def group_failures(draws, groups=40):
+    """How often the bound of the mean over groups, or of their mean cost, is too small; groups are of unequal size."""
+    cost = Cost([[0, 1], [4, 0]], [0, 1])
+    failed, ratios = 0, []
+    for seed in range(draws):
+        rng = np.random.default_rng([seed, 8])
+        # Large groups are harder.  Class 1 has half of the rows, and both classes are as hard.
+        sizes = rng.choice([1, 3, 20], groups)
+        chances_of = rng.beta(0.5, np.where(sizes == 20, 2.0, 6.0))
+        units = np.repeat(np.arange(groups), sizes)
+        truth = rng.integers(0, 2, units.size).astype(np.uint8)
+        said = np.where(rng.random(units.size) < chances_of[units], 1 - truth, truth).astype(np.uint8)
+        division = validating_division(units.size, GROUP, units)
+        evidence = Evidence(np.array([0, 1]), 2, said[None], truth)
+        plan, evidence = planned(evidence, 1, 0.0, asked_for((cost,)), 0.3, division, 0.8)
+        found = certify(plan, evidence, find(plan, evidence))["best"]
+        true = (2 * 0.5 / 6.5 + 0.5 / 2.5) / 3
+        failed += bool(true > found.bound or 2.5 * true > found.limits[0].bound)
+        assert found.distance == "bet"
+        ratios.append(found.bound / float(evidence.count(division)[0].upper(found.level)[0]))
+    return failed, float(np.mean(ratios))
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+def test_groups_of_unequal_size(draws):
+    failed, ratio = group_failures(draws)
+    print(f"groups: {failed} of {draws} fail; bounds are {ratio:.3f} of Chernoff's")
+    assert compatible(failed, draws)
+    assert ratio < 0.95
+
+
+def test_rows_of_groups_as_if_they_were_independent_are_caught():
+    """The planted fault: a bet on every row."""
+    failed = 0
+    for seed in range(300):
+        rng = np.random.default_rng([seed, 9])
+        chances_of = rng.beta(0.3, 1.2, 10)
+        wrong = rng.random((10, 100)) < chances_of[:, None]
+        limit = risks.bet_upper(unit_losses(wrong.ravel().astype(float), validating_division(1000)), 0.2, DELTA)
+        failed += limit < 0.2
+    assert not compatible(failed, 300)
+
+
+# -- bets are fixed on training rows ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_bets_do_not_change_when_validation_labels_do(grouped):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(180, 2))
+    y = (X[:, 0] + 0.7 * rng.normal(size=180) > 0).astype(int) + (X[:, 1] > 1)
+    groups = np.arange(180) // 3 if grouped else None
+    cost = Cost([[0, 1, 2], [1, 0, 2], [2, 2, 0]], range(3))
+    limits = (cost,) if grouped else (cost, "balanced_error")
+
+    def plan_of(labels):
+        trees = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]})
+        model = CertifiedClassifier(trees, limits=limits, cv=3, random_state=0).fit(X, labels, groups=groups)
+        return model._fitted.plan
+
+    first = plan_of(y)
+    validation, other = first.division.validating, y.copy()
+    other[validation] = rng.permutation(2 - y[validation])
+    second = plan_of(other)
+    assert [one.bets for one in first.limits] == [one.bets for one in second.limits]
+    assert [rule.bet for rule in first.planned] == [rule.bet for rule in second.planned]
+    assert all(len(one.bets) > 0 for one in first.limits)
+    assert all((rule.bet is None) == (not grouped) for rule in first.planned)
+    # Others do, when training labels do.
+    train, changed = first.division(0)[0], y.copy()
+    changed[train] = rng.permutation(y[train])
+    assert [one.bets for one in first.limits] != [one.bets for one in plan_of(changed).limits]
+
+
+# -- whole fits ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fits", [6, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", CLEAN)
+def test_whole_fits(kind, fits):
+    cost = Cost([[0, 1], [5, 0]], [0, 1])
+    failed, limits = dict.fromkeys(VOTINGS, 0), (*NAMES, cost)
+    for seed in range(fits):
+        clf = fitted(kind, seed, limits=limits, limits_share=0.5, hedge=0.1 if seed % 2 else 0.8)
+        for voting in VOTINGS:
+            said = clf.set_params(voting=voting).predict(POINTS)
+            classes = chances(kind, said)[1]
+            joint = np.array([[classes[said == a, c].sum() for a in (0, 1)] for c in (0, 1)]) / 400
+            certificate = clf.certificates_[voting]
+            # Of a condition that never occurs nothing is claimed.
+            never = [c for c in (0, 1) if not (said == c).any()]
+            known = [one for one in certificate.limits if one.name != "precision" or one.of not in never]
+            wrong = any(is_wrong(one, joint, cost) for one in known)
+            failed[voting] += bool(wrong or 1.0 - np.trace(joint) > certificate.bound)
+    print(f"whole fits, {kind}: {failed} of {fits} fail")
+    assert all(compatible(one, fits) for one in failed.values())
+
+
+def test_a_question_must_have_its_bets():
+    with pytest.raises(ValueError, match="must be one for costs"):
+        Question("cost", cost=costs(2))
+    with pytest.raises(ValueError, match="must be empty where nothing is bet"):
+        Question("recall", bets=(0.5, 0.5))
+    with pytest.raises(ValueError, match="must be between 0 and 1"):
+        Question("balanced_error", bets=(0.5, 1.0))
