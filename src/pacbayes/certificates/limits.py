@@ -50,6 +50,7 @@ WORDS: dict[str, Words] = {
     "f1": Words("F1", "{count} are right of {rows} validation {units} of this class or answered so"),
     "specificity": Words("specificity", "{count} of {rows} validation {units} of other classes are not answered so"),
     BALANCED: Words("balanced error", _ERRORS),
+    "youden": Words("Youden's index", "{count} of {rows} validation {units} are right about this class"),
     COST: Words("cost", "{count} in all on {rows} validation {units}", "on average {most}"),
 }
 

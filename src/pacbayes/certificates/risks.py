@@ -42,7 +42,7 @@ from pacbayes.classifiers.evidence import Evidence, unit_losses
 from pacbayes.data.division import GROUP, Division
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_number, did_you_mean, need
-from pacbayes.numeric.rounding import round_down, round_up
+from pacbayes.numeric.rounding import EPS, round_down, round_up
 
 
 class Planned(Protocol):
@@ -293,6 +293,24 @@ def _errors(observed: Observed) -> list[Limit]:
     ]
 
 
+def _youden(observed: Observed) -> list[Limit]:
+    """Return lower limits of recall + specificity - 1 of every class; each of the two has half of the level."""
+    question, classes, counts = observed.question, observed.evidence.classes, observed.counts()
+    level = observed.own_level(2 * question.number(classes))
+    others = counts.n - counts.true
+    rejected = others - counts.said + counts.hits
+    found = []
+    for name, hits, true, right, rest in zip(
+        map(plain, classes), *(one.tolist() for one in (counts.hits, counts.true, rejected, others)), strict=True
+    ):
+        # An index of 0 is that of an answer by lot, and one below is no use to anybody: it may be as low as -1.
+        index = lower_of(hits, true, level) + lower_of(right, rest, level) - 1.0
+        bound = max(index - 8.0 * EPS, -1.0)
+        if question.of in (None, name):
+            found.append(Limit("youden", name, LOWER, bound, hits + right, counts.n, CLASS, unit=observed.unit))
+    return found
+
+
 def _balanced(observed: Observed) -> list[Limit]:
     """Return the limit of the mean of the classes' errors."""
     counts, classes = observed.counts(), observed.evidence.classes
@@ -429,6 +447,7 @@ RISKS: dict[str, Risk] = {
     "f1": Risk(_by_class(lambda c: (c.hits, c.true + c.said - c.hits), _lower_f1)),
     "specificity": Risk(_by_class(lambda c: (c.n - c.true - c.said + c.hits, c.n - c.true), lower_of)),
     BALANCED: Risk(_balanced, by_class=False, of_one=False, fix=_fix_balanced),
+    "youden": Risk(_youden),
     COST: Risk(_costs, by_class=False, of_one=False, groups=True, fix=_fix_costs),
 }
 
