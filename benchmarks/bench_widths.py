@@ -21,6 +21,8 @@ Run: python benchmarks/bench_widths.py [--rows 1000 2500 5000 10000] [--svc 2500
 import argparse
 import sysconfig
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -69,8 +71,16 @@ def ours(X, y, X_new, y_new):
     return seconds, widths, float(np.mean((decisions > 0) != y_new)), hinge(y_new, decisions), worst
 
 
-def liquid(X, y, X_new, y_new, widths):
-    """Return the time of liquidSVM, its errors and hinge risk; None where it is not installed."""
+def liquid(*given):
+    """Return the time of liquidSVM, its errors and hinge risk; None where it is not installed.
+
+    In a process of its own: it ties the threads of its process to cores, and whoever comes later to one of them.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_liquid, *given).result()
+
+
+def _liquid(X, y, X_new, y_new, widths):
     asked = sysconfig.get_config_var
     # It asks for a name that Python no longer knows.
     sysconfig.get_config_var = lambda name: ".so" if name == "SO" else asked(name)

@@ -1,10 +1,5 @@
 """Cross-validation within the training rows: folds, candidates, and which of several with equally few errors."""
 
-import os
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 
@@ -15,10 +10,8 @@ from pacbayes.classifiers.cross_validation import (
     counted_by_fold,
     dealt,
     folds_of,
-    in_folds,
     trainable,
 )
-from pacbayes.runtime import threads
 
 
 def test_errors_are_kept_by_candidate_and_fold():
@@ -101,31 +94,3 @@ def test_no_more_folds_than_rows_or_units():
     fold = dealt(np.array([0, 1, 0, 1, 0, 1]), 5, rng, units)
     assert np.unique(fold).tolist() == [0, 1]
     assert len(set(fold[units == 4])) == len(set(fold[units == 9])) == 1
-
-
-# -- folds side by side ----------------------------------------------------------------------------------------------
-
-
-def test_folds_side_by_side_share_the_cores(monkeypatch):
-    monkeypatch.setattr(threads, "_cores_of_process", lambda: 6)
-    seen = []
-    for at_once, expected in ((1, [6] * 5), (2, [3, 3, 3, 3, 6]), (3, [2, 2, 2, 3, 3]), (5, [1] * 5)):
-        seen.clear()
-        in_folds(lambda k: seen.append((k, threads.cores())), [0, 2, 4, 6, 8], at_once)
-        assert [each for _, each in seen] == expected
-        assert sorted(k for k, _ in seen) == [0, 2, 4, 6, 8]
-
-
-def test_an_interrupt_does_not_wait_for_folds_side_by_side():
-    released = threading.Event()
-
-    def endless(k):
-        released.wait(60.0)
-        raise ValueError("nobody waits for this")
-
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    start = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        in_folds(endless, range(4), at_once=2)
-    assert time.perf_counter() - start < 20.0
-    released.set()

@@ -120,9 +120,13 @@ def test_every_stage_of_a_fit_has_the_line(monkeypatch):
     said = labels(monkeypatch)
     StochasticSVC([0.1, 1.0], cv=2, random_state=0).fit(X, y)
     found = list(dict.fromkeys(said))
-    assert found[:3] == ["fitting", "kernel matrix", "support vector machines"]
+    assert found[:3] == ["fitting", "support vector machines", "support vector machines: kernel matrix"]
     assert found[-1] == "predictions"
-    assert found[3:-1] == ["cross-validation", "cross-validation: support vector machines"]
+    assert found[3:-1] == [
+        "cross-validation",
+        "cross-validation: kernel matrix",
+        "cross-validation: support vector machines",
+    ]
     said.clear()
     CertifiedClassifier(
         Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}),

@@ -1,19 +1,15 @@
 """Cross-validation within the training rows: every candidate is asked about every fold, once for all uses."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from pacbayes.classifiers.members import Answers
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import MOST, need, need_array, need_rows, need_whole, read_only
-from pacbayes.runtime.progress import Stage, current_stage, working_for
-from pacbayes.runtime.threads import at_most_cores, cores
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
 CANDIDATES = 50
@@ -189,33 +185,3 @@ def counted_by_fold(answers: Answers, codes: Rows, fold: Rows) -> tuple[Rows, Ro
     ]
     sizes = np.where(used, np.bincount(fold, minlength=used.size), 0)
     return np.stack(counts, axis=1).astype(np.int64), sizes.astype(np.int64)
-
-
-def rounds_of(folds: int, at_once: int) -> list[range]:
-    """Divide folds into rounds of up to so many at once, as even as they can be.
-
-    Examples
-    --------
-    >>> rounds_of(5, 3), rounds_of(2, 1), rounds_of(0, 2)
-    ([range(0, 3), range(3, 5)], [range(0, 1), range(1, 2)], [])
-    """
-    number = -(-folds // at_once)
-    if number == 0:  # of so few rows no fold leaves two classes to the others
-        return []
-    ends = [-(-folds * k // number) for k in range(number + 1)]
-    return [range(start, stop) for start, stop in pairwise(ends)]
-
-
-def in_folds(work: Callable[[int], None], folds: Sequence[int], at_once: int) -> None:
-    """Do the work of some folds, up to so many at once in threads that share the cores."""
-    for some in rounds_of(len(folds), at_once):
-        if len(some) == 1:
-            work(folds[some[0]])
-            continue
-        each, stage = max(1, cores() // len(some)), current_stage()
-
-        def elsewhere(k: int, each: int = each, stage: Stage | None = stage) -> None:
-            with working_for(stage), at_most_cores(each):
-                work(k)
-
-        Parallel(n_jobs=len(some), require="sharedmem")(delayed(elsewhere)(folds[place]) for place in some)

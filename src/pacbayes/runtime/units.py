@@ -1,7 +1,7 @@
 """Work on many classifiers in units, by any backend of joblib, in any order, with results in the order asked for."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -29,12 +29,13 @@ def run_units(
     check: Callable[[int, Result], None] = lambda i, result: None,
     checkpoint: Checkpoint | None = None,
     again: Callable[[Common, int, Result], Result] | None = None,
+    order: Sequence[int] | None = None,
 ) -> list[Result]:
     """Return ``[task(common, i) for i in range(number)]``, by the workers the user chose.
 
     What `check` raises about a result ends the work at once.  Units that `checkpoint` holds are not done again; others
     are stored there as soon as they are complete.  What is taken from there, `again` may replace, or refuse with a
-    `ValueError`.
+    `ValueError`.  They are begun in the order given.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def run_units(
                 advance(1)
     for i, result in results.items():
         check(i, result)
-    missing = [i for i in range(number) if i not in results]
+    missing = [i for i in order or range(number) if i not in results]
     if not missing:
         return [results[i] for i in range(number)]
     left = {k: sum(i not in results for i in unit) for k, unit in enumerate(units)}

@@ -1,5 +1,6 @@
 """Out-of-fold decisions against machines trained on their rows alone, side by side or one after the other."""
 
+import pickle
 from dataclasses import replace
 from itertools import combinations
 
@@ -12,10 +13,9 @@ from pacbayes import svm_path
 from pacbayes.classifiers.calibration import PAIRS, calibrate
 from pacbayes.classifiers.cross_validation import folds_of
 from pacbayes.classifiers.svm import folds as module
-from pacbayes.classifiers.svm.folds import KernelFolds, MachineFolds, chosen_scale, pick, train_shared
+from pacbayes.classifiers.svm.folds import KernelFolds, MachineFolds, SharedValues, chosen_scale, train_shared
 from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
-from pacbayes.runtime import threads
 from pacbayes.runtime.seeds import Purpose, generator
 
 LAMBDAS = np.geomspace(0.05, 20.0, 9)
@@ -61,12 +61,12 @@ def test_answers_in_a_fold_are_those_of_svc(loader):
     train, test = np.flatnonzero(fold != 1), np.flatnonzero(fold == 1)
     answers, scores = heard(members, fold)
     choices = {"gamma": width.kernel.gamma, "decision_function_shape": "ovo"}
-    machines = [SVC(C=1 / lam, **choices).fit(width.rows[train], codes[train]) for lam in FEW_LAMBDAS]
-    expected = [machine.predict(width.rows[test]).tolist() for machine in machines]
+    machines = [SVC(C=1 / lam, **choices).fit(width.shared.rows[train], codes[train]) for lam in FEW_LAMBDAS]
+    expected = [machine.predict(width.shared.rows[test]).tolist() for machine in machines]
     assert answers[:, test].tolist() == expected
     assert len(set(map(tuple, expected))) > 1
     for own, machine in zip(scores[:, test], machines, strict=True):
-        decisions = machine.decision_function(width.rows[test]).reshape(test.size, -1)
+        decisions = machine.decision_function(width.shared.rows[test]).reshape(test.size, -1)
         # Of two classes SVC says the second by a positive number, of pairs of several the first.
         signed = decisions if decisions.shape[1] == 1 else -decisions
         # Both stop at a violation of 0.001.
@@ -85,10 +85,13 @@ def test_scores_are_the_decisions_of_a_plain_loop_of_refits(gamma, classes):
         for k in range(4):
             for column, (first, second) in enumerate(combinations(range(classes), 2)):
                 rows = np.flatnonzero((fold != k) & np.isin(codes, (first, second)))
-                path = svm_path(width.kernel.gram(width.rows[rows]), np.where(codes[rows] == second, 1, -1), LAMBDAS)
-                expected = path.decision_function(width.kernel.between(width.rows[fold == k], width.rows[rows]))
+                own, new = width.shared.rows[rows], width.shared.rows[fold == k]
+                path = svm_path(width.kernel.gram(own), np.where(codes[rows] == second, 1, -1), LAMBDAS)
+                expected = path.decision_function(width.kernel.between(new, own))
                 found = scores[mine][:, fold == k, column]
-                np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+                # Of several widths, machines are trained by another way, to the same violation of 0.001.
+                close = 1e-6 if gamma == "sigest" else 0.02
+                np.testing.assert_allclose(found, expected, rtol=1e-6, atol=close)
     if classes == 2:
         # Where nothing is a tie, the sign is the answer.
         clear = np.abs(scores[:, :, 0]) > 1e-6
@@ -124,6 +127,11 @@ def test_several_widths_are_those_of_each_alone_to_the_last_bit(kernel, classes)
         alone, own = trained(X, y, FEW_LAMBDAS, kernel, one.gamma)
         assert len(alone.kernels) == 1
         mine = slice(4 * place, 4 * place + 4)
+        if kernel == "rbf":
+            # As one of several it is trained in single precision.
+            width = replace(own.widths[0], shared=folds.widths[0].shared, coarse=True)
+            own = replace(own, widths=(width,))
+            alone = replace(alone, machines=(width.train(FEW_LAMBDAS, None),))
         assert_same((answers[mine], scores[mine]), heard(own, fold))
         for pair, other in zip(members.machines[place].pairs, alone.machines[0].pairs, strict=True):
             assert pair.path.dual_coef.tobytes() == other.path.dual_coef.tobytes()
@@ -178,7 +186,8 @@ def test_a_class_that_the_other_folds_lack_loses_by_one():
     # The others are machines of three classes, trained on the rest.
     keep = y != 2
     width = members.widths[0]
-    fewer = MachineFolds((replace(width, rows=width.rows[keep], codes=y[keep]),), FEW_LAMBDAS, y[keep], 4)
+    shared = SharedValues(width.shared.rows[keep], "rbf", False, None)
+    fewer = MachineFolds((KernelFolds(width.kernel, shared, y[keep]),), FEW_LAMBDAS, y[keep], 4, 1)
     known = [place for pair, place in columns.items() if 2 not in pair]
     expected = heard(fewer, fold[keep])[1][:, fold[keep] == 0]
     np.testing.assert_array_equal(absent[:, keep[fold == 0]][:, :, known], expected)
@@ -210,7 +219,9 @@ def test_a_row_that_is_far_from_all_others_is_heard_in_its_fold(far):
     """Decisions about it are beyond single precision, in which those of all folds are kept: that was a warning."""
     X, y = sample()
     X[7] = far
-    folds = MachineFolds((KernelFolds(Kernel("linear", None), X, y, jobs=1),), FEW_LAMBDAS, y, 2)
+    folds = MachineFolds(
+        (KernelFolds(Kernel("linear", None), SharedValues(X, "linear", False, None), y),), FEW_LAMBDAS, y, 2, 1
+    )
     with np.errstate(all="raise"):
         answers, scores = heard(folds, np.where(np.arange(len(y)) == 7, 0, 1))
     assert np.isfinite(scores).all()
@@ -222,58 +233,72 @@ def test_a_row_that_is_far_from_all_others_is_heard_in_its_fold(far):
 # -- threads and memory ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_same_side_by_side_and_without_the_shared_matrix(classes, monkeypatch):
-    members = folds_of_set(*sample(classes), LAMBDAS)
+def renewed(members, jobs):
+    """Return the same machines as they were before anything was computed for them, with so many workers."""
+    shared = pickle.loads(pickle.dumps(members.widths[0].shared))
+    shared._here = True
+    return replace(members, jobs=jobs, widths=tuple(replace(one, shared=shared) for one in members.widths))
+
+
+@pytest.mark.parametrize(("classes", "gamma"), [(2, "sigest"), (3, "sigest"), (2, "widths"), (3, "widths")])
+def test_the_same_side_by_side_without_the_shared_matrix_and_elsewhere(classes, gamma, monkeypatch):
+    members = folds_of_set(*sample(classes), LAMBDAS, gamma=gamma)
     fold = folds_of(members.codes, 5, np.random.default_rng(2))
+    expected = heard(renewed(members, 1), fold)
+    trained = [one.path.dual_coef for width in renewed(members, 1).train() for one in width.pairs]
 
-    def count(at_once):
-        monkeypatch.setattr(KernelFolds, "at_once", lambda self, folds: at_once)
-        # As it was before anything was computed for it.
-        return heard(replace(members, widths=(replace(members.widths[0]),)), fold)
+    def same(some):
+        assert_same(heard(some, fold), expected)
+        for one, other in zip((one for width in some.train() for one in width.pairs), trained, strict=True):
+            np.testing.assert_array_equal(one.path.dual_coef, other)
 
-    expected = count(1)
-    for at_once in (2, 3, 7):
-        assert_same(count(at_once), expected)
-    # No memory for one matrix of all rows: each fold computes its own.
+    for jobs in (2, 3, 7):
+        same(renewed(members, jobs))
+    # As in a process of another machine.
+    same(replace(members, widths=pickle.loads(pickle.dumps(members.widths))))
+    # Nor is there memory for one matrix of all rows beside those of the folds.
     monkeypatch.setattr(module, "memory_limit", lambda _: (8 * len(members.codes) ** 2, "test"))
-    monkeypatch.setattr(module, "pick", None)
-    assert_same(count(1), expected)
+    monkeypatch.setattr(module, "shared_matrix", None)
+    same(renewed(members, 2))
 
 
-def test_as_many_at_once_as_keep_all_cores_busy_and_memory_allows(monkeypatch):
-    monkeypatch.setattr(threads, "_cores_of_process", lambda: 4)
-    monkeypatch.setattr(module, "memory_limit", lambda _: (None, "unknown"))
+def test_as_many_at_once_as_memory_allows(monkeypatch):
+    rows = np.zeros((200, 1))
 
-    def folds_at_once(n, folds):
-        return KernelFolds(Kernel("rbf", 1.0), np.zeros((n, 1)), np.arange(n) % 2, jobs=1).at_once(folds)
+    def at_once(single, entries):
+        monkeypatch.setattr(module, "memory_limit", lambda _: (entries and entries * 200**2, "test"))
+        return KernelFolds(Kernel("rbf", 1.0), SharedValues(rows, "rbf", single, None), np.arange(200) % 2).at_once(4)
 
-    assert folds_at_once(100, 5) == 1
-    # (folds, cores) -> side by side: 5 on 4 take turns, 10 on 4 are 5 and 5, 5 on 2 are 3 and 2, 5 on 1 follow.
-    for folds, cores, expected in ((5, 4, 5), (10, 4, 5), (4, 4, 4), (3, 4, 3), (5, 2, 3), (4, 2, 2), (5, 1, 1)):
-        with threads.at_most_cores(cores):
-            assert folds_at_once(2000, folds) == expected
-    for matrices, expected in ((0, 1), (1, 1), (3, 2), (100, 5)):
-        monkeypatch.setattr(module, "memory_limit", lambda _, k=matrices: (k * 8 * 2000**2, "test"))
-        assert folds_at_once(2000, 5) == expected
+    assert [at_once(False, entries) for entries in (None, 7, 16, 24, 400)] == [4, 1, 2, 3, 4]
+    assert [at_once(True, entries) for entries in (None, 7, 12, 16, 400)] == [4, 1, 3, 4, 4]
 
 
-def test_of_several_widths_one_matrix_is_held_at_a_time():
+def test_matrices_are_given_back_when_the_last_machine_was_heard():
     folds = folds_of_set(*sample(), FEW_LAMBDAS, gamma="widths")
-    assert [("_matrix" in vars(width)) for width in folds.widths] == [False] * 5
+    shared = folds.widths[0].shared
+    assert all(width.shared is shared for width in folds.widths)
     said = folds.out_of_fold(np.arange(20), folds_of(folds.codes, 3, np.random.default_rng(0)))
-    for _ in range(9):
-        next(said)
-    # Of the third width one was asked for.
-    assert [("_matrix" in vars(width)) for width in folds.widths] == [False, False, True, False, False]
+    next(said)
+    assert shared._matrix.nbytes == 8 * len(folds.codes) ** 2
+    # No more rooms than workers, each in single precision.
+    assert 1 <= len(shared._rooms) <= folds.jobs
+    assert {room.nbytes for room in shared._rooms} == {4 * len(folds.codes) ** 2}
     list(said)
-    assert [("_matrix" in vars(width)) for width in folds.widths] == [False] * 5
+    assert shared._matrix is None
+    assert shared._rooms == []
 
 
-def test_pick_is_numpy_s_indexing():
-    matrix = np.random.default_rng(0).normal(size=(300, 300))
-    down, across = np.arange(3, 290), np.array([0, 299, 7])
-    np.testing.assert_array_equal(pick(matrix, down, across), matrix[np.ix_(down, across)])
+def test_no_more_decisions_at_once_than_allowed(monkeypatch):
+    folds = folds_of_set(*sample(3), FEW_LAMBDAS, gamma="widths")
+    fold = folds_of(folds.codes, 3, np.random.default_rng(0))
+    expected, sizes = heard(folds, fold), []
+    run = module.run_units
+    monkeypatch.setattr(module, "run_units", lambda *given, **more: sizes.append(given[2]) or run(*given, **more))
+    for machines in (4, 9, 100):
+        sizes.clear()
+        monkeypatch.setattr(module, "_DECISIONS", machines * folds.codes.size * 3)
+        assert_same(heard(folds, fold), expected)
+        assert max(sizes) <= max(1, machines // len(FEW_LAMBDAS)) * 3
 
 
 # -- whether to standardise ------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
-"""Training machines that share their rows, on all of these and anew on parts of them: for each width one matrix."""
+"""Training machines that share their rows, on all of these and anew on parts of them: one matrix of distances."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.classifiers.calibration import PAIRS, calibrate
-from pacbayes.classifiers.cross_validation import OutOfFold, candidates_of, dealt, in_folds, trainable
-from pacbayes.classifiers.members import kept_as
+from pacbayes.classifiers.cross_validation import OutOfFold, candidates_of, dealt, trainable
+from pacbayes.classifiers.members import Answers, kept_as
 from pacbayes.classifiers.svm.hinge_path import MOST_STEPS
 from pacbayes.classifiers.svm.kernel import (
     AUTO_SCALE,
@@ -19,6 +20,7 @@ from pacbayes.classifiers.svm.kernel import (
     Kernel,
     fit_kernels,
     fit_scaling,
+    shared_matrix,
     within_range,
 )
 from pacbayes.classifiers.svm.landmarks import NystroemMap, choose_landmarks, nystroem_map, train_on_features
@@ -31,14 +33,15 @@ from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.seeds import Purpose, generator
-from pacbayes.runtime.threads import cores, on_cores
+from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.units import run_units
 
 # Threads are not worth their start for fewer rows.
-_FEW = 500
-# Earlier than for all training rows: or folds of somewhat fewer would take several times as long as these.
-_LINEAR_FROM = 1000
-# Rows copied in one part of the work.
-_ROWS_PER_PART = 128
+_FEW = 200
+# From how many rows on linear algebra may be used.  With one width folds begin earlier than all training rows do, or
+# folds of somewhat fewer would take several times as long as these; the others keep the bits of the paper's machines.
+_FOLDS_LINEAR_FROM = 1000
+_LINEAR_FROM = 200
 # Out-of-fold decisions that are held at once, in single precision; with many pairs of classes a path is divided.
 _DECISIONS, _LARGEST = 2**27, float(np.finfo(np.float32).max)
 
@@ -69,9 +72,10 @@ def train_shared(
         widths = [LandmarkFolds(kernel, scaled, codes, nystroem_map(scaled[places], kernel)) for kernel in kernels]
         summed, most = scaled[places], MOST_STEPS
     else:
-        widths = [KernelFolds(kernel, scaled, codes, jobs, max_bytes) for kernel in kernels]
+        shared = SharedValues(scaled, settings.kernel, len(kernels) > 1, max_bytes)
+        widths = [KernelFolds(kernel, shared, codes, coarse=len(kernels) > 1) for kernel in kernels]
         summed, most = scaled, MAX_ITER
-    folds = MachineFolds(tuple(widths), settings.lambdas, codes, classes.size)
+    folds = MachineFolds(tuple(widths), settings.lambdas, codes, classes.size, jobs)
     members = SharedMachines(settings, classes, scaling, kernels, summed, folds.train(), prepare)
     warn_unconverged(np.tile(settings.lambdas, len(kernels)), members.kkt_violation, members.converged, most)
     return members, folds
@@ -109,8 +113,8 @@ def chosen_scale(
             (kernel,) = fit_kernels(scaled, "rbf", "sigest", generator(seed, Purpose.WIDTH))
         except ValueError:  # rows that are all equal, or so near that no width fits: nothing to be tried
             return True
-        width = KernelFolds(kernel, scaled, codes, jobs, max_bytes)
-        tried = MachineFolds((width,), _TRIED_LAMBDAS, codes, int(codes.max()) + 1)
+        width = KernelFolds(kernel, SharedValues(scaled, "rbf", False, max_bytes), codes)
+        tried = MachineFolds((width,), _TRIED_LAMBDAS, codes, int(codes.max()) + 1, jobs)
         heard = tried.out_of_fold(tried.families, fold)
         losses.append(min(calibrate(one.kind, one.scores, dense, int(dense.max()) + 1)[1] for one in heard))
     return losses[0] <= losses[1]
@@ -125,6 +129,7 @@ class MachineFolds:
     #: The class numbers of the training rows.
     codes: Rows
     n_classes: int
+    jobs: int
 
     @property
     def families(self) -> Rows:
@@ -138,53 +143,105 @@ class MachineFolds:
 
     def train(self) -> tuple[Machines, ...]:
         """Return the machines of each width on all training rows."""
-        return tuple(self._released(width, width.train(self.lambdas, None)) for width in self.widths)
+        if len(self.widths) == 1:
+            # The cores share the work on one matrix.
+            return (self.widths[0].train(self.lambdas, None, self.jobs),)
+        return tuple(self._run(_train_width, self, len(self.widths), 1))
 
     def out_of_fold(self, which: Rows, fold: Rows) -> Iterator[OutOfFold]:
         """Yield what some machines say of every training row when trained on the other folds."""
         learnt = np.unique(self.codes)
-        step = max(1, _DECISIONS // (self.codes.size * max(1, learnt.size * (learnt.size - 1) // 2)))
-        for place, width in enumerate(self.widths):
-            mine = which[which // self.lambdas.size == place] % self.lambdas.size
-            for start in range(0, mine.size, step):
-                yield from _heard(width, self.lambdas[mine[start : start + step]], self.codes, self.n_classes, fold)
-            self._released(width, None)
-
-    def _released(self, width: "KernelFolds | LandmarkFolds", result: Any) -> Any:
-        """Return a result; of several widths each gives back its memory before the next one takes it."""
-        if len(self.widths) > 1:
+        pairs = max(1, learnt.size * (learnt.size - 1) // 2)
+        most = max(1, _DECISIONS // (self.codes.size * pairs))
+        for parts in self._parts(which, most):
+            work = _FoldWork(self, tuple(parts), fold, np.flatnonzero(trainable(self.codes, fold)))
+            said = self._run(_heard, work, len(parts) * work.used.size, work.used.size)
+            for place, part in enumerate(parts):
+                yield from work.assembled(part, said[place * work.used.size : (place + 1) * work.used.size])
+        for width in self.widths:
             width.release()
-        return result
+
+    def _parts(self, which: Rows, most: int) -> Iterator[list["_Part"]]:
+        """Yield what is trained at once: lambdas of some widths, no more machines together than that."""
+        parts: list[_Part] = []
+        for place in range(len(self.widths)):
+            mine = which[which // self.lambdas.size == place] % self.lambdas.size
+            for start in range(0, mine.size, most):
+                part = _Part(place, self.lambdas[mine[start : start + most]])
+                if sum(one.lambdas.size for one in parts) + part.lambdas.size > most:
+                    yield parts
+                    parts = []
+                parts.append(part)
+        if parts:
+            yield parts
+
+    def _run(self, task: Callable[[Any, int], Any], common: Any, number: int, each: int) -> list[Any]:
+        """Do units of work, so many for each width, and as many at once as there is memory for."""
+        jobs = self.widths[0].at_once(self.jobs)
+        # Those in the middle take longest, and are begun first.
+        middle = (number // each - 1) / 2
+        order = sorted(range(number), key=lambda unit: abs(unit // each - middle))
+        return run_units(task, common, number, "support vector machines", jobs, prefer="threads", order=order)
 
 
-def _heard(
-    width: "KernelFolds | LandmarkFolds", lambdas: FloatArray, codes: Rows, n_classes: int, fold: Rows
-) -> Iterator[OutOfFold]:
-    """Yield what the machines of one width and some lambdas say of every training row."""
-    learnt, used = np.unique(codes), trainable(codes, fold)
-    pairs = learnt.size * (learnt.size - 1) // 2
-    scores = np.empty((lambdas.size, codes.size, pairs), dtype=np.float32)
-    answers = np.empty((lambdas.size, codes.size), dtype=kept_as(n_classes))
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some lambdas of one width."""
 
-    def hear(k: int) -> None:
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        machines = width.train(lambdas, train)
-        for block in blocks(test.size, width.n_summed(train) + 2 * lambdas.size * pairs):
-            rows = test[block]
-            decisions = machines.decisions(width.between(train, rows))
-            answers[:, rows] = machines.winners(decisions)
+    width: int
+    lambdas: FloatArray
+
+
+def _train_width(folds: MachineFolds, i: int) -> Machines:
+    """Train the machines of one width on all training rows."""
+    with one_thread():
+        return folds.widths[i].train(folds.lambdas, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _FoldWork:
+    """What a worker needs: unit u is part ``u // folds`` without fold number ``u % folds`` of those that can train."""
+
+    folds: MachineFolds
+    parts: tuple[_Part, ...]
+    fold: Rows
+    used: Rows
+
+    def assembled(self, part: _Part, said: list[tuple[Answers, NDArray[np.float32]]]) -> Iterator[OutOfFold]:
+        """Yield what each machine of a part says of every training row, from what was said of each fold."""
+        codes, fold = self.folds.codes, self.fold
+        learnt = np.unique(codes)
+        shape = part.lambdas.size, codes.size
+        scores = np.empty((*shape, learnt.size * (learnt.size - 1) // 2), dtype=np.float32)
+        answers = np.empty(shape, dtype=kept_as(self.folds.n_classes))
+        for k, (mine, decisions) in zip(self.used.tolist(), said, strict=True):
+            answers[:, fold == k], scores[:, fold == k] = mine, decisions
+        for k in set(np.unique(fold).tolist()) - set(self.used.tolist()):
+            # Nothing to train with: all of them say the only class that is left.
+            only, rows = codes[fold != k][:1], fold == k
+            answers[:, rows] = only
+            scores[:, rows] = _among(np.empty((shape[0], np.count_nonzero(rows), 0)), only, learnt)
+        for mine, decisions in zip(answers, scores, strict=True):
+            yield OutOfFold(mine, PAIRS, decisions.astype(np.float64))
+
+
+def _heard(work: _FoldWork, unit: int) -> tuple[Answers, NDArray[np.float32]]:
+    """Train the machines of a part without a fold; return what they say of its rows, and their decisions."""
+    folds, part, k = work.folds, work.parts[unit // work.used.size], work.used[unit % work.used.size]
+    width, learnt = folds.widths[part.width], np.unique(folds.codes)
+    train, test = np.flatnonzero(work.fold != k), np.flatnonzero(work.fold == k)
+    with one_thread():
+        machines = width.train(part.lambdas, train)
+        pairs = learnt.size * (learnt.size - 1) // 2
+        scores = np.empty((part.lambdas.size, test.size, pairs), dtype=np.float32)
+        answers = np.empty((part.lambdas.size, test.size), dtype=kept_as(folds.n_classes))
+        for block in blocks(test.size, width.n_summed(train) + 2 * part.lambdas.size * pairs):
+            decisions = machines.decisions(width.between(train, test[block]))
+            answers[:, block] = machines.winners(decisions)
             with usual_float_errors():
                 # A row that is far from all others has decisions beyond single precision.
-                scores[:, rows] = np.clip(_among(decisions, machines.codes, learnt), -_LARGEST, _LARGEST)
-
-    in_folds(hear, np.flatnonzero(used).tolist(), width.at_once(used.size))
-    for k in np.flatnonzero(~used).tolist():
-        # Nothing to train with: all of them say the only class that is left.
-        only, rows = codes[fold != k][:1], fold == k
-        answers[:, rows] = only
-        scores[:, rows] = _among(np.empty((lambdas.size, np.count_nonzero(rows), 0)), only, learnt)
-    for mine, decisions in zip(answers, scores, strict=True):
-        yield OutOfFold(mine, PAIRS, decisions.astype(np.float64))
+                scores[:, block] = np.clip(_among(decisions, machines.codes, learnt), -_LARGEST, _LARGEST)
+    return answers, scores
 
 
 def _among(decisions: FloatArray, present: Rows, learnt: Rows) -> FloatArray:
@@ -205,44 +262,96 @@ def _among(decisions: FloatArray, present: Rows, learnt: Rows) -> FloatArray:
     return found
 
 
+class SharedValues:
+    """What kernels of every width are made of: squared distances of all training rows, or inner products.
+
+    Each worker has room for one kernel matrix, and the next one uses it again: to write into new memory takes longer
+    than to compute what is written.  Elsewhere than in this process kernels are computed from rows.
+    """
+
+    def __init__(self, rows: FloatArray, kernel: str, single: bool, max_bytes: int | None) -> None:
+        self.rows, self._kernel, self._max_bytes = rows, kernel, max_bytes
+        #: Whether machines are trained on kernels in single precision.
+        self._single = single or len(rows) >= SINGLE_FROM
+        self._here = True
+        self.release()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_here": False, "_matrix": None, "_rooms": []}
+
+    def release(self) -> None:
+        """Give back the memory of matrices."""
+        self._matrix: FloatArray | None = None
+        self._rooms: list[NDArray[Any]] = []
+
+    def prepare(self) -> None:
+        """Compute the matrix, on all cores, if there is memory for it; before threads each ask for a part of it."""
+        if self._here and self._matrix is None and len(self.rows) < SINGLE_FROM and self.rooms(8) > 0:
+            self._matrix = shared_matrix(self.rows, self._kernel)
+
+    def rooms(self, taken: int = 0) -> int:
+        """Return for how many kernel matrices there is memory, beside so many bytes for each pair of rows."""
+        limit, _ = memory_limit(self._max_bytes)
+        entry = 4 if self._single else 8
+        return len(self.rows) if limit is None else max(0, (limit // len(self.rows) ** 2 - taken) // entry)
+
+    @contextmanager
+    def room(self) -> Iterator[NDArray[Any] | None]:
+        """Yield memory for a matrix of all training rows; None where kernels are computed from rows."""
+        if self._matrix is None:
+            yield None
+            return
+        # Both are atomic.
+        kept = np.float32 if self._single else np.float64
+        room = self._rooms.pop() if self._rooms else np.empty(self._matrix.size, dtype=kept)
+        yield room
+        self._rooms.append(room)
+
+    def gram(self, kernel: Kernel, part: Rows, room: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the kernel matrix of some training rows, in `room` where there is some."""
+        if self._matrix is None or room is None:
+            rows = self.rows if part.size == len(self.rows) else self.rows[part]
+            return kernel.gram_in_single(rows) if self._single else kernel.gram(rows)
+        return kernel.of_shared(self._matrix, part, part, room[: part.size**2].reshape(part.size, part.size))
+
+    def between(self, kernel: Kernel, down: Rows, across: Rows) -> FloatArray:
+        """Return the kernel values of some training rows with others."""
+        if self._matrix is None:
+            return kernel.between(self.rows[down], self.rows[across])
+        return kernel.of_shared(self._matrix, down, across)
+
+
 @dataclass(frozen=True, eq=False)
 class KernelFolds:
-    """One kernel matrix.  Scaling and width are those of all training rows; neither has seen a label.
+    """Machines of one kernel.  Scaling and width are those of all training rows; neither has seen a label.
 
     Kernel values have the same bits wherever they are computed, since one depends on its two rows alone.
     """
 
     kernel: Kernel
-    #: All training rows, scaled, and their class numbers.
-    rows: FloatArray
+    #: Of all training rows, scaled; and their class numbers.
+    shared: SharedValues
     codes: Rows
-    jobs: int
-    max_bytes: int | None = None
+    #: Whether it is one of several widths, with few costs far apart.
+    coarse: bool = False
 
-    def train(self, lambdas: FloatArray, train: Rows | None) -> Machines:
-        """Return machines on some of the training rows, None for all of them."""
-        if train is None:
-            # Here, before threads for pairs of classes, or for folds, each ask for a part of it.
-            whole = self._matrix
-            assert whole is None or len(whole) == len(self.rows)
-            return train_machines(self._gram, self.codes, lambdas, self.jobs)
-        jobs = min(cores(), self.jobs)
-        return train_machines(lambda part: self._gram(train[part]), self.codes[train], lambdas, jobs, _LINEAR_FROM)
+    def train(self, lambdas: FloatArray, train: Rows | None, jobs: int = 1) -> Machines:
+        """Return machines on some of the training rows, None for all of them; several jobs are for all of them."""
+        if jobs > 1:
+            # Pairs of classes side by side have a matrix each.
+            return train_machines(lambda part: self.shared.gram(self.kernel, part), self.codes, lambdas, jobs)
+        rows, linear_from = (np.arange(self.codes.size), None) if train is None else (train, _FOLDS_LINEAR_FROM)
+        with self.shared.room() as room:
 
-    def at_once(self, folds: int) -> int:
-        """Return how many of some folds to train side by side, if memory allows.
+            def gram(part: Rows) -> NDArray[Any]:
+                return self.shared.gram(self.kernel, rows[part], room)
 
-        A fold alone would use all cores as well, but not all of the time.  So many that no round leaves a core without
-        work: five folds on two cores are three, which take turns, and two.
-        """
-        n = len(self.rows)
-        if n < _FEW or cores() == 1:
-            return 1
-        # Here, before threads each ask for a part of it.
-        whole = self._matrix
-        together = -(-folds // max(1, folds // cores()))
-        # Each needs a part of the kernel matrix and something to work with, beside the whole.
-        return 1 if whole is None else max(1, min(together, self._matrices_that_fit - 1))
+            return train_machines(gram, self.codes[rows], lambdas, 1, _LINEAR_FROM if self.coarse else linear_from)
+
+    def at_once(self, jobs: int) -> int:
+        """Return how many units to work on side by side, if memory allows: each needs a matrix, beside the shared."""
+        self.shared.prepare()
+        return 1 if self.codes.size < _FEW else max(1, min(jobs, self.shared.rooms()))
 
     def n_summed(self, train: Rows) -> int:
         """Return over how many rows machines sum that were trained on these."""
@@ -250,37 +359,11 @@ class KernelFolds:
 
     def between(self, train: Rows, test: Rows) -> FloatArray:
         """Return the kernel values of training rows (down) with others of them."""
-        if self._matrix is None or self._matrix.dtype != np.float64:
-            return self.kernel.between(self.rows[train], self.rows[test])
-        return pick(self._matrix, train, test)
+        return self.shared.between(self.kernel, train, test)
 
     def release(self) -> None:
-        """Give back the memory of the matrix."""
-        self.__dict__.pop("_matrix", None)
-
-    @cached_property
-    def _matrix(self) -> NDArray[Any] | None:
-        """The kernel matrix of all training rows, computed once; None where it would not fit beside its parts.
-
-        In single precision where there are many rows, for training only.
-        """
-        if self._matrices_that_fit < 2:
-            return None
-        return self._anew(self.rows)
-
-    @property
-    def _matrices_that_fit(self) -> int:
-        (limit, _), n = memory_limit(self.max_bytes), len(self.rows)
-        return n if limit is None else limit // (8 * n * n)
-
-    def _anew(self, rows: FloatArray) -> NDArray[Any]:
-        return self.kernel.gram(rows) if len(self.rows) < SINGLE_FROM else self.kernel.gram_in_single(rows)
-
-    def _gram(self, part: Rows) -> NDArray[Any]:
-        """Return the kernel matrix of some training rows, all of them ascending."""
-        if self._matrix is None:
-            return self._anew(self.rows if part.size == len(self.rows) else self.rows[part])
-        return self._matrix if part.size == len(self.rows) else pick(self._matrix, part, part)
+        """Give back the memory of matrices."""
+        self.shared.release()
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,15 +375,15 @@ class LandmarkFolds:
     codes: Rows
     map: NystroemMap
 
-    def train(self, lambdas: FloatArray, train: Rows | None) -> Machines:
+    def train(self, lambdas: FloatArray, train: Rows | None, jobs: int = 1) -> Machines:
         """Return machines on some of the training rows, None for all of them."""
         if train is None:
             return train_on_features(self.map, self._features, self.codes, lambdas)
         return train_on_features(self.map, self._features[train], self.codes[train], lambdas)
 
-    def at_once(self, folds: int) -> int:
-        """Return how many folds to train side by side: each uses all cores."""
-        return 1
+    def at_once(self, jobs: int) -> int:
+        """Return how many units to work on side by side."""
+        return jobs
 
     def n_summed(self, train: Rows) -> int:
         """Return over how many rows machines sum: the landmarks."""
@@ -317,22 +400,3 @@ class LandmarkFolds:
     @cached_property
     def _features(self) -> FloatArray:
         return self.map.features(self.rows)
-
-
-def pick(matrix: NDArray[Any], down: Rows, across: Rows) -> NDArray[Any]:
-    """Return some rows and columns of a matrix in new memory.
-
-    Examples
-    --------
-    >>> pick(np.arange(9.0).reshape(3, 3), np.array([0, 2]), np.array([1, 2]))
-    array([[1., 2.],
-           [7., 8.]])
-    """
-    part = np.empty((down.size, across.size), dtype=matrix.dtype)
-
-    def work(start: int) -> None:
-        for i in range(start, min(start + _ROWS_PER_PART, down.size)):
-            np.take(matrix[down[i]], across, out=part[i], mode="clip")  # with "raise" it would copy twice
-
-    on_cores(work, range(0, down.size, _ROWS_PER_PART))
-    return part

@@ -217,19 +217,26 @@ class Kernel:
             on_cores(work, starts)
         return values
 
-    def of_shared(self, shared: FloatArray, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> FloatArray:
-        """Return the kernel values of some rows and columns of what `shared_matrix` computed for all."""
-        if self.gamma is None:
-            return shared[np.ix_(rows, columns)]
+    def of_shared(
+        self,
+        shared: FloatArray,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return the kernel values of some rows and columns of what `shared_matrix` computed for all, in `out`."""
+        values: NDArray[Any] = np.empty((rows.size, columns.size)) if out is None else out
         compiled = _compiled()
-        values: FloatArray = np.empty((rows.size, columns.size))
         height = max(1, _TERMS_PER_PART // (16 * max(1, columns.size)))
 
         def work(top: int) -> None:
             some = slice(top, top + height)
-            compiled.gaussian_of_distances(
-                shared, rows[some], columns, self.gamma, values[some], *compiled.buffer(columns.size)
-            )
+            if self.gamma is None:
+                compiled.pick_values(shared, rows[some], columns, values[some])
+            else:
+                buffer = compiled.buffer(columns.size)
+                fill = compiled.gaussian_in_single if values.dtype == np.float32 else compiled.gaussian_of_distances
+                fill(shared, rows[some], columns, self.gamma, values[some], *buffer)
 
         on_cores(work, range(0, rows.size, height))
         return values

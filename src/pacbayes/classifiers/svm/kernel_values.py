@@ -77,6 +77,27 @@ def gaussian_of_distances(distances, rows, columns, gamma, out, power, bits):
         _exp_row(row, power, bits)
 
 
+@compiled()
+def gaussian_in_single(distances, rows, columns, gamma, out, power, bits):
+    """Set out[i, j] = exp(-gamma distances[rows[i], columns[j]]), rounded to single precision."""
+    row = np.empty(columns.size)
+    for i in range(rows.size):
+        source = distances[rows[i]]
+        for t in range(row.size):
+            row[t] = -gamma * source[columns[t]]
+        _exp_row(row, power, bits)
+        out[i, :] = row
+
+
+@compiled()
+def pick_values(source, rows, columns, out):
+    """Set out[i, j] = source[rows[i], columns[j]]."""
+    for i in range(rows.size):
+        given, row = source[rows[i]], out[i]
+        for t in range(row.size):
+            row[t] = given[columns[t]]
+
+
 # Below, two rows at a time and four of their numbers: what is loaded is used eight times.
 
 
@@ -185,7 +206,10 @@ def compile_all() -> None:
     arguments = (matrix, matrix, types.int64, types.float64, matrix, vector, integers, *place)
     pairs_between.compile(arguments)
     pairs_within.compile(arguments)
+    pick_values.compile((matrix, integers, integers, matrix))
     gaussian_of_distances.compile((matrix, integers, integers, types.float64, matrix, vector, integers))
+    single = types.float32[:, ::1]
+    gaussian_in_single.compile((matrix, integers, integers, types.float64, single, vector, integers))
 
 
 def buffer(n: int) -> tuple[FloatArray, NDArray[np.int64]]:
