@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import grid_set, svm_set
+from pacbayes import CertifiedClassifier, Grid, grid_set, svm_set
 from pacbayes.runtime.fingerprint import fingerprint
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -43,11 +43,28 @@ def svm(checkpoint, n_jobs=1, number=NUMBER):
     return svm_set(X, Y, lambdas, checkpoint=checkpoint, **arguments)
 
 
-RUNS = {"grid": grid, "svm": svm}
+def family(checkpoint, n_jobs=None, seed=4, cv=3):
+    """A whole fit: five widths of machines and two trees, with their folds."""
+    candidates = ["svm", Grid(SlowTree(), {"min_samples_leaf": [2, 5]})]
+    return CertifiedClassifier(candidates, cv=cv, n_jobs=n_jobs, checkpoint=checkpoint, random_state=seed).fit(X, Y)
+
+
+SETS = {"grid": grid, "svm": svm}
+RUNS = SETS | {"family": family}
 
 
 def bits(classifiers):
-    """A fingerprint of everything a set of classifiers holds."""
+    """A fingerprint of everything a set of classifiers, or a fitted model, holds."""
+    if isinstance(classifiers, CertifiedClassifier):
+        folds, certificates = classifiers.cv_results_, classifiers.certificates_
+        return fingerprint(
+            [
+                bits(classifiers.classifiers_),
+                {name: folds[name] for name in folds if name != "params"},
+                {voting: str(one) for voting, one in certificates.items()},
+                classifiers.predict_proba(X),
+            ]
+        )
     arrays = [classifiers.evidence.answers, classifiers.errors, classifiers.risks, classifiers.kkt_violation]
     members = [vars(classifiers[i]) for i in range(len(classifiers))]
     return fingerprint([arrays, classifiers.params, members, classifiers.m])

@@ -14,11 +14,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
-from tests.runtime.long_run import RUNS, X, Y, bits
+from tests.runtime.long_run import RUNS, SETS, X, Y, bits
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, grid_set, svm_set
-from pacbayes.classifiers.grid_set import GRID_CHUNKS
-from pacbayes.runtime.checkpoint import open_checkpoint
+from pacbayes.classifiers.svm import machines as machines_module
+from pacbayes.runtime.checkpoint import Codec, begun_seed, kept_in, open_checkpoint
 
 SMALL = 120
 SUFFIX = {"grid": "pickle", "svm": "npz"}
@@ -28,13 +28,13 @@ SUFFIX = {"grid": "pickle", "svm": "npz"}
 def finished(tmp_path_factory):
     """Directories of finished runs, and what they gave."""
     found = {}
-    for kind, run in RUNS.items():
+    for kind, run in SETS.items():
         directory = tmp_path_factory.mktemp(kind)
         found[kind] = directory, bits(run(directory, number=SMALL))
     return found
 
 
-@pytest.fixture(params=list(RUNS))
+@pytest.fixture(params=list(SETS))
 def run(request, finished, tmp_path):
     """A copy of a finished directory, the run that made it and what it gave."""
     directory, expected = finished[request.param]
@@ -114,7 +114,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("kind", RUNS)
+@pytest.mark.parametrize("kind", SETS)
 def test_another_run_is_refused(kind, tmp_path, monkeypatch):
     changed(kind, tmp_path, {})
     files = {path: path.read_bytes() for path in tmp_path.iterdir() if path.name != "lock"}
@@ -161,7 +161,7 @@ def test_without_random_state_an_estimator_goes_on_too(tmp_path, model):
 
 def test_two_at_once(tmp_path):
     with (
-        open_checkpoint(tmp_path, GRID_CHUNKS),
+        open_checkpoint(tmp_path, Codec(".pickle", pickle.dumps, pickle.loads)),
         pytest.raises(BlockingIOError, match=f"in use by process {os.getpid()}"),
     ):
         RUNS["grid"](tmp_path)
@@ -190,8 +190,8 @@ def test_places_that_will_not_do(tmp_path):
         RUNS["grid"](tmp_path / "file" / "below")
     with pytest.raises(TypeError, match="checkpoint must be the path of a directory or None, got 3"):
         RUNS["grid"](3)
-    with pytest.raises(ValueError, match="checkpoint must be None for split='shared'"):
-        svm_set(X, Y, [1.0], checkpoint=tmp_path)
+    with pytest.raises(TypeError, match="checkpoint must be the path of a directory or None, got 3"):
+        RUNS["family"](3)
 
 
 def test_disk_that_is_full(tmp_path, monkeypatch):
@@ -264,6 +264,70 @@ def test_stored_classifiers_are_counted_as_they_answer_now(split, tmp_path, monk
     first = model.fit(X, y).certificate_
     assert model.fit(X, y).certificate_ == first
     monkeypatch.setattr(ByTheClock, "shift", 0.3)
-    now = model.fit(X, y).certificates_
-    assert now == model.set_params(checkpoint=None).fit(X, y).certificates_
-    assert now[model.voting] != first
+    now, errors = model.fit(X, y).certificate_, model.classifiers_.errors
+    # What they said in folds is of training rows, and may be of yesterday.
+    np.testing.assert_array_equal(errors, model.set_params(checkpoint=None).fit(X, y).classifiers_.errors)
+    assert now != first
+
+
+# -- a whole family, with its folds ----------------------------------------------------------------------------------
+
+
+def stored(directory):
+    return sorted(path.relative_to(directory).as_posix() for path in directory.rglob("chunk-*"))
+
+
+def test_a_family_keeps_each_width_and_each_fold(tmp_path):
+    expected = bits(RUNS["family"](None))
+    assert bits(RUNS["family"](tmp_path)) == expected
+    parts = {path.rpartition("/")[0]: 0 for path in stored(tmp_path)}
+    for path in stored(tmp_path):
+        parts[path.rpartition("/")[0]] += 1
+    # Two trees and what they said in folds; five widths, and these without each of three folds.
+    assert parts == {"": 2, "folds": 2, "svm/folds-0": 15, "svm/machines": 5}
+
+
+def test_a_family_goes_on_from_any_unit(tmp_path, monkeypatch):
+    expected = bits(RUNS["family"](tmp_path))
+    trained = []
+    solve = machines_module.solve_path
+    monkeypatch.setattr(
+        machines_module, "solve_path", lambda *given, **more: trained.append(1) or solve(*given, **more)
+    )
+    assert bits(RUNS["family"](tmp_path)) == expected
+    assert trained == []
+    # Lost: a width without a fold, a width, and a tree.
+    for name in ("svm/folds-0/chunk-0007.pickle", "svm/machines/chunk-0002.pickle", "chunk-0001.pickle"):
+        (tmp_path / name).unlink()
+    with pytest.warns(UserWarning, match="was damaged") as warned:
+        assert bits(RUNS["family"](tmp_path)) == expected
+    assert len(warned) == 3
+    assert len(trained) == 2
+    assert bits(RUNS["family"](tmp_path)) == expected
+    assert len(trained) == 2
+
+
+def test_another_family_is_refused(tmp_path):
+    RUNS["family"](tmp_path)
+    with pytest.raises(ValueError, match=r"holds another run; .*random_state \(4 there, 5 here\)"):
+        RUNS["family"](tmp_path, seed=5)
+    with pytest.raises(ValueError, match=r"holds another run; .*fold"):
+        RUNS["family"](tmp_path, cv=2)
+
+
+def test_what_is_kept_of_a_family(tmp_path):
+    RUNS["family"](tmp_path)
+    assert kept_in(tmp_path, "") == f"28 of 28 classifiers are kept in {str(tmp_path)!r}"
+    assert begun_seed(tmp_path) == 4
+    (tmp_path / "manifest.json").unlink()
+    assert begun_seed(tmp_path) == 4
+
+
+def test_one_width_has_its_units_too(tmp_path):
+    given = {"hedge": 0.1, "cv": 3, "random_state": 0}
+    alone = StochasticSVC([0.1, 1.0], **given).fit(X, Y)
+    for _ in range(2):
+        model = StochasticSVC([0.1, 1.0], checkpoint=tmp_path, **given).fit(X, Y)
+        np.testing.assert_array_equal(model.classifiers_.errors, alone.classifiers_.errors)
+        assert model.certificate_.bound == alone.certificate_.bound
+    assert len(stored(tmp_path)) == 4

@@ -105,7 +105,7 @@ def killing(client, directory, which, stored):
     pids, killed, over = list(client.run(os.getpid).values()), [], threading.Event()
 
     def kill():
-        while not over.is_set() and len(list(directory.glob("chunk-*"))) < stored:
+        while not over.is_set() and len(list(directory.rglob("chunk-*"))) < stored:
             time.sleep(0.005)
         if not over.is_set():
             for pid in pids[which]:
@@ -136,6 +136,10 @@ def check_killed_worker(client, directory, which, kind="grid", stored=1):
 
 def test_killed_worker(cluster, tmp_path):
     check_killed_worker(cluster, tmp_path, slice(0, 1))
+
+
+def test_a_family_with_its_folds_and_a_killed_worker(cluster, tmp_path):
+    check_killed_worker(cluster, tmp_path, slice(0, 1), "family", stored=4)
 
 
 @pytest.mark.slow

@@ -214,7 +214,7 @@ def _family(name: str, one: Any, prepare: Any, rows: int) -> Family:
         if one == SVM:
             one = SVMs()
         elif one in FAMILIES:
-            return GridFamily(name, None, named_family(one, prepare, rows))
+            return GridFamily(name, None, named_family(one, prepare, rows), own=True)
         elif one == AUTO:
             raise ValueError(f"candidates 'auto' is no item of a list: name its families, {', '.join(PORTFOLIO)}")
         else:

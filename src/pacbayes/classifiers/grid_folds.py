@@ -1,7 +1,10 @@
 """Any classifiers, trained anew on parts of their training rows: their answers, and their scores."""
 
+import pickle
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +20,35 @@ from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.numeric.caller import warn_caller
+from pacbayes.runtime.checkpoint import Checkpoint, Codec, describe_run, open_checkpoint
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units
+
+
+@dataclass(frozen=True)
+class FoldStore:
+    """Where what was said in folds is kept, and what makes two runs the same."""
+
+    path: Path
+    seed: int
+    candidates: list[str]
+    modules: tuple[str, ...]
+
+    @contextmanager
+    def opened(self, number: int, together: int, told: dict[str, Any]) -> Iterator[Checkpoint | None]:
+        """Open the directory for so many units of work, stored so many together."""
+        with open_checkpoint(self.path, Codec(".pickle", pickle.dumps, _unpickled, together)) as store:
+            assert store is not None
+            files = told | {"estimator and param_grid": self.candidates}
+            store.begin(describe_run("folds", number, self.seed, files, {}, self.modules, together))
+            yield store
+
+
+def _unpickled(data: bytes) -> list[Any]:
+    unit: list[Any] = pickle.loads(data)
+    if not all(isinstance(one, tuple) and len(one) == 3 for one in unit):
+        raise ValueError("it must hold what classifiers said")
+    return unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +59,12 @@ class GridFolds:
     #: What distinguishes each, for errors.
     params: list[dict[str, Any]]
     training: Labelled
-    n_jobs: int | None
+    #: How many, and which of joblib's kinds to prefer.
+    workers: tuple[int | None, str | None]
     families: Rows
     #: Of forests, by number: probabilities from the trees whose bags left a row out, shape (n, classes).
     out_of_bag: dict[int, FloatArray]
+    store: FoldStore | None = None
 
     @property
     def codes(self) -> Rows:
@@ -60,7 +92,11 @@ class GridFolds:
         some = tuple((i, clone(self.estimators[i]), self.params[i], kinds[i]) for i in refitted)
         work = _Work(some, self.training, fold, used)
         number = len(some) * used.size
-        said = run_units(_heard, work, number, "classifiers", self.n_jobs)
+        told = {"X": self.training.rows, "y": self.training.labels, "fold": fold, "which": which}
+        jobs, prefer = self.workers
+        opened = nullcontext() if self.store is None or number == 0 else self.store.opened(number, used.size, told)
+        with opened as store:
+            said = run_units(_heard, work, number, "classifiers", jobs, prefer, checkpoint=store)
         self._warn([why for _, _, why in said], used.size)
         for i in which.tolist():
             if i in self.out_of_bag:

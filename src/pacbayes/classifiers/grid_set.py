@@ -22,7 +22,7 @@ from pacbayes.classifiers.candidates import (
 from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.evidence import check_evidence_fits
 from pacbayes.classifiers.forest_set import fit_out_of_bag, leaves_rows_out
-from pacbayes.classifiers.grid_folds import GridFolds
+from pacbayes.classifiers.grid_folds import FoldStore, GridFolds
 from pacbayes.classifiers.members import Estimators
 from pacbayes.data.division import Division, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, check_weights, divide
@@ -31,10 +31,9 @@ from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice
-from pacbayes.runtime.checkpoint import Codec, describe_run, open_checkpoint
-from pacbayes.runtime.seeds import seed_of
+from pacbayes.runtime.checkpoint import UNIT, Codec, describe_run, open_checkpoint, seed_of_run
 from pacbayes.runtime.threads import one_thread
-from pacbayes.runtime.units import run_units
+from pacbayes.runtime.units import jobs_of, run_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +93,11 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
 
 
 def _unpickled(data: bytes) -> list[Fitted | Failed]:
+    # Estimators of any library have no other common form; the SHA-256 in the manifest is checked before one is read.
     unit = pickle.loads(data)
     if type(unit) is not list or not all(isinstance(one, Fitted | Failed) for one in unit):
         raise ValueError("it must hold classifiers of a grid")
     return unit
-
-
-# Estimators of any library have no other common form; the SHA-256 in the manifest is checked before one is read.
-GRID_CHUNKS = Codec(".pickle", pickle.dumps, _unpickled)
 
 
 ERROR_SCORES = ("raise", "drop")
@@ -222,6 +218,8 @@ class GridFamily:
     param_grid: Any
     n_iter: int | None = None
     error_score: str = "raise"
+    #: Whether it is a family by name, whose classifiers train in threads beside each other.
+    own: bool = False
 
     def check(self, split: str) -> None:
         """Raise before any work for what does not go with such a division."""
@@ -256,16 +254,22 @@ def train_grids(
 
     ``division(number, seed)`` divides the rows; `options` are what else makes two runs the same.
     """
-    with open_checkpoint(checkpoint, GRID_CHUNKS) as store:
-        seed = seed_of(random_state) if store is None else store.seed(random_state)
-        candidates = plan_families(grids, seed)
-        _check_fits(candidates, data.weights is not None, store is not None)
-        divided = division(len(candidates), seed)
-        check_evidence_fits(len(candidates), divided.validating.size)
+    # Of scikit-learn's own it is known that they let other threads work.
+    threads = all(grid.own for grid in grids)
+    jobs, prefer = (jobs_of(n_jobs), "threads") if threads else (n_jobs, None)
+    seed = seed_of_run(random_state, checkpoint)
+    candidates = plan_families(grids, seed)
+    _check_fits(candidates, data.weights is not None, checkpoint is not None)
+    divided = division(len(candidates), seed)
+    check_evidence_fits(len(candidates), divided.validating.size)
+    # Few are likely to be large, and are stored one by one.
+    together = 1 if len(candidates) < UNIT else UNIT
+    with open_checkpoint(checkpoint, Codec(".pickle", pickle.dumps, _unpickled, together)) as store:
         if store is not None:
             files = {"X": data.rows, "y": data.labels, "estimator and param_grid": candidates.described()}
             choices = options | {"sample_weight": data.weights}
-            store.begin(describe_run("grid_set", len(candidates), seed, files, choices, candidates.modules()))
+            modules = candidates.modules()
+            store.begin(describe_run("grid_set", len(candidates), seed, files, choices, modules, together))
 
         def check(i: int, one: Fitted | Failed) -> None:
             if isinstance(one, Failed) and grids[candidates.families[i]].error_score == "raise":
@@ -276,14 +280,19 @@ def train_grids(
         training = data if shared is None else data.pick(shared[0])
         bags = shared is not None and divided.units is None and candidates.have(leaves_rows_out)
         task = Task(candidates, training, divided, bags and not _copied(training))
-        trained = run_units(fit_one, task, len(candidates), "classifiers of the grid", n_jobs, None, check, store)
+        trained = run_units(fit_one, task, len(candidates), "classifiers of the grid", jobs, prefer, check, store)
         members, numbers = _members(task, trained)
         if shared is None:
             return Trained(members, divided)
         kept = [one for one in trained if isinstance(one, Fitted)]
         known = {k: one.out_of_bag for k, one in enumerate(kept) if one.out_of_bag is not None}
         families = candidates.families[numbers]
-        folds = GridFolds(members.estimators, members.params, training, n_jobs, families, known)
+        told = (
+            None
+            if store is None
+            else FoldStore(store.path / "folds", seed, candidates.described(), candidates.modules())
+        )
+        folds = GridFolds(members.estimators, members.params, training, (jobs, prefer), families, known, told)
         return Trained(members, divided, folds)
 
 

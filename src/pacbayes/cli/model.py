@@ -125,11 +125,6 @@ class CertifyOptions:
             raise ValueError(f"--lambdas and --kernel are for svm; {others}")
         if self.split == "independent" and self.machines and len(self.families) > 1:
             raise ValueError("--split independent is for svm alone, or for other candidates alone")
-        if self.machines and self.checkpoint is not None and self.split == "shared":
-            raise ValueError(
-                "--checkpoint is for --split independent and for candidates without svm: the machines of a shared "
-                "split are trained as one"
-            )
 
     def _check_questions(self) -> None:
         """Raise for limits that are not proved, and for targets that are none."""

@@ -39,9 +39,8 @@ from pacbayes.estimators.planning import make_plan
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.runtime.checkpoint import begun_seed
+from pacbayes.runtime.checkpoint import seed_of_run
 from pacbayes.runtime.progress import progress
-from pacbayes.runtime.seeds import seed_of
 
 # Of the distances: the only one but for the paper's own estimator.
 EXACT_CONSTANT = "exact"
@@ -182,8 +181,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _seed(self) -> int:
         """Return the seed of a fit: that of the run which a checkpoint holds where `random_state` is None."""
-        begun = begun_seed(self.checkpoint) if self.random_state is None else None
-        return seed_of(self.random_state) if begun is None else begun
+        return seed_of_run(self.random_state, self.checkpoint)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "certificates_")

@@ -26,7 +26,7 @@ from pacbayes.classifiers.families import (
 from pacbayes.classifiers.forest_set import ForestFamily
 from pacbayes.classifiers.grid_set import GridFamily, plan_families
 from pacbayes.classifiers.members import number_of_rows
-from pacbayes.classifiers.svm.svm_set import SvmFamily, jobs_of
+from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, usual_share
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
@@ -37,6 +37,7 @@ from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.threads import at_most_cores
+from pacbayes.runtime.units import jobs_of
 
 
 class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[misc]  # no types in scikit-learn
@@ -84,9 +85,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         Folds of the cross-validation within the training rows that calibrates and proposes.  At most 50 settings of a
         grid take part, evenly spread.  None leaves it out, and with it the proposal.
     n_jobs : int, optional
-        Workers of joblib's backend, as everywhere in scikit-learn; machines use threads, None for all cores.
+        Workers of joblib's backend, as everywhere in scikit-learn.  Where all families are our own they are threads,
+        and None means all cores.
     checkpoint : path of a directory, optional
-        As for `grid_set`; for grids and estimators alone, or with independent splits.
+        Where finished classifiers are kept, those of folds too: the same call goes on from there.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the classifiers and the key of the draws.  None draws all of them anew in each `fit`.
 
@@ -249,9 +251,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             # Before the machines are trained: settings that do not fit their estimator.
             plan_families([one for one in families if isinstance(one, GridFamily)], 0)
         for one in families:
-            if isinstance(one, SvmFamily):
-                one.check(self.split, self.checkpoint)
-            elif isinstance(one, GridFamily):
+            if isinstance(one, SvmFamily | GridFamily):
                 one.check(self.split)
 
     def _check_asked(self, groups: Any, slices: Any) -> None:

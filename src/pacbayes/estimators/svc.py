@@ -19,7 +19,7 @@ from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.svm.kernel import Gamma
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMachines
-from pacbayes.classifiers.svm.svm_set import SvmFamily, jobs_of
+from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
@@ -36,6 +36,7 @@ from pacbayes.data.unusable import (
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.checks import check_not_masked, narrow_labels
 from pacbayes.runtime.threads import at_most_cores, one_thread
+from pacbayes.runtime.units import jobs_of
 
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
@@ -114,7 +115,7 @@ class StochasticSVC(CertifiedModel):
     n_jobs : int, optional
         Threads for training; None for all cores.
     checkpoint : path of a directory, optional
-        For independent splits, as for `svm_set`.
+        As for `svm_set`; what machines say in folds is kept too.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the kernel width and the key of the draws.  None draws all of them anew in each `fit`.
 
@@ -242,7 +243,7 @@ class StochasticSVC(CertifiedModel):
         lambdas = DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas
         settings = (self.kernel, self.gamma, self.n_components, self.scale)
         family = replace(SvmFamily.checked("svm", lambdas, *settings), prepare=self.prepare)
-        family.check(self.split, self.checkpoint)
+        family.check(self.split)
         choices = DivisionChoices(self.split, self.validation_size, groups, self.duplicates)
         return family.train(
             data,

@@ -36,11 +36,13 @@ UNIT = 50
 
 @dataclass(frozen=True)
 class Codec:
-    """How the results of a unit become the bytes of a file, and back."""
+    """How the results of some units of work become the bytes of a file, and back."""
 
     suffix: str
     encode: Callable[[list[Any]], bytes]
     decode: Callable[[bytes], list[Any]]
+    #: How many results a file holds.
+    number: int = UNIT
 
 
 @dataclass
@@ -50,12 +52,6 @@ class Checkpoint:
     path: Path
     codec: Codec
     manifest: dict[str, Any] = field(default_factory=dict)
-
-    def seed(self, random_state: Any) -> int:
-        """Return the seed of the run: the one it was begun with where `random_state` is None."""
-        if random_state is None and self.manifest:
-            return int(self.manifest["run"]["random_state"])
-        return seed_of(random_state)
 
     def begin(self, run: dict[str, Any]) -> None:
         """Say which run this is; raise if the directory holds another one."""
@@ -138,7 +134,7 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
     ...         checkpoint.begin({"X": "ab12", "random_state": 7})
     ...         checkpoint.save(0, [1, 2, 3])
     ...     with open_checkpoint(directory, codec) as checkpoint:
-    ...         print(checkpoint.seed(None), checkpoint.load(0, 3), checkpoint.load(1, 3))
+    ...         print(begun_seed(directory), checkpoint.load(0, 3), checkpoint.load(1, 3))
     7 [1, 2, 3] None
     """
     if directory is None:
@@ -170,7 +166,13 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
 
 
 def describe_run(
-    function: str, number: int, seed: int, data: dict[str, Any], choices: dict[str, Any], modules: tuple[str, ...] = ()
+    function: str,
+    number: int,
+    seed: int,
+    data: dict[str, Any],
+    choices: dict[str, Any],
+    modules: tuple[str, ...] = (),
+    per_chunk: int = UNIT,
 ) -> dict[str, Any]:
     """Return the run as JSON can hold it: data by fingerprint, choices as they are where they are short.
 
@@ -181,7 +183,7 @@ def describe_run(
     ('True', 'None', 7, 64)
     """
     return (
-        {"function": function, "number of classifiers": number, "classifiers per chunk": UNIT}
+        {"function": function, "number of classifiers": number, "classifiers per chunk": per_chunk}
         | {name: fingerprint(value) for name, value in data.items()}
         | {name: _short(value) for name, value in choices.items()}
         | {"random_state": seed}
@@ -202,20 +204,49 @@ def _versions(modules: tuple[str, ...]) -> dict[str, str]:
     return known | {"version of Python": ".".join(platform.python_version_tuple()[:2]), "machine": platform.machine()}
 
 
+def seed_of_run(random_state: Any, directory: Any) -> int:
+    """Return the seed of a run: the one it was begun with where `random_state` is None and a directory holds it."""
+    begun = begun_seed(directory) if random_state is None else None
+    return seed_of(random_state) if begun is None else begun
+
+
+def part_of(directory: Any, name: str) -> Path | None:
+    """Return the directory of one part of a run, inside that of the whole; None for None.
+
+    Examples
+    --------
+    >>> part_of("run", "folds") == Path("run") / "folds", part_of(None, "folds")
+    (True, None)
+    """
+    if directory is None:
+        return None
+    try:
+        return Path(directory) / name
+    except TypeError:
+        raise TypeError(f"checkpoint must be the path of a directory or None, got {directory!r}") from None
+
+
+def _manifests(directory: Any) -> list[dict[str, Any]]:
+    """Return the manifests of a run and its parts."""
+    path = Path(directory)
+    found = [_read_manifest(one) for one in [path / MANIFEST, *sorted(path.glob(f"*/**/{MANIFEST}"))]]
+    return [one for one in found if one]
+
+
 def begun_seed(directory: Any) -> int | None:
     """Return the seed of the run that a directory holds; None for None, or where no run was begun."""
-    manifest = {} if directory is None else _read_manifest(Path(directory) / MANIFEST)
-    return int(manifest["run"]["random_state"]) if manifest else None
+    manifests = [] if directory is None else _manifests(directory)
+    return int(manifests[0]["run"]["random_state"]) if manifests else None
 
 
 def kept_in(directory: Any, advice: str) -> str:
     """Say how many classifiers a directory holds, for who interrupted a run; nothing where none was begun."""
-    manifest = _read_manifest(Path(directory) / MANIFEST)
-    return _kept(Path(directory), manifest) + advice if manifest else ""
+    manifests = _manifests(directory)
+    return _kept(Path(directory), *manifests) + advice if manifests else ""
 
 
-def _kept(path: Path, manifest: dict[str, Any]) -> str:
-    """Say how many classifiers of a run are stored.
+def _kept(path: Path, *manifests: dict[str, Any]) -> str:
+    """Say how many classifiers of a run, and of its parts, are stored.
 
     Examples
     --------
@@ -223,9 +254,13 @@ def _kept(path: Path, manifest: dict[str, Any]) -> str:
     >>> _kept(Path("run"), {"run": run, "chunks": {"0": {}, "2": {}}})
     "70 of 120 classifiers are kept in 'run'"
     """
-    number, unit = (int(manifest["run"].get(name, 0)) for name in ("number of classifiers", "classifiers per chunk"))
-    kept = sum(max(0, min(unit, number - int(chunk) * unit)) for chunk in manifest["chunks"])
-    return f"{kept} of {number} classifiers are kept in {str(path)!r}"
+    total = kept = 0
+    for manifest in manifests:
+        names = ("number of classifiers", "classifiers per chunk")
+        number, unit = (int(manifest["run"].get(name, 0)) for name in names)
+        total += number
+        kept += sum(max(0, min(unit, number - int(chunk) * unit)) for chunk in manifest["chunks"])
+    return f"{kept} of {total} classifiers are kept in {str(path)!r}"
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import joblib
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
@@ -42,7 +42,8 @@ def run_units(
     >>> run_units(pow, 2, 5, "powers of two", n_jobs=1)
     [1, 2, 4, 8, 16]
     """
-    units = [range(start, min(start + UNIT, number)) for start in range(0, number, UNIT)]
+    together = UNIT if checkpoint is None else checkpoint.codec.number
+    units = [range(start, min(start + together, number)) for start in range(0, number, together)]
     results: dict[int, Result] = {}
     for k, unit in enumerate(units):
         stored = None if checkpoint is None else checkpoint.load(k, len(unit))
@@ -50,7 +51,7 @@ def run_units(
     if again is not None and checkpoint is not None and results:
         with progress(f"{description}, stored ones", len(results)) as advance:
             for i, result in results.items():
-                with checkpoint.naming(i // UNIT):
+                with checkpoint.naming(i // together):
                     results[i] = again(common, i, result)
                 advance(1)
     for i, result in results.items():
@@ -68,11 +69,28 @@ def run_units(
             check(i, result)
             results[i] = result
             advance(1)
-            k = i // UNIT
+            k = i // together
             left[k] -= 1
             if checkpoint is not None and left[k] == 0:
                 checkpoint.save(k, [results[j] for j in units[k]])
     return [results[i] for i in range(number)]
+
+
+def shares_memory(prefer: str | None = None) -> bool:
+    """Return whether units are done in this process, whose memory they share, unless the user chose otherwise.
+
+    Examples
+    --------
+    >>> shares_memory("threads")
+    True
+    """
+    return bool(getattr(get_active_backend(prefer=prefer)[0], "supports_sharedmem", False))
+
+
+def jobs_of(n_jobs: int | None) -> int:
+    """Return the number of workers: what the user, or joblib's context, says; all cores where nobody does."""
+    said = int(effective_n_jobs(n_jobs))
+    return int(cpu_count()) if n_jobs is None and said == 1 else said
 
 
 @contextmanager
@@ -86,7 +104,7 @@ def _run(
         options |= more_options
 
         def work(some: list[int], return_as: str) -> Any:
-            if getattr(backend, "supports_sharedmem", False):
+            if shares_memory(options["prefer"]):
                 # In threads scikit-learn's `delayed` would exchange the warnings' filters, which all of them share.
                 config = get_config()
                 jobs = (joblib.delayed(_configured)(config, task, common, i, stage) for i in some)

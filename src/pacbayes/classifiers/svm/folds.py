@@ -1,9 +1,11 @@
 """Training machines that share their rows, on all of these and anew on parts of them: one matrix of distances."""
 
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,10 +33,11 @@ from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.rounding import usual_float_errors
+from pacbayes.runtime.checkpoint import Codec, describe_run, open_checkpoint
 from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread
-from pacbayes.runtime.units import run_units
+from pacbayes.runtime.units import run_units, shares_memory
 
 # Threads are not worth their start for fewer rows.
 _FEW = 200
@@ -55,10 +58,12 @@ def train_shared(
     jobs: int,
     units: Rows | None = None,
     max_bytes: int | None = None,
+    checkpoint: Path | None = None,
 ) -> tuple[SharedMachines, "MachineFolds"]:
     """Train machines for all widths and lambdas on numbers; return them, and what trains them anew on parts of these.
 
-    `units` are the numbers of what the rows belong to, where that is not each its own.
+    `units` are the numbers of what the rows belong to, where that is not each its own.  A directory `checkpoint` keeps
+    each width, and each width without each fold, when it is finished.
     """
     scale = settings.scale
     if scale == AUTO_SCALE:
@@ -75,7 +80,7 @@ def train_shared(
         shared = SharedValues(scaled, settings.kernel, len(kernels) > 1, max_bytes)
         widths = [KernelFolds(kernel, shared, codes, coarse=len(kernels) > 1) for kernel in kernels]
         summed, most = scaled, MAX_ITER
-    folds = MachineFolds(tuple(widths), settings.lambdas, codes, classes.size, jobs)
+    folds = MachineFolds(tuple(widths), settings.lambdas, codes, classes.size, jobs, settings, checkpoint)
     members = SharedMachines(settings, classes, scaling, kernels, summed, folds.train(), prepare)
     warn_unconverged(np.tile(settings.lambdas, len(kernels)), members.kkt_violation, members.converged, most)
     return members, folds
@@ -130,6 +135,9 @@ class MachineFolds:
     codes: Rows
     n_classes: int
     jobs: int
+    #: What was asked for, and where finished units are kept; without it nowhere.
+    settings: MachineSettings | None = None
+    checkpoint: Path | None = None
 
     @property
     def families(self) -> Rows:
@@ -143,19 +151,20 @@ class MachineFolds:
 
     def train(self) -> tuple[Machines, ...]:
         """Return the machines of each width on all training rows."""
-        if len(self.widths) == 1:
+        if len(self.widths) == 1 and self.checkpoint is None:
             # The cores share the work on one matrix.
             return (self.widths[0].train(self.lambdas, None, self.jobs),)
-        return tuple(self._run(_train_width, self, len(self.widths), 1))
+        return tuple(self._run("machines", _train_width, self, _middle_first(len(self.widths), 1), {}))
 
     def out_of_fold(self, which: Rows, fold: Rows) -> Iterator[OutOfFold]:
         """Yield what some machines say of every training row when trained on the other folds."""
         learnt = np.unique(self.codes)
         pairs = max(1, learnt.size * (learnt.size - 1) // 2)
         most = max(1, _DECISIONS // (self.codes.size * pairs))
-        for parts in self._parts(which, most):
+        for number, parts in enumerate(self._parts(which, most)):
             work = _FoldWork(self, tuple(parts), fold, np.flatnonzero(trainable(self.codes, fold)))
-            said = self._run(_heard, work, len(parts) * work.used.size, work.used.size)
+            told = {"fold": fold, "parts": [(part.width, part.lambdas) for part in parts]}
+            said = self._run(f"folds-{number}", _heard, work, _middle_first(len(parts), work.used.size), told)
             for place, part in enumerate(parts):
                 yield from work.assembled(part, said[place * work.used.size : (place + 1) * work.used.size])
         for width in self.widths:
@@ -175,13 +184,55 @@ class MachineFolds:
         if parts:
             yield parts
 
-    def _run(self, task: Callable[[Any, int], Any], common: Any, number: int, each: int) -> list[Any]:
-        """Do units of work, so many for each width, and as many at once as there is memory for."""
-        jobs = self.widths[0].at_once(self.jobs)
-        # Those in the middle take longest, and are begun first.
-        middle = (number // each - 1) / 2
-        order = sorted(range(number), key=lambda unit: abs(unit // each - middle))
-        return run_units(task, common, number, "support vector machines", jobs, prefer="threads", order=order)
+    def _run(
+        self,
+        name: str,
+        task: Callable[[Any, int], Any],
+        common: Any,
+        order: list[int],
+        told: dict[str, Any],
+    ) -> list[Any]:
+        """Do units of work, as many at once as there is memory for.
+
+        They are kept under a name, where what is told of them is the same.
+        """
+        number = len(order)
+        jobs = self.widths[0].at_once(self.jobs) if shares_memory("threads") else self.jobs
+        with open_checkpoint(self.checkpoint and self.checkpoint / name, MACHINE_CHUNKS) as store:
+            if store is not None:
+                store.begin(self._described(name, number, told))
+            return run_units(
+                task, common, number, "support vector machines", jobs, "threads", checkpoint=store, order=order
+            )
+
+    def _described(self, name: str, number: int, told: dict[str, Any]) -> dict[str, Any]:
+        """Return what makes two runs the same."""
+        assert self.settings is not None
+        files = {"widths": [width.described for width in self.widths], "codes": self.codes, "lambdas": self.lambdas}
+        own = {"kernel": self.settings.kernel, "n_components": self.settings.n_components}
+        return describe_run(name, number, self.settings.seed, files | told, own, per_chunk=MACHINE_CHUNKS.number)
+
+
+def _middle_first(parts: int, each: int) -> list[int]:
+    """Return in which order to begin units, so many of each part: widths in the middle take longest.
+
+    Examples
+    --------
+    >>> _middle_first(3, 2)
+    [2, 3, 0, 1, 4, 5]
+    """
+    return sorted(range(parts * each), key=lambda unit: abs(unit // each - (parts - 1) / 2))
+
+
+def _unpickled(data: bytes) -> list[Any]:
+    unit: list[Any] = pickle.loads(data)
+    if not all(isinstance(one, Machines) or (isinstance(one, tuple) and len(one) == 2) for one in unit):
+        raise ValueError("it must hold support vector machines, or what they said")
+    return unit
+
+
+# One unit in each file; the SHA-256 in the manifest is checked before one is read.
+MACHINE_CHUNKS = Codec(".pickle", pickle.dumps, _unpickled, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,6 +386,11 @@ class KernelFolds:
     #: Whether it is one of several widths, with few costs far apart.
     coarse: bool = False
 
+    @property
+    def described(self) -> list[Any]:
+        """What makes two of them the same, beside their classes."""
+        return [self.kernel.gamma, self.shared.rows]
+
     def train(self, lambdas: FloatArray, train: Rows | None, jobs: int = 1) -> Machines:
         """Return machines on some of the training rows, None for all of them; several jobs are for all of them."""
         if jobs > 1:
@@ -374,6 +430,11 @@ class LandmarkFolds:
     rows: FloatArray
     codes: Rows
     map: NystroemMap
+
+    @property
+    def described(self) -> list[Any]:
+        """What makes two of them the same, beside their classes."""
+        return [self.kernel.gamma, self.rows, self.map.landmarks]
 
     def train(self, lambdas: FloatArray, train: Rows | None, jobs: int = 1) -> Machines:
         """Return machines on some of the training rows, None for all of them."""

@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count, effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
@@ -41,10 +40,10 @@ from pacbayes.data.preparing import check_prepare, fit_prepare
 from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
-from pacbayes.runtime.checkpoint import describe_run, open_checkpoint
+from pacbayes.runtime.checkpoint import describe_run, open_checkpoint, part_of, seed_of_run
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
-from pacbayes.runtime.seeds import seed_of
 from pacbayes.runtime.threads import at_most_cores, one_thread
+from pacbayes.runtime.units import jobs_of
 
 
 def svm_set(
@@ -109,12 +108,13 @@ def svm_set(
         Rows equal in features and class: each for itself, or one example that is on one side of the division and is
         validated once.  "together" is for copies made after sampling; see `copies`.
     n_jobs : int, optional
-        Threads; None for all cores.  For independent splits `joblib.parallel_config` may set other workers.  The result
-        is the same for any number, to the last bit.
+        Threads; None for all cores.  For independent splits and several widths `joblib.parallel_config` may set other
+        workers.  The result is the same for any number, to the last bit.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For splits, kernel width and landmarks.
     checkpoint : path of a directory, optional
-        For independent splits: store finished units there, and go on from what is stored; see `grid_set`.
+        Store finished units there, and go on from what is stored; see `grid_set`.  With a shared split a unit is all
+        machines of one width.
     max_bytes : int, optional
         Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
         k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
@@ -151,7 +151,7 @@ def svm_set(
     """
     choices = DivisionChoices(split, validation_size, groups, duplicates)
     family = replace(SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale), prepare=prepare)
-    family.check(split, checkpoint)
+    family.check(split)
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     data = Labelled.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
@@ -194,10 +194,8 @@ class SvmFamily:
         check_choice("kernel", kernel, SVM_KERNELS)
         return cls(name, checked, kernel, check_gamma(gamma), check_components(n_components), check_scale(scale))
 
-    def check(self, split: str, checkpoint: Any) -> None:
+    def check(self, split: str) -> None:
         """Raise before any work for what does not go with such a division."""
-        if checkpoint is not None and split == "shared":
-            raise ValueError("checkpoint must be None for split='shared': its classifiers are trained as one")
         check_prepare(self.prepare, split)
         if split != "shared" and not has_one_width(self.gamma):
             raise ValueError(
@@ -226,25 +224,27 @@ class SvmFamily:
     ) -> Trained:
         """Train the machines on training rows alone; ``division(number, seed)`` divides the rows."""
         jobs = jobs_of(n_jobs)
-        with open_checkpoint(checkpoint, SVM_CHUNKS) as store, one_thread():
-            seed = seed_of(random_state) if store is None else store.seed(random_state)
-            divided = division(self.number, seed)
-            settings = MachineSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
-            check_evidence_fits(self.number, divided.validating.size, max_bytes)
+        seed = seed_of_run(random_state, checkpoint)
+        divided = division(self.number, seed)
+        settings = MachineSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
+        check_evidence_fits(self.number, divided.validating.size, max_bytes)
+        # One thread each: the bits of a product depend on how many share it, and the workers use the cores.
+        with one_thread():
             if divided.shared is None:
                 # The samples are picked from one array, also where the rows came as a data frame.
                 numbers = replace(data, rows=check_array(data.rows, dtype=np.float64))
                 _check_memory(settings, self.number, divided, data, numbers.rows.shape[1], jobs, max_bytes)
-                if store is not None:
-                    store.begin(self._run(data, options, seed))
-                # One thread each: the bits of a product depend on how many share it, and the workers use the cores.
                 task = IndependentTask(settings, numbers, divided, _get_feature_names(data.rows))
-                return Trained(train_independent(task, jobs, store), divided)
+                with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
+                    if store is not None:
+                        store.begin(self._run(data, options, seed))
+                    return Trained(train_independent(task, jobs, store), divided)
             train = divided.shared[0]
             rows, fitted = self._numbers(data, train)
             _check_memory(settings, self.number, divided, data, rows.shape[1], jobs, max_bytes)
             units, codes = divided.units_of(train), data.codes[train]
-            members, folds = train_shared(settings, rows, codes, data.classes, fitted, jobs, units, max_bytes)
+            own = part_of(checkpoint, self.name or "svm")
+            members, folds = train_shared(settings, rows, codes, data.classes, fitted, jobs, units, max_bytes, own)
             return Trained(members, divided, folds)
 
     def _numbers(self, data: Labelled, train: Rows) -> tuple[FloatArray, Any]:
@@ -266,12 +266,6 @@ def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
     features, labels = check_X_y(X, check_complete(narrow_labels(y)), dtype=np.float64)
     check_classification_targets(labels)
     return features, labels
-
-
-def jobs_of(n_jobs: int | None) -> int:
-    """Return the number of workers: what the user, or joblib's context, says; all cores where nobody does."""
-    said = int(effective_n_jobs(n_jobs))
-    return int(cpu_count()) if n_jobs is None and said == 1 else said
 
 
 def _check_memory(
