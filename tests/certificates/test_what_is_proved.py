@@ -106,6 +106,11 @@ def test_limits_of_a_fixed_rule(voting):
         ({"max_error": 0.1, "hedge": 1}, None, "max_error needs a rule that the training rows propose"),
         ({"max_error": 0.1}, GROUPS, "max_error is not for groups"),
         ({"max_error": 0.1, "limits": ("error",)}, None, "limits must be empty where max_error is given"),
+        ({"refit": True, "hedge": 1, "voting": "majority"}, None, "refit=True needs the soft vote"),
+        ({"refit": True, "voting": "stochastic"}, None, "refit=True goes with voting"),
+        ({"refit": True, "limits": ("precision",)}, None, "limits with refit=True must be among"),
+        ({"refit": True, "limits": ("f1",)}, None, "limits with refit=True must be among"),
+        ({"refit": True, "max_error": 0.1}, None, "refit must be False with max_error"),
         ({"voting": "soft", "hedge": 1}, None, "voting='soft' needs scores"),
         ({"voting": "soft", "cv": None, "hedge": "auto"}, None, "voting='soft' needs scores"),
         ({"voting": "soft", "split": "independent", "hedge": "auto"}, None, "voting='soft' needs scores"),
@@ -132,3 +137,19 @@ def test_a_target_is_tested_at_the_whole_of_delta_and_states_nothing_else(voting
     assert certificate.rule == "proposal"
     assert certificate.by_class == ()
     assert certificate.bound in (0.08, 1.0)
+
+
+@pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
+@pytest.mark.parametrize("voting", ["soft", "majority", "best"])
+def test_a_refit_has_the_bound_of_what_was_certified(voting, what, groups, unit):
+    refitted, alone = (fit(groups, voting=voting, refit=refit).certificate_ for refit in (True, False))
+    assert (refitted.bound, refitted.level, refitted.rule) == (alone.bound, alone.level, alone.rule)
+    assert "covered and wrong" in str(refitted)
+
+
+def test_a_refit_of_a_vote_that_the_validation_rows_found():
+    """With nearly all of delta in reserve a vote that was found wins: its main error carries over."""
+    clf = fit(voting="majority", hedge=0.999999, refit=True)
+    assert clf.certificate_.rule != "proposal"
+    assert clf.certificate_.refit
+    assert clf.covered(X).shape == (Y.size,)

@@ -195,6 +195,9 @@ class Certificate:
     limits: tuple[Limit, ...] = ()
     #: With a target, which examples are answered: the bound is about these.  None where all are.
     answered: Answered | None = None
+    #: Whether a refit on all rows predicts: then bound and limits are about answers that are covered, which the
+    #: certified classifier gives too.
+    refit: bool = False
 
     @property
     def by_class(self) -> tuple[Limit, ...]:
@@ -274,7 +277,8 @@ class Certificate:
         if percent_up(self.bound) == percent_up(1.0):
             return "No useful guarantee"
         unbeaten = ", no better than always giving the same answer" if self.beats_constant is False else ""
-        return f"At most {percent_up(self.bound)} errors{unbeaten}"
+        what = "answers covered and wrong" if self.refit else "errors"
+        return f"At most {percent_up(self.bound)} {what}{unbeaten}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
@@ -295,11 +299,13 @@ class Certificate:
         sure = f"With probability at least {confidence(self.delta)} over the sample,"
         if self.answered is not None:
             return self.answered.claim(sure, self.holds_for)
-        sure = f"{sure} {self.holds_for}"
-        if self.vacuous:
-            said = f"{sure} errs on at most 100 % of {OF_NEW[self.unit]}: this certificate says nothing."
+        most = "100 %" if self.vacuous else percent_up(self.bound)
+        if self.refit:
+            every = "all " if self.unit == "example" else ""
+            said = f"{sure} at most {most} of {every}{OF_NEW[self.unit]} get an answer that is covered and wrong"
         else:
-            said = f"{sure} errs on at most {percent_up(self.bound)} of {OF_NEW[self.unit]}."
+            said = f"{sure} {self.holds_for} errs on at most {most} of {OF_NEW[self.unit]}"
+        said += ": this certificate says nothing." if self.vacuous else "."
         return said if self.beats_constant is not False else f"{said} {self._not_beaten()}"
 
     def _not_beaten(self) -> str:
@@ -342,6 +348,11 @@ class Certificate:
         Under the same guarantee, it errs on at least 0.0 %.
         """
         lines = [str(self), self.theorem]
+        if self.refit:
+            lines.append(
+                f"The model was refitted on all rows. An answer is covered where {self.holds_for}, which was "
+                "certified, gives it too; covered(X) says which are."
+            )
         lines += [one.sentence for one in self.limits]
         if self.answered is not None:
             lines += self.answered.details

@@ -29,6 +29,7 @@ from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.limits import Limit
 from pacbayes.certificates.occam import best_single, occam_levels
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.refit import REFIT
 from pacbayes.certificates.risks import limits_of
 from pacbayes.certificates.target import counted_at, loosest_passed
 from pacbayes.certificates.voting import (
@@ -116,6 +117,8 @@ def certify(
             certificate = case.with_target(voting, certificate)
         elif plan.limits:
             certificate = case.with_limits(voting, certificate)
+        if plan.refit == voting:
+            certificate = replace(certificate, refit=True, assumptions=(*certificate.assumptions, REFIT))
         certificates[voting] = certificate
     return certificates
 

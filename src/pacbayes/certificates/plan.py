@@ -13,6 +13,7 @@ from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.certificates.choices import CROSS_VALIDATION, PRIORS, resolve_distances, resolve_prior
 from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
 from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose, soft_weights
+from pacbayes.certificates.refit import check_refit
 from pacbayes.certificates.risks import Question, check_groups, check_limits_share
 from pacbayes.certificates.target import Thresholds, check_max_error
 from pacbayes.certificates.voting import (
@@ -92,6 +93,8 @@ class Plan:
     #: A target for the errors among answered examples, and thresholds of a confidence for it.
     max_error: float | None = None
     thresholds: Thresholds | None = None
+    #: How it predicts where it was refitted on all rows, and the certificate is about covered answers; None elsewhere.
+    refit: str | None = None
     #: The values of the column of slices, in order, and what it is called.
     slices: tuple[Any, ...] = ()
     slice_column: str = ""
@@ -102,12 +105,14 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Raise for what is not proved, or does not follow from what else is planned."""
-        need(isinstance(self.division, Division), "Plan.division", "must be a Division")
+        need(isinstance(self.division, Division) and self.division.m > 0, "Plan.division", "must be a Division")
         need(isinstance(self.delta, float) and check_level(self.delta) > 0.0, "Plan.delta", "must be a number")
         need(type(self.hedge) is float and 0.0 <= self.hedge <= 1.0, "Plan.hedge", "must be from 0 to 1")
         asked = type(self.limits) is tuple and all(isinstance(one, Question) for one in self.limits)
         need(asked, "Plan.limits", "must be a tuple of questions")
         check_questions(self.limits, self.limits_share, self.max_error, self.hedge)
+        if self.refit is not None:
+            check_refit(self.refit, self.limits, self.max_error, "nothing was proposed" if self.hedge == 1.0 else None)
         check_choice("constant", self.constant, CONSTANTS)
         self._check_cross_validation()
         self._check_prior()
@@ -230,6 +235,8 @@ class Plan:
     @property
     def usual_voting(self) -> str:
         """The way of predicting where nobody says one."""
+        if self.refit is not None:
+            return self.refit
         if SOFT in self.votings:
             return SOFT
         if self.division.kind == OUT_OF_BAG:

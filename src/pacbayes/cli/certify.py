@@ -174,6 +174,14 @@ def certify(
             metavar="SHARE", help="Answer only where sure, so that at most this share of the answers is wrong."
         ),
     ] = None,
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit",
+            help="Train once more on all examples; the certificate is then about answers that the certified "
+            "classifier gives too.",
+        ),
+    ] = False,
     below: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="List the single classifiers certified to err on at most this share."),
@@ -250,6 +258,7 @@ def certify(
         limits=parse_limits(limits, by_class or slice_ is not None),
         cost=cost,
         max_error=max_error,
+        refit=refit,
         below=below,
     )
     options.check()

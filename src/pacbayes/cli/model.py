@@ -43,6 +43,7 @@ class CertifyOptions:
     limits: tuple[str, ...] = ()
     cost: Path | None = None
     max_error: float | None = None
+    refit: bool = False
     below: float | None = None
 
     @classmethod
@@ -229,6 +230,7 @@ def make_model(options: CertifyOptions, columns: Columns, cost: Cost | None = No
         voting=options.voting,
         limits=options.limits if cost is None else (*options.limits, cost),
         max_error=options.max_error,
+        refit=options.refit,
         duplicates=options.duplicates,
         random_state=options.seed,
         checkpoint=None if options.checkpoint is None else str(options.checkpoint),

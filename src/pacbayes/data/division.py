@@ -1,7 +1,7 @@
 """Which rows train and which validate, for all classifiers or for each; what belongs together: groups, and copies."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ class Division:
         need_choice(self.kind, "Division.kind", (*SPLITS, OUT_OF_BAG))
         need_choice(self.unit, "Division.unit", (EXAMPLE, DISTINCT, GROUP))
         need_whole(self.n_train, "Division.n_train", 0)
-        need_whole(self.m, "Division.m", 1)
+        need_whole(self.m, "Division.m", 0)
         need_whole(self.n_rows, "Division.n_rows", 1)
         need(type(self.seed) is int and 0 <= self.seed < 2**4096, "Division.seed", "must be a seed")
         if self.copies is not None:
@@ -70,8 +70,8 @@ class Division:
         number = self._check_units()
         need((self.bags is None) == (self.kind != OUT_OF_BAG), "Division.bags", "must be there out of bag")
         need((self.kind == "shared") == (self.shared is not None), "Division.shared", "must be there if it is shared")
-        trains = self.n_train > 0 or self.kind == "shared"
-        need(trains, "Division.n_train", "must be positive but where all rows validate")
+        both = self.n_train > 0 and self.m > 0
+        need(both or self.kind == "shared", "Division", "must have rows that train and rows that validate")
         if self.bags is not None:
             self._check_bags(self.bags)
             return
@@ -230,6 +230,19 @@ def validating_division(n: int, unit: str = EXAMPLE, units: Rows | None = None) 
     m = n if units is None else int(units.max()) + 1
     counted = np.arange(n) if units is None else _counted_rows(units, np.arange(m), unit)
     return Division("shared", 0, m, n, 0, (np.arange(0), counted), unit, units)
+
+
+def training_division(validated: Division) -> Division:
+    """Return the division of the same rows that all train: for a refit.
+
+    Examples
+    --------
+    >>> everything = training_division(plan_division(20, kind="shared", validation_size=0.3, seed=0))
+    >>> everything.n_train, everything.m, everything(0)[0].size
+    (20, 0, 20)
+    """
+    every, units = np.arange(validated.n_rows), validated.n_train + validated.m
+    return replace(validated, n_train=units, m=0, shared=(every, every[:0]), copies=None)
 
 
 def out_of_bag_division(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: int) -> Division:

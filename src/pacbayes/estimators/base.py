@@ -22,7 +22,8 @@ from pacbayes.certificates.choices import check_prior_kind, check_training_choic
 from pacbayes.certificates.find import find
 from pacbayes.certificates.gather import gather
 from pacbayes.certificates.levels import AUTO, hedged_level, resolve_hedge
-from pacbayes.certificates.plan import check_questions
+from pacbayes.certificates.plan import Plan, check_questions
+from pacbayes.certificates.refit import Refit, check_refit
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups
 from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, VOTINGS, vote_sums, weights_of
 from pacbayes.classifiers.calibration import PROBABILITIES
@@ -35,7 +36,7 @@ from pacbayes.data.tables import TableReading
 from pacbayes.data.unusable import naming_remedy
 from pacbayes.estimators.fitted import Fitted, cv_results
 from pacbayes.estimators.methods import available, forget_fit, whole_or_not_at_all
-from pacbayes.estimators.planning import make_plan
+from pacbayes.estimators.planning import make_plan, refitted_voting
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.posteriors.posterior import Posterior
@@ -80,6 +81,13 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _working(self, data: Labelled) -> AbstractContextManager[Any]:
         """Return what is to be around all work on rows."""
+
+    #: Whether to train once more, on all rows.
+    refit: bool = False
+
+    def _refit(self, data: Labelled, plan: Plan) -> Refit:
+        """Train once more, on all rows."""
+        raise NotImplementedError
 
     def _workers(self) -> int | None:
         """Return how many workers ask classifiers about their validation rows."""
@@ -126,7 +134,9 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             plan = make_plan(self, trained, data, self._hedge(), self._prior_params(trained))
             # The only line that asks about them.
             evidence = gather(trained.members, plan, data, self._workers())
-        return self._take(Fitted(trained.members, plan, evidence, find(plan, evidence)))
+            # What follows may see all rows.
+            again = None if plan.refit is None else self._refit(data, plan)
+        return self._take(Fitted(trained.members, plan, evidence, find(plan, evidence), again))
 
     def _take(self, fitted: Fitted) -> Self:
         """Become fitted: `fit`, `from_fitted` and `load` end here."""
@@ -156,6 +166,11 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_prior_kind(self.prior, self.split)
         check_questions(asked_for(self.limits, self.pos_label), self.limits_share, self.max_error, hedge)
         check_training_choices(self.prior, self.distance, no_training)
+        if not isinstance(self.refit, bool | np.bool_):
+            raise TypeError(f"refit must be True or False, got {self.refit!r}")
+        if self.refit:
+            why_not = no_proposal or ("hedge=1 keeps all of delta for others" if hedge == 1.0 else None)
+            check_refit(refitted_voting(self.voting), asked_for(self.limits, self.pos_label), self.max_error, why_not)
 
     def _check_asked(self, groups: Any, slices: Any) -> None:
         """Raise for what is not proved of groups and slices."""
@@ -252,13 +267,14 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
         check_is_fitted(self)
         voting = self._voting()
-        if voting == "majority":
-            return self.vote_share(X)
         with naming_remedy(X, self._remedy()):
             rows = self._validated(X)
             if voting == SOFT:
                 return self._fitted.probabilities(rows)
-            return scores_of(self.best_estimator_, rows, PROBABILITIES, self.classes_)
+            if voting == "majority":
+                return self._fitted.with_refit(rows, self.vote_share(X))
+            own = scores_of(self.best_estimator_, rows, PROBABILITIES, self.classes_)
+            return self._fitted.with_refit(rows, own)
 
     def _no_probabilities(self) -> str | None:
         """Say why there are no probabilities of what predicts, None where there are."""
@@ -299,6 +315,23 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             if answered is None or answered.threshold is None:
                 return np.full(number_of_rows(rows), answered is None)
             return np.asarray(self._fitted.confidence(voting, rows) >= answered.threshold)
+
+    def covered(self, X: Any) -> NDArray[np.bool_]:
+        """Return which answers of `predict` the certificate covers: those that the certified classifier gives too.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            All true without a refit.
+        """
+        check_is_fitted(self)
+        voting = self._voting()
+        with naming_remedy(X, self._remedy()):
+            return self._fitted.covered(voting, self._validated(X))
 
     def certified_below(
         self,
@@ -358,6 +391,8 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         plan = self._fitted.plan
         if voting == AUTO:
             return plan.usual_voting
+        if plan.refit not in (None, voting):
+            raise ValueError(f"voting must be {plan.refit!r} or 'auto': the model was refitted for it, got {voting!r}")
         if voting not in plan.votings:
             raise ValueError(
                 f"voting must be one of {', '.join(plan.votings)} for this fit, got {voting!r}: nothing was proposed "

@@ -13,6 +13,8 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.levels import AUTO
+from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.refit import Refit
 from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.families import (
     Grid,
@@ -27,7 +29,7 @@ from pacbayes.classifiers.forest_set import ForestFamily
 from pacbayes.classifiers.grid_set import GridFamily, plan_families
 from pacbayes.classifiers.members import number_of_rows
 from pacbayes.classifiers.svm.svm_set import SvmFamily
-from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, usual_share
+from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, training_division, usual_share
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, resolve_prepare
@@ -35,7 +37,9 @@ from pacbayes.data.rows import check_values, pickable_rows
 from pacbayes.data.unusable import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline, naming_column
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
+from pacbayes.estimators.planning import make_refit
 from pacbayes.numeric.checks import narrow_labels
+from pacbayes.runtime.checkpoint import part_of
 from pacbayes.runtime.threads import at_most_cores
 from pacbayes.runtime.units import jobs_of
 
@@ -81,6 +85,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         The share of `delta` kept for what the validation rows may show: single classifiers, the posterior, other votes.
         The rest is for what the training rows propose.  "auto" is 0.02 where there is a proposal, else 1.  Nothing
         stands beside a soft vote, which has all of `delta` unless this is 1.
+    refit : bool
+        Train once more, on all rows, when everything is certified.  This refit predicts where it is clear, its largest
+        mean probability ahead by more than 0.2, and the certified vote elsewhere.  The certificate is then about
+        answers that are `covered`: those that the certified vote gives too.
     cv : int or None
         Folds of the cross-validation within the training rows that calibrates and proposes.  At most 50 settings of a
         grid take part, evenly spread.  None leaves it out, and with it the proposal.
@@ -160,6 +168,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         limits_share: float = 0.2,
         pos_label: Any = None,
         max_error: float | None = None,
+        refit: bool = False,
         cv: int | None = 5,
         n_jobs: int | None = None,
         checkpoint: Any = None,
@@ -179,6 +188,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.limits_share = limits_share
         self.pos_label = pos_label
         self.max_error = max_error
+        self.refit = refit
         self.cv = cv
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
@@ -293,15 +303,28 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         families = resolve_families(self.candidates, prepare, n_train)
         if any(isinstance(one, SvmFamily) for one in families):
             check_prepare(prepare, self.split)
+        return self._train_families(families, data, division, seed, self.checkpoint, choices.as_dict())
+
+    def _train_families(
+        self, families: list[Any], data: Labelled, division: Any, seed: int, checkpoint: Any, options: dict[str, Any]
+    ) -> Trained:
         return train_families(
             families,
             data,
             division,
             n_jobs=self.n_jobs,
             random_state=seed,
-            checkpoint=self.checkpoint,
-            options=choices.as_dict(),
+            checkpoint=checkpoint,
+            options=options,
         )
+
+    def _refit(self, data: Labelled, plan: Plan) -> Refit:
+        everything = training_division(plan.division)
+        families = resolve_families(self.candidates, resolve_prepare(self.prepare, data.rows), data.number)
+        checkpoint = part_of(self.checkpoint, "refit")
+        seed = plan.division.seed
+        trained = self._train_families(families, data, lambda *_: everything, seed, checkpoint, {"refit": True})
+        return make_refit(self, trained)
 
     @contextmanager
     def _working(self, data: Labelled) -> Iterator[None]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from pacbayes.certificates.certificate import Certificate
@@ -13,6 +14,7 @@ from pacbayes.certificates.certify import certify
 from pacbayes.certificates.find import Found
 from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.target import confidence
 from pacbayes.certificates.voting import (
     OCCAM,
@@ -48,6 +50,8 @@ class Fitted:
     plan: Plan
     evidence: Evidence
     found: Found
+    #: The same recipe on all rows, which predicts where it is clear.
+    refit: Refit | None = None
 
     def __post_init__(self) -> None:
         """Raise unless the four are about the same classifiers, rows and rules."""
@@ -76,6 +80,10 @@ class Fitted:
         need(known and (evidence.slices is None) == (not plan.slices), "Evidence.slices", "must be those planned")
         need((found.posterior is None) == (plan.hedge == 0.0), "Found.posterior", "must be there if there is a reserve")
         need((found.tandem is None) == (not plan.has_tandem), "Found.tandem", "must be there if it is a rule")
+        need((self.refit is None) == (plan.refit is None), "Fitted.refit", "must be there if it was planned")
+        if self.refit is not None:
+            same = np.array_equal(self.refit.members.classes, classes)
+            need(same, "Refit.members", "must tell the same classes apart")
         candidates = plan.cross_validation is None or int(plan.cross_validation.candidates[-1]) < number
         need(candidates, "CrossValidation.candidates", "must be classifiers")
         constant = plan.division.trained_elsewhere if plan.no_skill is None else plan.no_skill in classes.tolist()
@@ -181,9 +189,29 @@ class Fitted:
 
     def predict(self, voting: str, X: Any) -> Labels:
         """Return the labels of rows, in a way of predicting."""
+        certified = self.certified(voting, X)
+        return certified if self.refit is None else self._refitted(self.refit, X, certified)[0]
+
+    def certified(self, voting: str, X: Any) -> Labels:
+        """Return the labels that the certified rule gives rows."""
         coding = Coding(self.members.classes)
         codes = self._say(voting, X, self.members.prepared(X), coding)
         return np.asarray(coding.labels[codes])
+
+    def covered(self, voting: str, X: Any) -> NDArray[np.bool_]:
+        """Return for which rows the certified rule gives the same label as `predict`."""
+        certified = self.certified(voting, X)
+        if self.refit is None:
+            return np.ones(certified.size, dtype=np.bool_)
+        return np.asarray(self._refitted(self.refit, X, certified)[0] == certified)
+
+    def _refitted(self, refit: Refit, X: Any, certified: Labels) -> tuple[Labels, NDArray[np.bool_], FloatArray]:
+        """Return labels of the refit where it is clear and others elsewhere, where it is, and its probabilities."""
+        clear, said, probabilities = refit.clear(X)
+        # The longer of two types of text.
+        labels = certified.astype(np.result_type(certified, said))
+        labels[clear] = said[clear]
+        return labels, clear, probabilities
 
     def _say(self, voting: str, X: Any, prepared: Any, coding: Coding) -> Any:
         def hashes() -> Any:
@@ -198,7 +226,14 @@ class Fitted:
     def probabilities(self, X: Any) -> FloatArray:
         """Return the mean probabilities of the soft vote, of all classes, shape (n, classes)."""
         soft, shares = self._soft(self.members.prepared(X))
-        return soft.spread(shares, int(self.members.classes.size))
+        return self.with_refit(X, soft.spread(shares, int(self.members.classes.size)))
+
+    def with_refit(self, X: Any, certified: FloatArray) -> FloatArray:
+        """Return probabilities of the certified rule, with those of the refit where it is clear."""
+        if self.refit is None:
+            return certified
+        clear, _, probabilities = self.refit.clear(X)
+        return np.where(clear[:, None], probabilities, certified)
 
     def confidence(self, voting: str, X: Any) -> FloatArray:
         """Return how sure the soft vote is of the labels that a way of predicting gives rows, on the grid."""

@@ -9,9 +9,10 @@ import numpy as np
 
 from pacbayes.bounds.bets import USUAL_BET
 from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
-from pacbayes.certificates.levels import main_level, proposal_level
+from pacbayes.certificates.levels import AUTO, main_level, proposal_level
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import MOST_ANSWERS, errors_of_votes, propose, propose_soft
+from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.risks import Rehearsal, asked_for, fix_questions
 from pacbayes.certificates.target import Thresholds, confidence
 from pacbayes.certificates.voting import PROPOSAL, SOFT, Rule, soft_confidences, weights_of
@@ -37,6 +38,8 @@ class Choices(Protocol):
     limits_share: float
     pos_label: Any
     max_error: float | None
+    voting: str
+    refit: bool
     prior: Any
     distance: Any
     cv: int | None
@@ -76,6 +79,20 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
     )
 
 
+def refitted_voting(voting: str) -> str:
+    """Return how a model predicts that is to be refitted."""
+    return SOFT if voting == AUTO else voting
+
+
+def make_refit(choices: Choices, trained: Trained) -> Refit:
+    """Return classifiers that all rows trained, with the soft vote that these rows propose."""
+    tried = _cross_validate(choices, trained, 0.0)
+    assert tried is not None
+    assert tried.calibrated is not None
+    number = len(trained.members)
+    return Refit(trained.members, propose_soft(tried.counted, number, trained.division.n_rows, tried.calibrated))
+
+
 def _proposed(tried: Tried, number: int, n: int) -> tuple[Rule, ...]:
     """Return the rules that cross-validation recommends, for every way of predicting."""
     found = tried.counted
@@ -107,6 +124,7 @@ def planned(choices: Choices, data: Labelled, seen: Rehearsal | None = None, **f
         distance=tuple(given) if isinstance(given, list | tuple) else (given,),
         constant=choices._constant(),
         max_error=None if choices.max_error is None else float(choices.max_error),
+        refit=refitted_voting(choices.voting) if choices.refit else None,
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,
         known_rows=data.known_again(draw_key(division.seed)),

@@ -19,6 +19,7 @@ import pacbayes
 from pacbayes.certificates.find import Found, restored_posterior
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.voting import integer_weights, weights_of
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.joined import Joined
@@ -50,7 +51,7 @@ from pacbayes.numeric.checks import check_choice, need, need_array, need_whole
 from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.
-FORMAT = 10
+FORMAT = 11
 # Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
 # categories had, our own families are parameters, our own machines, which may stand at the end of a pipeline, are
 # arrays, and so are scikit-learn's trees.  Our machines are checked.  A forged tree may crash the process, as forged
@@ -70,7 +71,7 @@ HARMLESS = (
 # What scikit-learn notes of the rows of a fit.
 NOTED = ("n_features_in_", "feature_names_in_")
 # What is stored of a model.
-STATE = ("class", "params", "noted", "members", "plan", "evidence", "posterior", "tandem")
+STATE = ("class", "params", "noted", "members", "plan", "evidence", "posterior", "tandem", "refit")
 ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, CertifiedClassifier)}
 # Votes take room for every row and label.
 _MOST_LABELS = 100_000
@@ -222,6 +223,7 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
         "evidence": fitted.evidence,
         "posterior": None if posterior is None else (posterior.weights, posterior.distance),
         "tandem": found.tandem,
+        "refit": fitted.refit,
     }
 
 
@@ -243,7 +245,9 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     check_reading(plan.reading, getattr(model, "n_features_in_", None))
     plain = evidence.labels.dtype.kind in "biufUO" and evidence.labels.size <= _MOST_LABELS
     need(plain, "Evidence.labels", f"must be at most {_MOST_LABELS} numbers or texts")
-    fitted = Fitted(members, plan, evidence, Found(_posterior(state["posterior"], plan, evidence), state["tandem"]))
+    found = Found(_posterior(state["posterior"], plan, evidence), state["tandem"])
+    need(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
+    fitted = Fitted(members, plan, evidence, found, state["refit"])
     fitted.check_said()
     return model._take(fitted)
 

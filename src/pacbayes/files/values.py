@@ -13,6 +13,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.limits import Cost
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.risks import Question
 from pacbayes.certificates.target import Thresholds
 from pacbayes.certificates.voting import Rule
@@ -47,6 +48,7 @@ KNOWN: dict[str, Any] = {
         Pair,
         Plan,
         Question,
+        Refit,
         Rule,
         SVMPath,
         Scaling,

@@ -1,0 +1,84 @@
+r"""A refit on all rows: which of its answers the certificate covers.
+
+The rule `h` was certified: :math:`R(h) \le B` with probability :math:`1-\delta`.  Then with the same probability, for
+every `g` at once, however it was trained,
+
+.. math:: P(g \text{ wrong and } g = h) \le B,
+
+because where `g` errs and says what `h` says, `h` errs.  An answer is *covered* where `h` gives it too, which takes no
+label to see: equation (covered) of docs/mathematics.md.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacbayes.certificates.risks import Question
+from pacbayes.certificates.voting import SOFT, Rule, soft_shares
+from pacbayes.classifiers.members import Members
+from pacbayes.numeric.arrays import FloatArray, Labels
+from pacbayes.numeric.checks import need
+
+#: By how much the largest mean probability must be ahead of the next for the refit to answer.
+LEAD = 0.2
+#: Risks whose limits carry over to covered answers: means of losses that an answer has or has not.
+CARRIED = ("error", "balanced_error", "cost")
+#: Ways of predicting that one rule stands behind, the same for every row.
+_VOTINGS = (SOFT, "majority", "best")
+
+REFIT = (
+    "All rows trained the refitted classifier, and nothing is assumed of it. Bounded are its answers that the "
+    "certified classifier gives too; of the others nothing is guaranteed."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """The whole recipe once more, on all rows: classifiers and their soft vote."""
+
+    members: Members
+    rule: Rule
+
+    def __post_init__(self) -> None:
+        need(isinstance(self.rule, Rule) and self.rule.soft is not None, "Refit.rule", "must be a soft vote")
+        assert self.rule.weights is not None
+        assert self.rule.soft is not None
+        need(self.rule.weights.size == len(self.members), "Refit.rule", "must have a weight for each classifier")
+        known = int(self.rule.soft.classes[-1]) < self.members.classes.size
+        need(known, "Calibrated.classes", "must be classes")
+        self.members.check_maps(self.rule.soft)
+
+    def clear(self, X: Any) -> tuple[NDArray[np.bool_], Labels, FloatArray]:
+        """Return for which rows it is clear, what it says of every row, and its probabilities of all classes."""
+        soft = self.rule.soft
+        assert soft is not None
+        shares = soft_shares(self.rule, self.members, self.members.prepared(X))
+        classes = self.members.classes
+        said = np.asarray(classes[soft.classes[shares.argmax(axis=1)]])
+        if shares.shape[1] == 1:
+            return np.ones(len(shares), dtype=np.bool_), said, soft.spread(shares, int(classes.size))
+        first_two = np.partition(shares, shares.shape[1] - 2, axis=1)[:, -2:]
+        return first_two[:, 1] - first_two[:, 0] > LEAD, said, soft.spread(shares, int(classes.size))
+
+
+def check_refit(voting: str, limits: tuple[Question, ...], max_error: Any, why_not: str | None) -> None:
+    """Raise for what is not proved of a refit, or cannot be had; `why_not` says why there is no soft vote."""
+    if why_not is not None:
+        raise ValueError(f"refit=True needs the soft vote of the training rows, but {why_not}")
+    if voting not in _VOTINGS:
+        raise ValueError(
+            f"refit=True goes with voting={', '.join(map(repr, _VOTINGS))}, got {voting!r}: a random choice is another "
+            "one for every row, and only its average is bounded"
+        )
+    if max_error is not None:
+        raise ValueError(
+            "refit must be False with max_error: which examples are answered belongs to the certified vote"
+        )
+    others = [question.name for question in limits if question.name not in CARRIED]
+    if others:
+        raise ValueError(
+            f"limits with refit=True must be among {', '.join(CARRIED)}, got {others[0]!r}: only losses of single "
+            "answers carry over to those that are covered"
+        )

@@ -1,0 +1,167 @@
+"""refit=True: what predicts, what is covered, what is refused, and what a file keeps of it."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import CertifiedClassifier, Cost, Grid, compare_classifiers, load, save
+from pacbayes.certificates.refit import LEAD
+
+X, Y = load_breast_cancer(return_X_y=True)
+NEW = X + np.random.default_rng(0).normal(size=X.shape) * X.std(axis=0)
+GRID = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3, 5]})
+COST = Cost([[0.0, 1.0], [5.0, 0.0]], [0, 1])
+
+
+def fit(candidates="svm", data=(X, Y), groups=None, **choices):
+    given = {"refit": True, "cv": 3, "random_state": 0} | choices
+    return CertifiedClassifier(candidates, **given).fit(*data, groups=groups)
+
+
+@pytest.fixture(scope="module")
+def both():
+    """The same fit with and without a refit."""
+    return fit(), fit(refit=False)
+
+
+def test_it_predicts_where_it_is_clear_and_the_certified_vote_elsewhere(both):
+    refitted, certified = both
+    # The refit is the recipe on all rows: as if nothing had been kept.
+    clear, said, probabilities = refitted._fitted.refit.clear(NEW)
+    first_two = np.sort(probabilities, axis=1)[:, -2:]
+    np.testing.assert_array_equal(clear, first_two[:, 1] - first_two[:, 0] > LEAD)
+    assert 0.5 < clear.mean() < 1.0
+    expected = np.where(clear, said, certified.predict(NEW))
+    np.testing.assert_array_equal(refitted.predict(NEW), expected)
+    np.testing.assert_array_equal(refitted.covered(NEW), expected == certified.predict(NEW))
+    assert 0.9 < refitted.covered(NEW).mean() < 1.0
+    own = np.where(clear[:, None], probabilities, certified.predict_proba(NEW))
+    np.testing.assert_array_equal(refitted.predict_proba(NEW), own)
+    assert certified.covered(NEW).all()
+
+
+def test_the_refit_has_seen_all_rows(both):
+    refitted = both[0]._fitted.refit
+    assert refitted.members.rows.shape[0] == len(X)
+    assert both[0]._fitted.members.rows.shape[0] == len(X) // 2 + 1
+
+
+def test_the_numbers_are_those_of_the_certified_vote(both):
+    refitted, certified = (one.certificate_ for one in both)
+    assert refitted.refit
+    assert not certified.refit
+    assert refitted.bound == certified.bound
+    assert refitted.level == certified.level
+    assert str(refitted) == (
+        "With probability at least 95 % over the sample, at most 5.1 % of all new examples get an answer that is "
+        "covered and wrong."
+    )
+    assert refitted.headline == "At most 5.1 % answers covered and wrong"
+    assert "covered(X) says which are" in refitted.explain()
+    assert refitted.to_dict()["refit"] is True
+    # The others are about the certified classifiers, and do not predict.
+    assert not both[0].certificates_["best"].refit
+    np.testing.assert_array_equal(both[0].best_estimator_.predict(NEW), both[1].best_estimator_.predict(NEW))
+
+
+@pytest.mark.parametrize("voting", ["soft", "majority", "best"])
+def test_only_the_fitted_way_predicts(voting):
+    clf = fit(GRID, voting=voting)
+    assert clf.voting_ == voting
+    np.testing.assert_array_equal(clf.classes_[clf.predict_proba(NEW).argmax(axis=1)], clf.predict(NEW))
+    other = "majority" if voting == "best" else "best"
+    clf.set_params(voting=other)
+    with pytest.raises(ValueError, match=f"voting must be '{voting}' or 'auto': the model was refitted for it"):
+        clf.predict(NEW)
+    assert clf.set_params(voting="auto").voting_ == voting
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"voting": "stochastic"}, "refit=True goes with voting='soft', 'majority', 'best'"),
+        ({"max_error": 0.05}, "refit must be False with max_error"),
+        ({"hedge": 1, "voting": "best"}, "refit=True needs the soft vote of the training rows, but hedge=1"),
+        ({"cv": None, "voting": "best"}, "refit=True needs the soft vote of the training rows, but cv=None"),
+        ({"split": "independent", "candidates": GRID, "voting": "best"}, "needs the soft vote of the training rows"),
+        ({"limits": ("precision",)}, "limits with refit=True must be among error, balanced_error, cost, got 'prec"),
+        ({"limits": ("f1",)}, "only losses of single answers carry over"),
+        ({"limits": ("error", "recall")}, "got 'recall'"),
+    ],
+)
+def test_what_is_not_proved_is_refused_before_any_work(choices, message, monkeypatch):
+    monkeypatch.setattr(CertifiedClassifier, "_train", None)
+    with pytest.raises(ValueError, match=message):
+        fit(**choices)
+
+
+@pytest.mark.parametrize("refit", ["yes", 1, None])
+def test_it_is_true_or_false(refit):
+    with pytest.raises(TypeError, match="refit must be True or False"):
+        fit(refit=refit)
+
+
+def test_limits_that_carry_over():
+    clf, alone = (fit(limits=("error", "balanced_error", COST), refit=refit) for refit in (True, False))
+    assert clf.certificate_.limits == alone.certificate_.limits
+    assert len(clf.certificate_.limits) == 4
+
+
+def test_groups_and_copies():
+    groups = np.arange(len(Y)) // 3
+    grouped = fit(GRID, groups=groups)
+    assert "of the rows of a new group, on average over groups get an answer that is covered and wrong" in str(
+        grouped.certificate_
+    )
+    together = fit(GRID, (np.vstack([X, X[:50]]), np.r_[Y, Y[:50]]), duplicates="together")
+    assert together.certificate_.refit
+
+
+@pytest.mark.parametrize("candidates", ["svm", "logistic", ["svm", "forest"]])
+def test_a_file_keeps_it(candidates, tmp_path):
+    clf = fit(candidates)
+    again = load(tmp_path / "model", sha256=save(clf, tmp_path / "model"))
+    assert again.certificates_ == clf.certificates_
+    for name in ("predict", "covered", "predict_proba"):
+        np.testing.assert_array_equal(getattr(again, name)(NEW), getattr(clf, name)(NEW))
+
+
+def test_its_rows_are_known_again():
+    clf = fit(GRID)
+    with pytest.raises(ValueError, match="569 of 569 rows equal a row behind it"):
+        compare_classifiers(Y, clf, X, Y)
+
+
+def test_several_classes_and_text_labels():
+    wine, kinds = load_wine(return_X_y=True)
+    names = np.array(["a", "bb", "a long name"], dtype=object)[kinds]
+    clf = fit(["svm", GRID], (wine, names))
+    assert set(clf.predict(wine)) == {"a", "bb", "a long name"}
+    assert clf.predict_proba(wine).shape == (178, 3)
+
+
+def test_a_class_that_only_validation_rows_have():
+    labels = Y.copy()
+    rare = np.flatnonzero(fit(GRID, refit=False).classifiers_.splits.shared[1])[:1]
+    where = fit(GRID, refit=False).classifiers_.splits.shared[1][rare]
+    labels[where] = 2
+    clf = fit(GRID, (X, labels))
+    assert clf.classes_.tolist() == [0, 1, 2]
+    assert clf.covered(NEW).mean() > 0.5
+
+
+def test_the_same_seed_the_same_refit_and_clone():
+    one, two = fit(GRID), clone(fit(GRID)).fit(X, Y)
+    np.testing.assert_array_equal(one.predict_proba(NEW), two.predict_proba(NEW))
+
+
+def test_a_checkpoint_keeps_both_trainings(tmp_path):
+    expected = fit().predict_proba(NEW)
+    for _ in range(2):
+        np.testing.assert_array_equal(fit(checkpoint=tmp_path).predict_proba(NEW), expected)
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("machines")) == [
+        "refit/svm/machines",
+        "svm/machines",
+    ]
