@@ -26,11 +26,11 @@ def test_trees_forests_and_boosting_need_no_trust(name, tmp_path, recwarn):
 
 def test_what_skops_does_not_trust_is_said_when_it_is_saved(tmp_path):
     path = tmp_path / "model"
-    grid = Grid(KNeighborsClassifier(), {"n_neighbors": [1, 3]})
+    grid = Grid(KNeighborsClassifier(algorithm="ball_tree"), {"n_neighbors": [1, 3]})
     clf = CertifiedClassifier(grid, cv=None, random_state=0).fit(*rows(2))
-    with pytest.warns(UserWarning, match=r"trusted=\[.*KDTree'\] \(pacbayes predict: --trust\): these types may run"):
+    with pytest.warns(UserWarning, match=r"trusted=\[.*BallTree'\] \(pacbayes predict: --trust\): these types may run"):
         save(clf, path)
-    with pytest.raises(ValueError, match=r"types that are not trusted: .*KDTree\."):
+    with pytest.raises(ValueError, match=r"types that are not trusted: .*BallTree\."):
         load(path)
     assert load(path, trusted=["sklearn."]).certificates_ == clf.certificates_
 
@@ -55,7 +55,9 @@ def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
     data, saved = tmp_path / "data.csv", tmp_path / "model"
     data.write_text("\n".join(["a,b,class", *lines]) + "\n")
     certify = ["certify", data, "--save", saved, "--candidates"]
-    done = in_process([*certify, "sklearn.neighbors.KNeighborsClassifier"], capsys)
+    grid = tmp_path / "grid.json"
+    grid.write_text('{"algorithm": ["ball_tree"]}')
+    done = in_process([*certify, "sklearn.neighbors.KNeighborsClassifier", "--grid", grid], capsys)
     assert done.code == 0
     assert "warning: to load this model" in done.err
     assert "--trust" in done.err
@@ -64,7 +66,7 @@ def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
     assert refused.error.endswith("if you know where the file comes from, add --trust")
     assert in_process(["predict", saved, data, "--trust"], capsys).code == 0
     # Those that have a short name need no trust.
-    for name in ("svm", "forest", "boosting", "logistic"):
+    for name in ("svm", "forest", "boosting", "logistic", "neighbours"):
         done = in_process([*certify, name], capsys)
         assert "--trust" not in done.err
         assert in_process(["predict", saved, data], capsys).code == 0

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pacbayes import CertifiedClassifier, Grid, SVMs
 from pacbayes.certificates.voting import majority, pick_prepared, vote_sums
 from pacbayes.classifiers.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
-from pacbayes.classifiers.families import resolve_families, train_families
+from pacbayes.classifiers.families import Size, resolve_families, train_families
 from pacbayes.classifiers.joined import Joined, Prepared
 from pacbayes.classifiers.members import Calibrated, Coding, Estimators
 from pacbayes.classifiers.svm.shared import SharedMachines
@@ -33,7 +33,7 @@ def train(candidates, rows=X, labels=NAMES, prepare=None):
     """Families as a set, trained on half of the rows."""
     data, choices = Labelled.checked(rows, labels), DivisionChoices("shared", 0.5, None, "keep")
     return train_families(
-        resolve_families(candidates, prepare, 90),
+        resolve_families(candidates, prepare, Size(90)),
         data,
         lambda number, seed: divide(data, choices, number, seed),
         n_jobs=1,

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 
 from pacbayes import StochasticSVC
+from pacbayes.classifiers.svm import folds
 from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.data import labelled
 
@@ -23,9 +24,13 @@ def counting(monkeypatch, owner, name):
 
 @pytest.mark.parametrize("data", [make_moons(120, noise=0.3, random_state=0), load_iris(return_X_y=True)])
 def test_the_kernel_matrix_serves_training_and_all_folds(data, monkeypatch):
-    sizes = counting(monkeypatch, Kernel, "gram")
+    alone, shared = counting(monkeypatch, Kernel, "gram"), counting(monkeypatch, folds, "shared_matrix")
     model = StochasticSVC([0.1, 1.0], hedge=0.1, random_state=0).fit(*data)
-    assert sizes == [model.classifiers_.splits.n_train]
+    n, codes = model.classifiers_.splits.n_train, np.unique(data[1])
+    # All folds share their distances; machines on all rows have one matrix for each pair of classes.
+    assert shared == [n]
+    assert len(alone) == codes.size * (codes.size - 1) // 2
+    assert sum(alone) == (codes.size - 1) * n
 
 
 @pytest.mark.parametrize("voting", ["soft", "stochastic", "majority"])

@@ -6,7 +6,9 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from pacbayes.data.preparing import with_categories
 
 #: Families by short name: settings of classifiers, each a class with its parameters, and whether columns are scaled.
 _FORESTS = ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.ExtraTreesClassifier")
@@ -30,21 +32,34 @@ FAMILIES: dict[str, tuple[list[tuple[str, dict[str, Any]]], bool]] = {
         True,
     ),
 }
+#: What stands for support vector machines where rows are sparse.
+SPARSE_MACHINES = "linear machines"
+_SPARSE = [("sklearn.svm.LinearSVC", {"C": c, "max_iter": 10_000}) for c in (0.01, 0.1, 1.0, 10.0)]
+# Trees of a forest draw no more rows than this: twenty times as many would take twenty times as long.
+_MOST_DRAWN = 50_000
 _DOTTED = re.compile(r"sklearn(\.[a-z]\w*)+\.[A-Z]\w*")
 _NO_PART_OF_A_NAME = {"conftest", "externals", "tests"}
 
 
-def named_family(name: str, prepare: Any, rows: int) -> list[Any]:
+def named_family(name: str, prepare: Any, rows: int, sparse: bool = False) -> list[Any]:
     """Return the unfitted classifiers of a family, for so many training rows; `prepare` is their first step, or None.
+
+    Columns of sparse rows are divided by their largest values, and not centred.  Boosting gets categories as such.
 
     Examples
     --------
     >>> [one.get_params()["model__n_neighbors"] for one in named_family("neighbours", None, 40)]
     [1, 5, 11]
     """
-    settings, scaled = FAMILIES[name]
+    settings, scaled = (_SPARSE, True) if name == SPARSE_MACHINES else FAMILIES[name]
     found = [_class(path)(**params) for path, params in settings if params.get("n_neighbors", 1) <= max(1, rows // 3)]
-    before = ([("prepare", prepare)] if prepare is not None else []) + ([("scale", StandardScaler())] if scaled else [])
+    if name == "forest" and rows > _MOST_DRAWN:
+        found = [one.set_params(max_samples=_MOST_DRAWN) for one in found]
+    if name == "boosting" and (ordinal := with_categories(prepare)) is not None:
+        prepare, places = ordinal
+        found = [one.set_params(categorical_features=places) for one in found]
+    scale = MaxAbsScaler() if sparse else StandardScaler()
+    before = ([("prepare", prepare)] if prepare is not None else []) + ([("scale", scale)] if scaled else [])
     return [
         Pipeline([(step, clone(part)) for step, part in before] + [("model", one)]) if before else one for one in found
     ]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
-from pacbayes.classifiers.by_name import FAMILIES, named_family
+from pacbayes.classifiers.by_name import FAMILIES, SPARSE_MACHINES, named_family
 from pacbayes.classifiers.candidates import check_classifier
 from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.forest_set import ForestFamily
 from pacbayes.classifiers.grid_set import GridFamily, train_grids
 from pacbayes.classifiers.joined import Joined, JoinedFolds
 from pacbayes.classifiers.members import Members
-from pacbayes.classifiers.svm.kernel import Gamma
+from pacbayes.classifiers.svm.kernel import THREE_WIDTHS, Gamma
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import Division
@@ -30,6 +31,13 @@ AUTO, SVM = "auto", "svm"
 PORTFOLIO = (SVM, *FAMILIES)
 #: The costs of machines where nobody gives lambdas: 26 values of C from 0.01 to 1000.
 FEW_LAMBDAS = tuple(np.logspace(2, -3, 26).tolist())
+# Up to so many training rows a family by name has five widths with all costs; three widths with costs up to 100; as
+# many on landmarks, and beyond that one width: about a minute each on two cores, and no more memory than a few GB.
+_FIVE_WIDTHS, _EXACT, _THREE_WIDTHS = 5_000, 10_000, 50_000
+# With more columns than this machines and all others are linear: distances of rows are all alike, trees take long.
+_WIDE = 1_000
+# With more training rows nobody looks for neighbours.
+_NEIGHBOURS = 20_000
 _ALLOWED = (
     f"one of the names {', '.join((AUTO, *PORTFOLIO))}, an unfitted scikit-learn classifier, a family (SVMs, Trees, or "
     "Grid(estimator, param_grid)), or a list of these"
@@ -45,8 +53,9 @@ class SVMs(BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
         Regularisation parameters, :math:`C = 1/\lambda`; by default 26 values, `C` from 0.01 to 1000.
     kernel : {"rbf", "linear", "nystroem"}
         As for `svm_set`.
-    gamma : {"widths", "sigest", "scale", "auto"}, float, or list of floats
-        Widths of the kernel.  "widths": that of `sigest` times 1/16, 1/4, 1, 4 and 16, with all lambdas each.
+    gamma : {"widths", "three widths", "sigest", "scale", "auto"}, float, or list of floats
+        Widths of the kernel.  "widths": that of `sigest` times 1/16, 1/4, 1, 4 and 16, with all lambdas each; "three
+        widths": the three in the middle.
     n_components : int
         Landmarks of "nystroem".
     scale : bool, "auto" or "kernlab"
@@ -201,20 +210,86 @@ def _told_apart(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     ]
 
 
-def resolve_families(candidates: Any, prepare: Any, rows: int) -> list[Family]:
-    """Return the families that candidates stand for, checked, for so many training rows.
+@dataclass(frozen=True)
+class Size:
+    """How many training rows there are, and columns; and whether rows are sparse."""
+
+    rows: int
+    columns: int = 1
+    sparse: bool = False
+
+    @classmethod
+    def of(cls, X: Any, rows: int, prepare: Any = None) -> Size:
+        """Return the size of data, of which so many rows train; what is prepared is dense.
+
+        Examples
+        --------
+        >>> Size.of([[1.0, 2.0]], 1)
+        Size(rows=1, columns=2, sparse=False)
+        """
+        shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+        return cls(rows, int(shape[1]) if len(shape) == 2 else 1, prepare is None and bool(issparse(X)))
+
+    @property
+    def linear(self) -> bool:
+        """Whether all members are linear: for wide rows, and sparse ones."""
+        return self.sparse or self.columns > _WIDE
+
+
+def portfolio(size: Size) -> list[str]:
+    """Return the families of "auto" for data of a size.
+
+    Examples
+    --------
+    >>> portfolio(Size(500)), portfolio(Size(100_000)), portfolio(Size(500, 20_000))  # doctest: +NORMALIZE_WHITESPACE
+    (['svm', 'forest', 'boosting', 'logistic', 'neighbours'], ['svm', 'forest', 'boosting', 'logistic'],
+     ['svm', 'logistic'])
+    """
+    if size.linear:
+        return [SVM, "logistic"]
+    return [name for name in PORTFOLIO if name != "neighbours" or size.rows <= _NEIGHBOURS]
+
+
+def machines_for(size: Size) -> SVMs:
+    """Return the machines that "svm" stands for.
+
+    Examples
+    --------
+    >>> machines_for(Size(300)), machines_for(Size(300, 20_000))
+    (SVMs(), SVMs(kernel='linear'))
+    >>> machines_for(Size(8_000)).gamma, machines_for(Size(20_000)).kernel, machines_for(Size(10**6)).gamma
+    ('three widths', 'nystroem', 'sigest')
+    """
+    if size.columns > _WIDE and size.rows <= _EXACT:
+        return SVMs(kernel="linear")
+    if size.rows <= _FIVE_WIDTHS:
+        return SVMs()
+    if size.rows <= _EXACT:
+        return SVMs(np.logspace(2, -2, 21).tolist(), gamma=THREE_WIDTHS)
+    if size.rows <= _THREE_WIDTHS:
+        return SVMs(np.logspace(2, -2, 11).tolist(), kernel="nystroem", gamma=THREE_WIDTHS)
+    return SVMs(np.logspace(2, -2, 6).tolist(), kernel="nystroem", gamma="sigest")
+
+
+def resolve_families(candidates: Any, prepare: Any, size: Size) -> list[Family]:
+    """Return the families that candidates stand for, checked, for data of a size.
 
     `prepare` is what turns rows into numbers for families of our own; estimators and grids get the rows as given.
     """
-    return [_family(name, one, prepare, rows) for name, one in named_candidates(candidates)]
+    named = named_candidates(candidates)
+    if isinstance(candidates, str) and candidates == AUTO:
+        named = [(name, name) for name in portfolio(size)]
+    return [_family(name, one, prepare, size) for name, one in named]
 
 
-def _family(name: str, one: Any, prepare: Any, rows: int) -> Family:
+def _family(name: str, one: Any, prepare: Any, size: Size) -> Family:
     if isinstance(one, str):
+        if one == SVM and size.sparse:
+            return GridFamily(name, None, named_family(SPARSE_MACHINES, prepare, size.rows, sparse=True), own=True)
         if one == SVM:
-            one = SVMs()
+            one = machines_for(size)
         elif one in FAMILIES:
-            return GridFamily(name, None, named_family(one, prepare, rows), own=True)
+            return GridFamily(name, None, named_family(one, prepare, size.rows, size.sparse), own=True)
         elif one == AUTO:
             raise ValueError(f"candidates 'auto' is no item of a list: name its families, {', '.join(PORTFOLIO)}")
         else:
@@ -238,9 +313,12 @@ def rows_taken(candidates: Any, prepare: Any) -> InputTags:
 
     Examples
     --------
-    >>> rows_taken("forest", None).sparse, rows_taken(["forest", "svm"], None).sparse
+    >>> rows_taken("forest", None).sparse, rows_taken(["forest", "boosting"], None).sparse
     (True, False)
     """
+    if isinstance(candidates, str) and candidates == AUTO and isinstance(prepare, str | None):
+        # Of sparse rows others are trained.
+        return InputTags(sparse=True)
     try:
         several = [tags for _, one in named_candidates(candidates) for tags in _tags_of(one, prepare)]
     except (TypeError, ValueError):  # wrong candidates are said in `fit`
@@ -258,6 +336,9 @@ def _tags_of(one: Any, prepare: Any) -> list[InputTags]:
     several = [one]
     if isinstance(one, str | SVMs) and prepare is not None and not isinstance(prepare, str):
         several = [prepare]
+    elif isinstance(one, str) and one in (SVM, "logistic"):
+        # Of sparse rows linear machines are made, and columns are not centred.
+        return [InputTags(sparse=True)]
     elif isinstance(one, str) and one in FAMILIES:
         # Where columns are centred rows are dense.
         several = [None if isinstance(member, Pipeline) else member for member in named_family(one, None, 100)]

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 
@@ -19,6 +21,8 @@ from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.numeric.arrays import FloatArray
 
 AUTO = "auto"
+# Boosting sorts values into 255 bins.
+_MOST_CATEGORIES = 250
 
 
 def check_prepare(prepare: Any, split: str) -> None:
@@ -45,8 +49,8 @@ def check_prepare(prepare: Any, split: str) -> None:
 def resolve_prepare(prepare: Any, rows: Any) -> Any:
     """Return the transformer that `prepare` stands for; None where there is nothing to prepare.
 
-    "auto" looks at the types of a data frame's columns, never at values: numbers may have gaps, the others are
-    categories.
+    "auto" looks at the types of a data frame's columns, never at values: numbers that are not whole may have gaps, the
+    others are categories.
 
     Examples
     --------
@@ -62,9 +66,41 @@ def resolve_prepare(prepare: Any, rows: Any) -> Any:
         raise ValueError(f"prepare must be 'auto', None or a transformer, got {prepare!r}")
     if not isinstance(rows, pd.DataFrame):
         return None
-    numeric = [name for name in rows.columns if is_numeric_dtype(rows[name]) or is_bool_dtype(rows[name])]
+    kinds = dict(zip(rows.columns, rows.dtypes, strict=True))
+    numeric = [name for name, kind in kinds.items() if is_numeric_dtype(kind) or is_bool_dtype(kind)]
     others = tuple(name for name in rows.columns if name not in set(numeric))
-    return preparation(Columns(tuple(numeric), others, {})) if others else None
+    # What no number of it can be missing of.
+    whole = all(isinstance(kinds[name], np.dtype) and kinds[name].kind in "biu" for name in numeric)
+    return None if whole and not others else preparation(Columns(tuple(numeric), others, dict.fromkeys(numeric, 1)))
+
+
+def with_categories(prepare: Any) -> tuple[Any, list[int]] | None:
+    """Return what prepares rows for boosting, which takes gaps and categories as such, and which columns these are.
+
+    None where `prepare` is not the usual transformer with categories, see `preparation`.  The categories that are
+    rarest in the training rows are one, where there are more than boosting takes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> with_categories(resolve_prepare("auto", pd.DataFrame({"age": [31], "blood": ["A"]})))[1]
+    [1]
+    """
+    parts = {name: (part, columns) for name, part, columns in getattr(prepare, "transformers", ())}
+    if "categories" not in parts or not set(parts) <= {"numbers", "categories"}:
+        return None
+    if not isinstance(parts["categories"][0], OneHotEncoder):
+        return None
+    numbers, categories = (list(parts[name][1]) if name in parts else [] for name in ("numbers", "categories"))
+    codes = OrdinalEncoder(
+        handle_unknown="use_encoded_value",
+        unknown_value=np.nan,
+        encoded_missing_value=np.nan,
+        max_categories=_MOST_CATEGORIES,
+    )
+    made = [("numbers", "passthrough", numbers)] if numbers else []
+    places = list(range(len(numbers), len(numbers) + len(categories)))
+    return ColumnTransformer([*made, ("categories", codes, categories)]), places
 
 
 def check_trained_here(name: str, estimator: Any) -> None:

@@ -18,6 +18,7 @@ from pacbayes.certificates.refit import Refit
 from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.families import (
     Grid,
+    Size,
     SVMs,
     is_pair,
     named_candidates,
@@ -234,7 +235,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             resolve_prepare(self.prepare, None)
         else:
             check_prepare(self.prepare, "shared")
-        families = resolve_families(self.candidates, None, 100)
+        families = resolve_families(self.candidates, None, Size(100))
         if isinstance(self.candidates, list):
             self._validate_names([one[0] for one in self.candidates if is_pair(one)])
         trees = any(isinstance(one, ForestFamily) for one in families)
@@ -280,7 +281,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
     def _train(self, data: Labelled, groups: Any, seed: int) -> Trained:
         if self.split == OUT_OF_BAG:
-            (forest,) = resolve_families(self.candidates, None, data.number)
+            (forest,) = resolve_families(self.candidates, None, Size(data.number))
             assert isinstance(forest, ForestFamily)
             return forest.train(data, n_jobs=self.n_jobs, random_state=seed)
         size, units = self.validation_size, data.units(self.duplicates)[1]
@@ -300,7 +301,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
         # Whatever the seed: how many rows train depends on sizes alone, but for groups.
         n_train = division(1, seed)(0)[0].size if self.split == "shared" else data.number // 2
-        families = resolve_families(self.candidates, prepare, n_train)
+        families = resolve_families(self.candidates, prepare, Size.of(data.rows, n_train, prepare))
         if any(isinstance(one, SvmFamily) for one in families):
             check_prepare(prepare, self.split)
         return self._train_families(families, data, division, seed, self.checkpoint, choices.as_dict())
@@ -320,7 +321,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
     def _refit(self, data: Labelled, plan: Plan) -> Refit:
         everything = training_division(plan.division)
-        families = resolve_families(self.candidates, resolve_prepare(self.prepare, data.rows), data.number)
+        prepare = resolve_prepare(self.prepare, data.rows)
+        families = resolve_families(self.candidates, prepare, Size.of(data.rows, data.number, prepare))
         checkpoint = part_of(self.checkpoint, "refit")
         seed = plan.division.seed
         trained = self._train_families(families, data, lambda *_: everything, seed, checkpoint, {"refit": True})

@@ -54,9 +54,11 @@ from pacbayes.posteriors.posterior import Posterior
 FORMAT = 11
 # Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
 # categories had, our own families are parameters, our own machines, which may stand at the end of a pipeline, are
-# arrays, and so are scikit-learn's trees.  Our machines are checked.  A forged tree may crash the process, as forged
-# objects of types that skops trusts may.
+# arrays, and so are scikit-learn's trees, of decisions and of neighbours.  What stands behind a partial function must be
+# trusted itself, as the check is that boosting puts there.  Our machines are checked.  A forged tree may crash the process, as forged objects of types that skops
+# trusts may.
 HARMLESS = (
+    "functools.partial",
     "numpy.dtype",
     "pacbayes.classifiers.families.Grid",
     "pacbayes.classifiers.families.SVMs",
@@ -66,7 +68,10 @@ HARMLESS = (
     "pacbayes.classifiers.svm.machines.OneMachine",
     "pacbayes.classifiers.svm.svm_classifier.SVMClassifier",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._kd_tree.KDTree",
     "sklearn.tree._tree.Tree",
+    "sklearn.utils.validation.check_array",
 )
 # What scikit-learn notes of the rows of a fit.
 NOTED = ("n_features_in_", "feature_names_in_")
@@ -84,8 +89,8 @@ class UntrustedTypesError(ValueError):
 
     Examples
     --------
-    >>> UntrustedTypesError("the model holds types that are not trusted", ["sklearn.neighbors._kd_tree.KDTree"]).names
-    ('sklearn.neighbors._kd_tree.KDTree',)
+    >>> UntrustedTypesError("the model holds types that are not trusted", ["sklearn.neighbors._ball_tree.BallTree"]).names
+    ('sklearn.neighbors._ball_tree.BallTree',)
     """
 
     def __init__(self, message: str, names: Iterable[str] = ()) -> None:

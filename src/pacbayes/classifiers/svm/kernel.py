@@ -39,9 +39,11 @@ _QUANTILES = (0.9, 0.1)
 _FARTHEST = float(np.finfo(np.float64).max)
 _LEAST_WIDTH = float(np.finfo(np.float64).tiny)
 #: Words for widths of the Gaussian kernel; "widths" are those of "sigest" times these factors.
-WIDTHS = "widths"
-GAMMAS = (WIDTHS, "sigest", "scale", "auto")
+WIDTHS, THREE_WIDTHS = "widths", "three widths"
+GAMMAS = (WIDTHS, THREE_WIDTHS, "sigest", "scale", "auto")
 FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+#: By word, the factors of `sigest` that it stands for.
+_FACTORS = {WIDTHS: FACTORS, THREE_WIDTHS: FACTORS[1:4]}
 Gamma: TypeAlias = float | str | tuple[float, ...]
 
 
@@ -138,16 +140,24 @@ def check_gamma(gamma: Any) -> Gamma:
 
 
 def _check_width(gamma: Any) -> float:
-    allowed = "one of 'widths', 'sigest', 'scale' and 'auto', a positive number, or a list of some"
+    allowed = "one of 'widths', 'three widths', 'sigest', 'scale' and 'auto', a positive number, or a list of some"
     width = check_number("gamma", gamma, allowed)
     if not 0.0 < width < np.inf:
         raise ValueError(f"gamma must be {allowed}, got {gamma!r}")
     return width
 
 
-def has_one_width(gamma: Gamma) -> bool:
-    """Return whether it is a single width that is asked for."""
-    return gamma != WIDTHS and not (isinstance(gamma, tuple) and len(gamma) > 1)
+def number_of_widths(gamma: Gamma) -> int:
+    """Return how many widths are asked for.
+
+    Examples
+    --------
+    >>> [number_of_widths(gamma) for gamma in ("widths", "three widths", (0.1, 1.0), 2.0)]
+    [5, 3, 2, 1]
+    """
+    if isinstance(gamma, tuple):
+        return len(gamma)
+    return len(_FACTORS[gamma]) if isinstance(gamma, str) and gamma in _FACTORS else 1
 
 
 @dataclass(frozen=True)
@@ -275,7 +285,7 @@ def fit_kernels(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Genera
         return (Kernel("rbf", sigest(rows, random_state=rng)),)
     # Rows that are all equal have no width of their own, and any other serves.
     width = 1.0 if bool((rows == rows[0]).all()) else sigest(rows, random_state=rng)
-    return tuple(Kernel("rbf", min(max(factor * width, _LEAST_WIDTH), _FARTHEST)) for factor in FACTORS)
+    return tuple(Kernel("rbf", min(max(factor * width, _LEAST_WIDTH), _FARTHEST)) for factor in _FACTORS[gamma])
 
 
 def fit_kernel(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Generator) -> Kernel:

@@ -20,7 +20,7 @@ from pacbayes.classifiers.svm.kernel import (
     check_scale,
     fit_kernel,
     fit_scaling,
-    has_one_width,
+    number_of_widths,
 )
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components, train_on_landmarks
 from pacbayes.classifiers.svm.machines import OneMachine, blocks, train_machines
@@ -85,7 +85,7 @@ class SVMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             check_scale(self.scale),
             check_components(self.n_components),
         )
-        if scale == AUTO_SCALE or not has_one_width(gamma):
+        if scale == AUTO_SCALE or number_of_widths(gamma) > 1:
             raise ValueError(f"one machine has one width and one scaling, got gamma={gamma!r}, scale={scale!r}")
         features, labels = validate_data(self, X, narrow_labels(y), dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
@@ -200,7 +200,7 @@ class MachineSettings:
             float(self.lambdas[i]),
             kernel=self.kernel,
             # Of several widths, and of a scaling that was tried, its own; a linear kernel has no width at all.
-            gamma=self.gamma if has_one_width(self.gamma) else kernel.gamma or "sigest",
+            gamma=self.gamma if number_of_widths(self.gamma) == 1 else kernel.gamma or "sigest",
             n_components=self.n_components,
             scale=bool((scaling.width != 1.0).any() or scaling.shift.any()) if self.scale == AUTO_SCALE else self.scale,
             random_state=self.seed,

@@ -20,15 +20,13 @@ from pacbayes.classifiers.svm.hinge_path import GRAM_BLOCKS
 from pacbayes.classifiers.svm.independent import SVM_CHUNKS, IndependentTask, train_independent
 from pacbayes.classifiers.svm.kernel import (
     AUTO_SCALE,
-    FACTORS,
     NYSTROEM,
     SINGLE_FROM,
     SVM_KERNELS,
-    WIDTHS,
     Gamma,
     check_gamma,
     check_scale,
-    has_one_width,
+    number_of_widths,
 )
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.path import check_lambdas
@@ -197,7 +195,7 @@ class SvmFamily:
     def check(self, split: str) -> None:
         """Raise before any work for what does not go with such a division."""
         check_prepare(self.prepare, split)
-        if split != "shared" and not has_one_width(self.gamma):
+        if split != "shared" and number_of_widths(self.gamma) > 1:
             raise ValueError(
                 f"gamma must be one width for split={split!r}, such as 'sigest': each machine has a sample of its own; "
                 f"got {self.gamma!r}"
@@ -208,8 +206,7 @@ class SvmFamily:
     @property
     def number(self) -> int:
         """How many machines there are."""
-        several = len(FACTORS) if self.gamma == WIDTHS else len(self.gamma) if isinstance(self.gamma, tuple) else 1
-        return self.lambdas.size * (1 if self.kernel == "linear" else several)
+        return self.lambdas.size * (1 if self.kernel == "linear" else number_of_widths(self.gamma))
 
     def train(
         self,
