@@ -179,7 +179,8 @@ def test_limits_of_planned_rules_follow_from_what_they_said(tmp_path):
     """Where draws said something else: of which classifier they were is not stored."""
     clf = fitted("svc", two_classes)
     forged = Forged.of(clf)
-    said, truth, draws = forged["evidence.said"], forged["evidence.truth"], clf._fitted.plan.proposal("stochastic")
+    said, truth = forged["evidence.said"], forged["evidence.truth"]
+    draws = clf._fitted.plan.place("stochastic", "proposal")
     answers, weights = forged["evidence.answers"], forged[f"plan.planned.{draws}.weights"]
     assert forged[f"plan.planned.{draws}.voting"] == "stochastic"
     before = np.count_nonzero(said[draws] != truth)

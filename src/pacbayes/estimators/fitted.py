@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
+from pacbayes.certificates.batch import Batch, batch_of
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.find import Found
@@ -33,8 +34,8 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.members import Calibrated, Coding, Members
-from pacbayes.data.rows import Overlap, hashed_rows, overlap, row_hashes
+from pacbayes.classifiers.members import Calibrated, Coding, Members, number_of_rows
+from pacbayes.data.rows import KnownRows, Overlap, hashed_rows, overlap, row_hashes
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import need
@@ -174,8 +175,12 @@ class Fitted:
     def overlap(self, X: Any) -> Overlap | None:
         """Return how many rows equal rows of the fit; None where it is not known."""
         known = self.plan.known_rows
-        new = None if known is None else hashed_rows(X, self.plan.key)
-        return None if known is None or new is None else overlap(known, new)
+        return None if known is None else overlap(known, hashed_rows(X, self.plan.key))
+
+    def batch(self, voting: str) -> CountedBatch:
+        """Return what counts the rows of a batch, given block by block; raise where nothing is proved of one."""
+        rule = self.certificates[voting].rule
+        return CountedBatch(self.plan, batch_of(self.plan, self.evidence, self.classifiers.counted, voting, rule))
 
     # -- predicting --------------------------------------------------------------------------------------------------
 
@@ -206,6 +211,27 @@ class Fitted:
         soft, shares = self._soft(prepared)
         scores = soft_confidences(soft, shares, int(self.members.classes.size))
         return confidence(scores, self._say(voting, X, prepared, Coding(self.members.classes)))
+
+
+class CountedBatch:
+    """Counts the new rows of a batch, and those among them that a model was fitted with, block by block."""
+
+    def __init__(self, plan: Plan, nothing: Batch) -> None:
+        self._nothing, self._rows, self._key = nothing, 0, plan.key
+        self._met = None if plan.known_rows is None else KnownRows(plan.known_rows)
+
+    def add(self, X: Any) -> None:
+        """Count the rows of the next block."""
+        self._rows += number_of_rows(X)
+        if self._met is not None:
+            self._met.add(hashed_rows(X, self._key))
+
+    def batch(self) -> Batch:
+        """Return how many answers are wrong at most; raise if more rows than chance explains are behind the model."""
+        met = None if self._met is None else self._met.overlap
+        if met is not None and met.is_large:
+            raise ValueError(f"X must hold rows that the model was not fitted with, but {met.said} behind it")
+        return replace(self._nothing, rows=self._rows, seen=0 if met is None else met.seen)
 
 
 def cv_results(params: list[dict[str, Any]], counted: CrossValidation, n: int) -> dict[str, Any]:
