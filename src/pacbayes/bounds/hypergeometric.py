@@ -23,7 +23,7 @@ def hypergeometric_upper(errors: int, m: int, rows: int, delta: float) -> int:
 
     of all :math:`m + N` examples :math:`k + f` are wrong, and which of them were counted first is a matter of chance.
     With probability at least :math:`1-\delta` over both samples no more than `u` are wrong; equation (batch) of
-    docs/mathematics.md.
+    docs/mathematics.md.  It is a quantile of the beta-binomial distribution; equation (beta-binomial) there.
 
     Parameters
     ----------

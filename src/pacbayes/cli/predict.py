@@ -108,10 +108,9 @@ def _said(counted: "CountedBatch | None") -> list[str]:
     """Return how many of the answers are wrong at most, or that the rows are not new."""
     if counted is None:
         return []
-    try:
-        return [str(counted.batch())]
-    except ValueError as error:
-        return [f"How many of these answers are wrong is not said: {str(error).removeprefix('X ')}."]
+    if counted.not_new is not None:
+        return [f"How many of these answers are wrong at most is not said: {counted.not_new}, which is no new example."]
+    return [str(counted.batch())]
 
 
 def _write_predictions(

@@ -226,11 +226,17 @@ class CountedBatch:
         if self._met is not None:
             self._met.add(hashed_rows(X, self._key))
 
-    def batch(self) -> Batch:
-        """Return how many answers are wrong at most; raise if more rows than chance explains are behind the model."""
+    @property
+    def not_new(self) -> str | None:
+        """How many rows equal rows that the model was fitted with, where chance does not explain it; else None."""
         met = None if self._met is None else self._met.overlap
-        if met is not None and met.is_large:
-            raise ValueError(f"X must hold rows that the model was not fitted with, but {met.said} behind it")
+        return f"{met.said} behind the model" if met is not None and met.is_large else None
+
+    def batch(self) -> Batch:
+        """Return how many answers are wrong at most, or raise if the rows are not new."""
+        if self.not_new is not None:
+            raise ValueError(f"X must hold rows that the model was not fitted with, but {self.not_new}")
+        met = None if self._met is None else self._met.overlap
         return replace(self._nothing, rows=self._rows, seen=0 if met is None else met.seen)
 
 
