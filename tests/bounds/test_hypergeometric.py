@@ -5,6 +5,7 @@ from itertools import product
 from math import comb
 from time import perf_counter
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import betabinom
@@ -49,6 +50,21 @@ def test_larger_cases():
             assert hypergeometric_upper(k, m, rows, level) == exact_between(k, m, rows, level)
 
 
+def test_rounding_never_makes_it_too_small():
+    """At the largest level that is still below a probability, to the last bit, its number of errors is possible."""
+    rng = np.random.default_rng(1)
+    for _ in range(400):
+        m, rows = (int(number) for number in rng.integers(20, 600, 2))
+        k = int(rng.integers(0, m // 2))
+        f = int(rng.integers(1, rows + 1))
+        probability = tail(k, m, rows, f)
+        level = float(probability)
+        while Fraction(level) >= probability:
+            level = float(np.nextafter(level, 0.0))
+        if level > 1e-280:
+            assert hypergeometric_upper(k, m, rows, level) >= f
+
+
 def exact_between(k, m, rows, level):
     low, high = 0, rows + 1
     while high - low > 1:
@@ -67,7 +83,7 @@ def test_it_is_a_quantile_of_the_beta_binomial_distribution():
     ("k", "m", "rows"), [(20_000, 10**6, 10**6), (999_990, 10**6, 10**6), (0, 10**6, 10**6), (7, 300, 2**31)]
 )
 def test_many_rows(k, m, rows):
-    """In less than a second each.  Where the limit is small against the rows, as exact as the tail of a product."""
+    """Soon, and about the limit of the risk: above it, as the new rows vary too."""
     begun = perf_counter()
     found = hypergeometric_upper(k, m, rows, 0.05)
     assert perf_counter() - begun < 5.0
@@ -75,9 +91,30 @@ def test_many_rows(k, m, rows):
     if rows > 1000 * m:
         assert found / rows == pytest.approx(limit, rel=1e-5)
     else:
-        # Above the limit of the risk itself, as the new rows vary too, by about the root of two.
+        # The distance from the observed share is larger by about the root of two.
         above = (found / rows - k / m) / (limit - k / m)
         assert 1.0 < above < 1.6 or found == rows
+
+
+@pytest.mark.parametrize(("k", "m", "rows"), [(20_000, 10**6, 10**6), (500, 10**6, 3 * 10**5), (900, 2000, 10**8)])
+@pytest.mark.parametrize("level", [0.05, 1e-9])
+def test_many_rows_to_forty_digits(k, m, rows, level):
+    found = hypergeometric_upper(k, m, rows, level)
+    assert long_tail(k, m, rows, found) > level * (1 - 1e-8)
+    assert long_tail(k, m, rows, found + 1) <= level
+
+
+def long_tail(k, m, rows, f):
+    """The same probability to 40 digits: its first term by gamma functions, the others each from the one before."""
+    with mpmath.workdps(40):
+        term = mpmath.binomial(m, k) * mpmath.binomial(rows, f) / mpmath.binomial(m + rows, k + f)
+        total, wrong = mpmath.mpf(0), k + f
+        for j in range(k, -1, -1):
+            total += term
+            if term < total * mpmath.mpf(10) ** -35:
+                break
+            term *= mpmath.mpf(j * (rows - wrong + j)) / ((m - j + 1) * (wrong - j + 1))
+        return total
 
 
 def test_nothing_and_everything():

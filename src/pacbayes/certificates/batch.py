@@ -95,16 +95,20 @@ class Batch:
         return asdict(self) | {"wrong": self.wrong}
 
     def __str__(self) -> str:
+        sure = f"probability at least {confidence(self.delta)}"
+        if self.wrong == self.rows > 0:
+            these = "this one answer" if self.rows == 1 else f"these {self.rows} answers"
+            return f"With {sure} nothing can be said of {these}: {'it' if self.rows == 1 else 'all'} may be wrong."
         covered = f" {self._uncovered()}" if self.not_covered else ""
         known = f" {self._known()}" if self.seen else ""
         return (
-            f"With probability at least {confidence(self.delta)} over sample and batch, {self._limit()}.{covered} This "
-            f"batch is one statement, beside the certificate and not at once with it.{known}"
+            f"With {sure} over sample and batch, {self._limit()}.{covered} This batch is one statement, beside the "
+            f"certificate and not at once with it.{known}"
         )
 
     def _limit(self) -> str:
         if self.rows == 1:
-            return "this answer is right" if self.wrong == 0 else "this one answer may be right or wrong"
+            return "this answer is right"
         if self.wrong == 0:
             return f"none of these {self.rows} answers is wrong"
         return f"at most {self.wrong} of these {self.rows} answers are wrong"

@@ -109,7 +109,7 @@ def _said(counted: "CountedBatch | None") -> list[str]:
     if counted is None:
         return []
     if counted.not_new is not None:
-        return [f"How many of these answers are wrong at most is not said: {counted.not_new}, which is no new example."]
+        return [f"How many answers are wrong at most is said of new examples alone: {counted.not_new}."]
     return [str(counted.batch())]
 
 
