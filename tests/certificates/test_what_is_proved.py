@@ -7,10 +7,13 @@ find.
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, Trees
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
+from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.certificates.batch import batch_of
 
 X, Y = load_breast_cancer(return_X_y=True)
 GROUPS = np.arange(Y.size) // 3
@@ -153,3 +156,78 @@ def test_a_refit_of_a_vote_that_the_validation_rows_found():
     assert clf.certificate_.rule != "proposal"
     assert clf.certificate_.refit
     assert clf.covered(X).shape == (Y.size,)
+
+
+# Rows that no model here was fitted with.
+NEW = X + 0.001
+
+
+def check_batch(clf, share):
+    """At its share of the whole of delta, from the errors of the rule that predicts, whatever limits stand beside."""
+    batch, rows = clf.of_these(NEW), clf.classifiers_.splits(0)[1]
+    errors = int((clf.predict(X[rows]) != Y[rows]).sum())
+    assert (batch.rows, batch.m, batch.errors, batch.delta) == (Y.size, rows.size, errors, DELTA)
+    assert share * DELTA * (1 - 1e-9) <= batch.level <= share * DELTA
+    assert batch.wrong == hypergeometric_upper(errors, rows.size, Y.size, batch.level)
+
+
+@pytest.mark.parametrize("limits", [(), ("error",)])
+@pytest.mark.parametrize(("voting", "share"), [("soft", 1.0), ("majority", 0.9), ("best", 0.9), ("stochastic", 0.9)])
+def test_of_these_for_a_proposal(voting, share, limits):
+    clf = fit(limits=limits, voting=voting)
+    assert clf.certificate_.rule == "proposal"
+    check_batch(clf, share)
+
+
+@pytest.mark.parametrize("limits", [(), ("error",)])
+def test_of_these_for_an_alternative(limits):
+    """A vote, and Occam's choice, that win with a reserve of nearly all of delta: each at its own share."""
+    clf = fit(hedge=0.999999, voting="majority", limits=limits)
+    found = claims(clf, "majority")
+    assert clf.certificate_.rule in {rule.name for rule in clf._fitted.plan.planned} - {"proposal"}
+    check_batch(clf, 0.999999 / (len(found) - 1))
+    clf = fit(hedge=0.999999, voting="best", limits=limits)
+    assert clf.certificate_.rule == "Occam"
+    check_batch(clf, 0.999999 / 4)
+
+
+def test_of_these_for_occam_alone():
+    """By the prior weight of the classifier that was chosen."""
+    prior = [0.1, 0.2, 0.3, 0.4]
+    clf = fit(hedge=1, voting="best", prior=prior)
+    check_batch(clf, prior[clf.best_index_])
+
+
+@pytest.mark.parametrize(
+    ("choices", "groups", "message"),
+    [
+        ({"hedge": 1, "voting": "stochastic"}, None, "the posterior's weights, which the validation rows found"),
+        ({"hedge": 1, "voting": "majority"}, None, "the posterior's weights, which the validation rows found"),
+        ({}, GROUPS, "rows of a group depend on each other"),
+        ({"voting": "best", "hedge": 1}, GROUPS, "rows of a group depend on each other"),
+        ({"duplicates": "together"}, None, "copies count once"),
+        ({"max_error": 0.08}, None, "max_error leaves rows unanswered"),
+        ({"split": "independent", "hedge": "auto", "voting": "best"}, None, "with split='independent'"),
+    ],
+)
+def test_of_these_is_refused_where_it_is_not_proved(choices, groups, message):
+    clf = fit(groups, **choices)
+    with pytest.raises(ValueError, match=message):
+        clf.of_these(NEW)
+
+
+@pytest.mark.parametrize("voting", ["majority", "best"])
+def test_of_these_is_refused_out_of_bag(voting):
+    trees = Trees(RandomForestClassifier(20, random_state=0))
+    clf = CertifiedClassifier(trees, split="out-of-bag", voting=voting, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"of_these cannot say .* with split='out-of-bag'"):
+        clf.of_these(NEW)
+
+
+def test_of_these_is_refused_for_a_tandem_vote():
+    """Found on validation rows with the largest part of the reserve."""
+    clf = fit(hedge=0.5, voting="majority")
+    fitted = clf._fitted
+    assert "tandem vote" in claims(clf, "majority")
+    with pytest.raises(ValueError, match="the tandem vote's weights, which the validation rows found"):
+        batch_of(fitted.plan, fitted.evidence, fitted.classifiers.counted, "majority", "tandem vote")

@@ -165,3 +165,13 @@ def test_a_checkpoint_keeps_both_trainings(tmp_path):
         "refit/svm/machines",
         "svm/machines",
     ]
+
+
+def test_of_these_counts_what_is_not_covered(both):
+    refitted, certified = both
+    batch, alone = refitted.of_these(NEW), certified.of_these(NEW)
+    away = int(np.sum(~refitted.covered(NEW)))
+    assert away > 0
+    assert (batch.not_covered, alone.not_covered) == (away, 0)
+    assert batch.wrong == alone.wrong + away
+    assert f"{away} are not covered, and counted among these" in str(batch)

@@ -1,7 +1,9 @@
 """What is guaranteed, and for whom: the stochastic classifier, the majority vote, the best single classifier."""
 
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
+from pacbayes.bounds.hypergeometric import hypergeometric_upper
 from pacbayes.certificates.baselines import constant_baseline, most_frequent
+from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.below import CertifiedMember
 from pacbayes.certificates.certificate import Baseline, Certificate, Claim
 from pacbayes.certificates.certify import certify
@@ -19,6 +21,7 @@ __all__ = [
     "VOTINGS",
     "Answered",
     "Baseline",
+    "Batch",
     "Certificate",
     "CertifiedMember",
     "Claim",
@@ -38,6 +41,7 @@ __all__ = [
     "compare_classifiers",
     "constant_baseline",
     "find",
+    "hypergeometric_upper",
     "most_frequent",
     "propose",
 ]

@@ -158,12 +158,9 @@ class _Case:
             return replace(claim, source=BEFOREHAND)
         return claim
 
-    def _place(self, voting: str, name: str) -> int:
-        return next(i for i, one in enumerate(self.plan.planned) if (one.voting, one.name) == (voting, name))
-
     def _exact(self, rule: Rule) -> Claim:
         """Return the limit of a rule's own errors."""
-        place = self._place(rule.voting, rule.name)
+        place = self.plan.place(rule.voting, rule.name)
         own = self.tested[place]
         bound, distance, limit = float(own.upper(rule.level)[0]), "binomial", "The exact binomial limit"
         if rule.bet is not None:
@@ -325,17 +322,11 @@ class _Case:
     def _limits(self, voting: str, found: Certificate) -> tuple[Limit, ...] | None:
         """Return the limits of the rule that predicts; None for a posterior, of which none are proved."""
         plan, evidence = self.plan, self.evidence
-        rule = next(one for one in plan.rules if (one.voting, one.name) == (voting, found.rule))
         assert found.level is not None
-        if rule.bound == EXACT:
-            assert evidence.said is not None
-            said, level = evidence.said[self._place(voting, rule.name)], found.level
-        elif rule.bound == SINGLES:
-            index = best_single(self.counted, rule.level, plan.prior).index
-            said = evidence.answers[index]
-            level = float(occam_levels(len(evidence), found.level, plan.prior)[index])
-        else:
+        fixed = fixed_answers(plan, evidence, self.counted, voting, found.rule, found.level)
+        if fixed is None:
             return None
+        said, level = fixed
         whole = level / (1.0 - plan.share) * (1.0 - 1e-12)
         return limits_of(said, plan, evidence, whole)
 
@@ -371,12 +362,30 @@ class _Case:
         )
 
 
+def fixed_answers(
+    plan: Plan, evidence: Evidence, counted: Counted, voting: str, name: str, level: float
+) -> tuple[NDArray[Any], float] | None:
+    """Return what the rule that predicts said of the validation rows, and its own level where it was given `level`.
+
+    That is the same, but for Occam's choice, whose classifier has a part of it by its prior weight.  None for weights
+    that the validation rows found: their own errors on these rows are no test.
+    """
+    rule = next(one for one in plan.rules if (one.voting, one.name) == (voting, name))
+    if rule.bound == EXACT:
+        assert evidence.said is not None
+        return evidence.said[plan.place(voting, name)], level
+    if rule.bound == SINGLES:
+        index = best_single(counted, rule.level, plan.prior).index
+        return evidence.answers[index], float(occam_levels(len(evidence), level, plan.prior)[index])
+    return None
+
+
 def threshold_counts(plan: Plan, evidence: Evidence, voting: str) -> tuple[Any, Any]:
     """Return for each threshold the validation rows that a way's proposal answers, and its errors among them."""
     assert plan.thresholds is not None
     assert evidence.said is not None
     assert evidence.scores is not None
-    place = plan.proposal(voting)
+    place = plan.place(voting, PROPOSAL)
     return counted_at(plan.thresholds.values, evidence.scores[place], evidence.said[place] != evidence.truth)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.target import confidence
-from pacbayes.certificates.voting import SOFT, Rule, said_of, soft_confidences, soft_shares
+from pacbayes.certificates.voting import PROPOSAL, SOFT, Rule, said_of, soft_confidences, soft_shares
 from pacbayes.classifiers.evidence import Evidence, observe
 from pacbayes.classifiers.members import Members
 from pacbayes.data.labelled import Labelled
@@ -35,7 +35,7 @@ def gather(members: Members, plan: Plan, data: Labelled, n_jobs: int | None = No
     if plan.max_error is None:
         return evidence
     # Of the soft vote, whatever the way of predicting: any score is valid that the training rows fixed.
-    rule = plan.planned[plan.proposal(SOFT)]
+    rule = plan.planned[plan.place(SOFT, PROPOSAL)]
     assert rule.soft is not None
     scores = soft_confidences(rule.soft, shares[rule], int(data.classes.size))
     return replace(evidence, scores=np.stack([confidence(scores, one) for one in said]))

@@ -224,7 +224,18 @@ class Plan:
         A proposal beside which nothing stands has the whole.  The planned ones first, then those whose weights the
         validation rows find.
         """
-        return tuple(rule for voting in self.votings for rule in self._rules(voting))
+        return self.rules_at(self.main_level)
+
+    def rules_at(self, delta: float) -> tuple[Rule, ...]:
+        """Return all rules where they share `delta` and not `main_level`: of a statement that has no limits beside it.
+
+        Examples
+        --------
+        >>> from pacbayes.data.division import validating_division
+        >>> [rule.level for rule in Plan(validating_division(100)).rules_at(0.01)]
+        [0.01, 0.01, 0.01]
+        """
+        return tuple(rule for voting in self.votings for rule in self._rules(voting, delta))
 
     @property
     def votings(self) -> tuple[str, ...]:
@@ -243,13 +254,13 @@ class Plan:
             return "majority"
         return "best" if self.division.trained_elsewhere else "stochastic"
 
-    def _rules(self, voting: str) -> list[Rule]:
+    def _rules(self, voting: str, delta: float) -> list[Rule]:
         planned = [rule for rule in self.planned if rule.voting == voting]
         tested = [rule for rule in planned if rule.name != PROPOSAL]
         others = [] if self.hedge == 0.0 else [*tested, *self._found_rules(voting)]
-        level = hedged_level(self.main_level, self.hedge, max(len(others), 1))
+        level = hedged_level(delta, self.hedge, max(len(others), 1))
         proposals = [rule for rule in planned if rule.name == PROPOSAL]
-        first = [replace(rule, level=proposal_level(self.main_level, self.hedge_of(voting))) for rule in proposals]
+        first = [replace(rule, level=proposal_level(delta, self.hedge_of(voting))) for rule in proposals]
         return first + [replace(rule, level=level) for rule in others]
 
     def hedge_of(self, voting: str) -> float:
@@ -302,9 +313,9 @@ class Plan:
         """The key of the draws, and of the hashes by which rows are known again."""
         return draw_key(self.division.seed)
 
-    def proposal(self, voting: str) -> int:
-        """Return the place of a way's proposal among the planned rules."""
-        return next(i for i, rule in enumerate(self.planned) if (rule.voting, rule.name) == (voting, PROPOSAL))
+    def place(self, voting: str, name: str) -> int:
+        """Return the place of a rule among the planned ones."""
+        return next(i for i, rule in enumerate(self.planned) if (rule.voting, rule.name) == (voting, name))
 
 
 def without_reserve(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:

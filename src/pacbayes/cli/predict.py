@@ -11,6 +11,7 @@ from pacbayes.cli.options import MissingTexts, NotMissing, Quiet, Separator, Tru
 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import NewRows
+    from pacbayes.estimators.fitted import CountedBatch
 
 EXAMPLES = (
     "pacbayes predict model.pacbayes new.csv",
@@ -44,7 +45,9 @@ def predict(
 ) -> None:
     r"""Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
 
-    With --out the certificate is on stdout.
+    With --out the certificate is on stdout.  Below it stands how many of these answers are wrong at most: one statement
+    about this file, beside the certificate and not at once with it.  Nothing is said where that is not proved: for
+    groups, copies, a target, and weights that were found on validation examples.
 
     A model with a target (certify --max-error) leaves the label of an example empty where it is not sure.
 
@@ -70,10 +73,11 @@ def predict(
     if voting is not None:
         loaded.set_params(voting=voting)
     rows = NewRows(data, loaded, Cells(tuple(missing or ()), tuple(not_missing or ()), sep))
+    counted = _counted_batch(loaded)
     # Nothing is seen of the predictions until all of them are there.
     with spooled() if out is None else writing(out) as file:
         with warnings_as_notes(note):
-            number, unanswered = _write_predictions(loaded, rows, shares, file, out)
+            number, unanswered = _write_predictions(loaded, rows, shares, file, out, counted)
         if out is None:
             print_file(file)
     notes = rows.notes
@@ -84,14 +88,34 @@ def predict(
         notes.append(f"{unanswered} of {number} examples are not answered: their labels are empty.")
     for line in notes:
         note(line)
+    batch = _said(counted)
     if out is not None and out.is_file():
-        print_guarantee(loaded.certificate_)
+        print_guarantee(loaded.certificate_, *batch)
     else:  # stdout is for the predictions alone
-        note(str(loaded.certificate_))
-        note(loaded.certificate_.main_assumption)
+        for line in (str(loaded.certificate_), loaded.certificate_.main_assumption, *batch):
+            note(line)
 
 
-def _write_predictions(model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None) -> tuple[int, int]:
+def _counted_batch(model: Any) -> "CountedBatch | None":
+    """Return what counts the rows of the file, None where nothing is proved of a batch."""
+    try:
+        return model._counted_batch()  # type: ignore[no-any-return]
+    except ValueError:
+        return None
+
+
+def _said(counted: "CountedBatch | None") -> list[str]:
+    """Return how many of the answers are wrong at most, or that the rows are not new."""
+    if counted is None:
+        return []
+    if counted.not_new is not None:
+        return [f"How many answers are wrong at most is said of new examples alone: {counted.not_new}."]
+    return [str(counted.batch())]
+
+
+def _write_predictions(
+    model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None, counted: "CountedBatch | None"
+) -> tuple[int, int]:
     """Write the predictions as CSV, block by block; return how many there are, and how many are left empty."""
     from pacbayes.runtime.files import naming
     from pacbayes.runtime.progress import current_stage, progress, working_for
@@ -101,8 +125,11 @@ def _write_predictions(model: Any, rows: "NewRows", shares: bool, file: BinaryIO
         stage = current_stage()
         for block in rows:
             # One bar for the file, not one for each block.
+            given = block if hasattr(model, "feature_names_in_") else block.to_numpy()
             with working_for(stage):
-                text, unanswered = _predicted(model, block, shares, header=number == 0)
+                text, unanswered = _predicted(model, given, shares, header=number == 0)
+            if counted is not None:
+                counted.add(given)
             with nullcontext() if out is None else naming(out):
                 file.write(text.encode())
             number += len(block)
@@ -112,7 +139,7 @@ def _write_predictions(model: Any, rows: "NewRows", shares: bool, file: BinaryIO
     return number, empty
 
 
-def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, int]:
+def _predicted(model: Any, given: Any, shares: bool, header: bool) -> tuple[str, int]:
     """Return the predictions of some rows as CSV text, empty where the model does not answer, and how often."""
     import numpy as np
     import pandas as pd
@@ -120,8 +147,7 @@ def _predicted(model: Any, rows: Any, shares: bool, header: bool) -> tuple[str, 
     from pacbayes.certificates.voting import SOFT
     from pacbayes.data.class_names import as_cells
 
-    given = rows if hasattr(model, "feature_names_in_") else rows.to_numpy()
-    cells, answered = as_cells(model.predict(given)), np.ones(len(rows), dtype=bool)
+    cells, answered = as_cells(model.predict(given)), np.ones(len(given), dtype=bool)
     if model.certificate_.answered is not None:
         answered = model.answers(given)
         cells = np.where(answered, cells.astype(object), "")

@@ -63,9 +63,9 @@ def _escaped(letter: str) -> str:
     return " " if unicodedata.category(letter) == "Zs" else letter.encode("unicode_escape").decode()
 
 
-def print_guarantee(certificate: "Certificate") -> None:
+def print_guarantee(certificate: "Certificate", *more: str) -> None:
     """Print what is guaranteed and what is assumed above all, each a line, then an empty one: to stdout, always."""
-    lines = [on_screen(line) for line in (str(certificate), certificate.main_assumption) if line]
+    lines = [on_screen(line) for line in (str(certificate), certificate.main_assumption, *more) if line]
     if not sys.stdout.isatty():
         print("\n".join(lines), end="\n\n")
         return

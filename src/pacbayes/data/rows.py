@@ -273,8 +273,8 @@ class Overlap:
         return f"{self.seen} of {self.rows} rows equal{'s' if self.seen == 1 else ''} a row"
 
 
-def overlap(known: NDArray[np.int64], new: NDArray[np.int64]) -> Overlap:
-    """Return how many rows of a table are among known ones, from the sorted hashes of both.
+def overlap(known: NDArray[np.int64], new: NDArray[np.int64] | None) -> Overlap | None:
+    """Return how many rows of a table are among known ones, from the hashes of both; None where it is not known.
 
     Examples
     --------
@@ -287,12 +287,48 @@ def overlap(known: NDArray[np.int64], new: NDArray[np.int64]) -> Overlap:
     >>> overlap(coins, coins[:60])
     Overlap(seen=60, rows=60, known=100, is_copy=False, is_large=False)
     """
-    seen, rows = int(np.isin(new, known).sum()), int(new.size)
-    times = np.unique(known, return_counts=True)[1]
-    by_chance, share = float(times[times > 1].sum() / known.size), seen / rows
-    spread = math.sqrt(by_chance * (1.0 - by_chance) * (1.0 / known.size + 1.0 / rows))
-    is_copy = np.array_equal(known, new) or (share >= _HALF and by_chance <= _FINE)
-    return Overlap(seen, rows, int(known.size), is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
+    met = KnownRows(known)
+    met.add(new)
+    return met.overlap
+
+
+class KnownRows:
+    """Counts which rows of a table, given block by block, are among known ones.
+
+    Examples
+    --------
+    >>> met = KnownRows(hashed_rows([[1], [2], [3]], b""))
+    >>> for block in ([[2], [5]], [[6], [7]]):
+    ...     met.add(hashed_rows(block, b""))
+    >>> met.overlap.said
+    '1 of 4 rows equals a row'
+    """
+
+    def __init__(self, known: NDArray[np.int64]) -> None:
+        self._known, self._times = np.unique(known, return_counts=True)
+        self._met = np.zeros(self._known.size, dtype=np.int64)
+        self._rows: int | None = 0
+
+    def add(self, new: NDArray[np.int64] | None) -> None:
+        """Count the next block by its hashes; None where it has none: then nothing is known of the whole."""
+        if new is None or self._rows is None:
+            self._rows = None
+            return
+        places = np.minimum(np.searchsorted(self._known, new), self._known.size - 1)
+        np.add.at(self._met, places[self._known[places] == new], 1)
+        self._rows += int(new.size)
+
+    @property
+    def overlap(self) -> Overlap | None:
+        """How many there are; None where it is not known, or nothing was counted."""
+        if not self._rows:
+            return None
+        seen, rows, number = int(self._met.sum()), self._rows, int(self._times.sum())
+        by_chance, share = float(self._times[self._times > 1].sum() / number), seen / rows
+        spread = math.sqrt(by_chance * (1.0 - by_chance) * (1.0 / number + 1.0 / rows))
+        same = rows == number and np.array_equal(self._met, self._times)
+        is_copy = same or (share >= _HALF and by_chance <= _FINE)
+        return Overlap(seen, rows, number, is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
 
 
 def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:

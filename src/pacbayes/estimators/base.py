@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distance import CONSTANTS
+from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.below import CertifiedMember, members_below
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.choices import check_prior_kind, check_training_choices
@@ -34,7 +35,7 @@ from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import Overlap
 from pacbayes.data.tables import TableReading
 from pacbayes.data.unusable import naming_remedy
-from pacbayes.estimators.fitted import Fitted, cv_results
+from pacbayes.estimators.fitted import CountedBatch, Fitted, cv_results
 from pacbayes.estimators.methods import available, forget_fit, whole_or_not_at_all
 from pacbayes.estimators.planning import make_plan, refitted_voting
 from pacbayes.numeric.arrays import FloatArray, Labels
@@ -366,6 +367,39 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         plan = self._fitted.plan
         return members_below(self.classifiers_, target, cost, plan.delta, plan.prior, risk, pos_label)
+
+    def of_these(self, X: Any) -> Batch:
+        """Return how many of the answers to a batch of new rows are wrong at most.
+
+        Exact for the rows at hand, where `certificate_` is about all that may come: the validation rows and those of
+        the batch could change places.  It is one statement about one batch, at the level delta, beside `certificate_`
+        and not at once with it.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+            New rows, as `predict` takes them: independent draws that the model was not fitted with.
+
+        Returns
+        -------
+        Batch
+
+        Raises
+        ------
+        ValueError
+            Where nothing is proved: for weights that the validation rows found (a posterior, a tandem vote), with
+            groups, ``duplicates="together"``, `max_error`, and splits other than "shared"; and if more rows than chance
+            explains equal rows that the model was fitted with.
+        """
+        check_is_fitted(self)
+        counted = self._counted_batch()
+        with naming_remedy(X, self._remedy()):
+            counted.add(self._validated(X))
+        return counted.batch()
+
+    def _counted_batch(self) -> CountedBatch:
+        """Return what counts a batch that is given block by block; raise where nothing is proved of one."""
+        return self._fitted.batch(self._voting())
 
     # -- what a fitted model says of itself --------------------------------------------------------------------------
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from pacbayes.certificates.batch import Batch, batch_of
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.find import Found
@@ -35,8 +38,8 @@ from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.members import Calibrated, Coding, Members
-from pacbayes.data.rows import Overlap, hashed_rows, overlap, row_hashes
+from pacbayes.classifiers.members import Calibrated, Coding, Members, number_of_rows
+from pacbayes.data.rows import KnownRows, Overlap, hashed_rows, overlap, row_hashes
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import need
@@ -182,8 +185,13 @@ class Fitted:
     def overlap(self, X: Any) -> Overlap | None:
         """Return how many rows equal rows of the fit; None where it is not known."""
         known = self.plan.known_rows
-        new = None if known is None else hashed_rows(X, self.plan.key)
-        return None if known is None or new is None else overlap(known, new)
+        return None if known is None else overlap(known, hashed_rows(X, self.plan.key))
+
+    def batch(self, voting: str) -> CountedBatch:
+        """Return what counts the rows of a batch, given block by block; raise where nothing is proved of one."""
+        rule = self.certificates[voting].rule
+        nothing = batch_of(self.plan, self.evidence, self.classifiers.counted, voting, rule)
+        return CountedBatch(self.plan, nothing, None if self.refit is None else partial(self.covered, voting))
 
     # -- predicting --------------------------------------------------------------------------------------------------
 
@@ -241,6 +249,37 @@ class Fitted:
         soft, shares = self._soft(prepared)
         scores = soft_confidences(soft, shares, int(self.members.classes.size))
         return confidence(scores, self._say(voting, X, prepared, Coding(self.members.classes)))
+
+
+class CountedBatch:
+    """Counts the new rows of a batch, block by block: those that a model was fitted with, and those not covered."""
+
+    def __init__(self, plan: Plan, nothing: Batch, covered: Callable[[Any], NDArray[np.bool_]] | None) -> None:
+        self._nothing, self._rows, self._key = nothing, 0, plan.key
+        self._covered, self._not_covered = covered, 0
+        self._met = None if plan.known_rows is None else KnownRows(plan.known_rows)
+
+    def add(self, X: Any) -> None:
+        """Count the rows of the next block."""
+        self._rows += number_of_rows(X)
+        if self._covered is not None:
+            self._not_covered += int(np.count_nonzero(~self._covered(X)))
+        if self._met is not None:
+            self._met.add(hashed_rows(X, self._key))
+
+    @property
+    def not_new(self) -> str | None:
+        """How many rows equal rows that the model was fitted with, where chance does not explain it; else None."""
+        met = None if self._met is None else self._met.overlap
+        return f"{met.said} behind the model" if met is not None and met.is_large else None
+
+    def batch(self) -> Batch:
+        """Return how many answers are wrong at most, or raise if the rows are not new."""
+        if self.not_new is not None:
+            raise ValueError(f"X must hold rows that the model was not fitted with, but {self.not_new}")
+        met = None if self._met is None else self._met.overlap
+        seen = 0 if met is None else met.seen
+        return replace(self._nothing, rows=self._rows, not_covered=self._not_covered, seen=seen)
 
 
 def cv_results(params: list[dict[str, Any]], counted: CrossValidation, n: int) -> dict[str, Any]:

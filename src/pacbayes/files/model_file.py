@@ -89,8 +89,8 @@ class UntrustedTypesError(ValueError):
 
     Examples
     --------
-    >>> UntrustedTypesError("the model holds types that are not trusted", ["sklearn.neighbors._ball_tree.BallTree"]).names
-    ('sklearn.neighbors._ball_tree.BallTree',)
+    >>> UntrustedTypesError("the model holds types that are not trusted", ["some.library.Model"]).names
+    ('some.library.Model',)
     """
 
     def __init__(self, message: str, names: Iterable[str] = ()) -> None:

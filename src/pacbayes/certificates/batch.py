@@ -1,0 +1,174 @@
+"""Of these answers at most so many are wrong: a statement about the rows at hand, not about all that may come."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.certificates.certify import fixed_answers
+from pacbayes.certificates.plan import Plan
+from pacbayes.classifiers.counted import Counted
+from pacbayes.classifiers.evidence import Evidence
+from pacbayes.data.division import DISTINCT, GROUP
+from pacbayes.numeric.cached import cached_property
+from pacbayes.numeric.checks import check_level, need, need_whole
+from pacbayes.numeric.words import confidence, format_level
+
+#: What a statement about a batch rests on, beside what its certificate does.
+ASSUMPTIONS = (
+    "The rows of the batch are independent draws from the distribution that the validation rows came from, and the "
+    "model was not fitted with any of them.",
+    "Which rows are in the batch, and how many, was not decided by their values, labels or answers.",
+    "It is one statement about one batch. Several batches lean on the same validation rows: for k of them at once fit "
+    "with delta / k.",
+)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """How many of the answers to a batch of new rows are wrong at most.
+
+    Of `CertifiedClassifier.of_these`.  A statement of its own, beside the certificate and not at once with it.
+
+    See Also
+    --------
+    Certificate : About all new examples, not about those at hand.
+    pacbayes.certificates.hypergeometric_upper : Where the number comes from.
+
+    References
+    ----------
+    .. [1] A. R. Thatcher, "Relationships between Bayesian and confidence limits for predictions", Journal of the Royal
+       Statistical Society B 26, 1964.
+
+    Examples
+    --------
+    >>> batch = Batch(rows=1000, errors=8, m=284, level=0.05, delta=0.05)
+    >>> batch.wrong
+    53
+    >>> print(batch)  # doctest: +NORMALIZE_WHITESPACE
+    With probability at least 95 % over sample and batch, at most 53 of these 1000 answers are wrong. This batch is one
+    statement, beside the certificate and not at once with it.
+    """
+
+    #: The new rows.
+    rows: int
+    #: The errors of the rule that predicts on the validation rows.
+    errors: int
+    #: The validation rows.
+    m: int
+    #: The rule's share of delta, at which the limit was computed.
+    level: float
+    #: The statement fails with at most this probability, over sample and batch, whichever rule predicts.
+    delta: float
+    #: The answers that are not those of the rule that was tested: each may be wrong.
+    not_covered: int = 0
+    #: The rows that equal rows which the model was fitted with, no more than chance explains.
+    seen: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise unless the numbers fit together."""
+        need_whole(self.rows, "Batch.rows", 0)
+        need_whole(self.m, "Batch.m", 1)
+        need_whole(self.errors, "Batch.errors", 0, self.m)
+        need_whole(self.not_covered, "Batch.not_covered", 0, self.rows)
+        need_whole(self.seen, "Batch.seen", 0, self.rows)
+        check_level(self.delta)
+        need(0.0 <= self.level <= self.delta, "Batch.level", "must be at most delta")
+
+    @cached_property
+    def wrong(self) -> int:
+        """At most so many are wrong: those of the rule that was tested, and all that are not covered."""
+        tested = hypergeometric_upper(self.errors, self.m, self.rows, self.level)
+        return min(tested + self.not_covered, self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, ready for JSON.
+
+        Examples
+        --------
+        >>> Batch(rows=10, errors=0, m=100, level=0.05, delta=0.05).to_dict()["wrong"]
+        1
+        """
+        return asdict(self) | {"wrong": self.wrong}
+
+    def __str__(self) -> str:
+        sure = f"probability at least {confidence(self.delta)}"
+        if self.wrong == self.rows > 0:
+            these = "this one answer" if self.rows == 1 else f"these {self.rows} answers"
+            return f"With {sure} nothing can be said of {these}: {'it' if self.rows == 1 else 'all'} may be wrong."
+        covered = f" {self._uncovered()}" if self.not_covered else ""
+        known = f" {self._known()}" if self.seen else ""
+        return (
+            f"With {sure} over sample and batch, {self._limit()}.{covered} This batch is one statement, beside the "
+            f"certificate and not at once with it.{known}"
+        )
+
+    def _limit(self) -> str:
+        if self.rows == 1:
+            return "this answer is right"
+        if self.wrong == 0:
+            return f"none of these {self.rows} answers is wrong"
+        return f"at most {self.wrong} of these {self.rows} answers are wrong"
+
+    def _uncovered(self) -> str:
+        are = "1 is" if self.not_covered == 1 else f"{self.not_covered} are"
+        return f"{are} not covered, and counted among these."
+
+    def _known(self) -> str:
+        equal = "1 row equals a row" if self.seen == 1 else f"{self.seen} rows equal rows"
+        return f"{equal} behind the model: if they are the same examples, it does not hold."
+
+    def explain(self) -> str:
+        """Return the statement, the counts it comes from and its assumptions, one to a line.
+
+        Examples
+        --------
+        >>> print(Batch(rows=100, errors=2, m=50, level=0.045, delta=0.05, not_covered=3).explain())
+        ... # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
+        With probability at least 95 % over sample and batch, at most 17 of these 100 answers are wrong. 3 are not
+        covered, and counted among these. This batch is one statement, beside the certificate and not at once with it.
+        The exact limit of a hypergeometric distribution, from 2 errors on 50 validation rows, at level 0.045.
+        Assumed: The rows of the batch are independent draws ...
+        Assumed: ...
+        """
+        counted = f"{self.errors} error{'' if self.errors == 1 else 's'} on {self.m} validation rows"
+        theorem = f"The exact limit of a hypergeometric distribution, from {counted}, at level"
+        lines = [str(self), f"{theorem} {format_level(self.level)}."]
+        return "\n".join(lines + [f"Assumed: {one}" for one in ASSUMPTIONS])
+
+
+def batch_of(plan: Plan, evidence: Evidence, counted: Counted, voting: str, rule: str) -> Batch:
+    """Return what can be said of the answers to a batch, as yet without rows; raise where nothing is proved.
+
+    `rule` is the one that predicts in this way, `counted` the errors of all classifiers.
+    """
+    refused = _not_proved(plan)
+    if refused is None:
+        # All rules share the whole of delta: it is a statement of its own, from which no limits take a part.
+        level = next(one.level for one in plan.rules_at(plan.delta) if (one.voting, one.name) == (voting, rule))
+        fixed = fixed_answers(plan, evidence, counted, voting, rule, level)
+        if fixed is not None:
+            errors = int(np.count_nonzero(fixed[0] != evidence.truth))
+            return Batch(0, errors, plan.division.m, fixed[1], plan.delta)
+        refused = (
+            f"the {voting!r} way of predicting has the {rule}'s weights, which the validation rows found; of such it "
+            "is not proved. voting='best' has one classifier, of which it is"
+        )
+    raise ValueError(f"of_these cannot say how many answers are wrong at most: {refused}")
+
+
+def _not_proved(plan: Plan) -> str | None:
+    """Say why nothing is proved of any rule, None where something is."""
+    division = plan.division
+    if division.unit == GROUP:
+        return "rows of a group depend on each other, so that new rows cannot take the place of validation rows"
+    if division.unit == DISTINCT:
+        return "with duplicates='together' copies count once, but a batch may hold any number of them"
+    if plan.max_error is not None:
+        return "max_error leaves rows unanswered, and certifies a target and nothing else"
+    if division.kind != "shared":
+        return f"with split={division.kind!r} every row validates some classifier and trains others"
+    return None

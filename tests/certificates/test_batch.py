@@ -1,0 +1,90 @@
+"""A statement about a batch: its number, its words, and numbers that do not fit together."""
+
+import json
+
+import pytest
+
+from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.certificates import Batch
+
+ONE_STATEMENT = "This batch is one statement, beside the certificate and not at once with it."
+
+
+def a_batch(**choices):
+    return Batch(**({"rows": 1000, "errors": 8, "m": 284, "level": 0.049, "delta": 0.05} | choices))
+
+
+def test_the_limit_is_computed_from_what_was_counted():
+    batch = a_batch()
+    assert batch.wrong == hypergeometric_upper(8, 284, 1000, 0.049)
+    assert batch.wrong <= a_batch(level=0.02).wrong
+    assert a_batch(rows=0).wrong == 0
+
+
+def test_answers_that_are_not_covered_are_added():
+    alone = a_batch().wrong
+    assert a_batch(not_covered=11).wrong == alone + 11
+    assert a_batch(not_covered=995).wrong == 1000
+    assert a_batch(rows=20, not_covered=20).wrong == 20
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({}, "at most 53 of these 1000 answers are wrong."),
+        (
+            {"not_covered": 11},
+            "at most 64 of these 1000 answers are wrong. 11 are not covered, and counted among these.",
+        ),
+        ({"not_covered": 1}, "at most 54 of these 1000 answers are wrong. 1 is not covered, and counted among these."),
+        ({"rows": 2, "errors": 0}, "none of these 2 answers is wrong."),
+        ({"rows": 1, "errors": 0}, "this answer is right."),
+    ],
+)
+def test_in_words(choices, said):
+    begin = "With probability at least 95 % over sample and batch, "
+    assert str(a_batch(**choices)) == f"{begin}{said} {ONE_STATEMENT}"
+
+
+def test_where_all_may_be_wrong_nothing_is_said():
+    nothing = "With probability at least 95 % nothing can be said of "
+    assert str(a_batch(rows=1, errors=200)) == f"{nothing}this one answer: it may be wrong."
+    assert str(a_batch(rows=5, errors=284)) == f"{nothing}these 5 answers: all may be wrong."
+
+
+def test_rows_that_equal_known_ones_are_said():
+    assert str(a_batch(seen=3)).endswith(
+        f"{ONE_STATEMENT} 3 rows equal rows behind the model: if they are the same examples, it does not hold."
+    )
+    assert "1 row equals a row behind the model" in str(a_batch(seen=1))
+
+
+def test_explained():
+    lines = a_batch(errors=1).explain().splitlines()
+    assert lines[0] == str(a_batch(errors=1))
+    assert "from 1 error on 284 validation rows, at level 0.049." in lines[1]
+    assert all(line.startswith("Assumed: ") for line in lines[2:])
+    assert "for k of them at once fit with delta / k" in lines[-1]
+
+
+def test_as_json():
+    found = json.loads(json.dumps(a_batch(not_covered=2, seen=1).to_dict()))
+    assert found["wrong"] == a_batch(not_covered=2).wrong
+    assert Batch(**{name: value for name, value in found.items() if name != "wrong"}) == a_batch(not_covered=2, seen=1)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"rows": -1}, "Batch.rows"),
+        ({"errors": 285}, "Batch.errors"),
+        ({"m": 0, "errors": 0}, "Batch.m"),
+        ({"level": 0.06}, "Batch.level must be at most delta"),
+        ({"delta": 1.0}, "delta must be strictly between 0 and 1"),
+        ({"not_covered": 1001}, "Batch.not_covered"),
+        ({"seen": 1.0}, "Batch.seen"),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused(choices, message):
+    with pytest.raises(ValueError, match=message):
+        a_batch(**choices)

@@ -1,0 +1,154 @@
+"""How many of these answers are wrong at most, asked of both estimators: fitted, from elsewhere, loaded; in blocks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
+from pacbayes.bounds.hypergeometric import hypergeometric_upper
+
+X, Y = load_breast_cancer(return_X_y=True)
+ORDER = np.random.default_rng(0).permutation(Y.size)
+OLD, NEW = ORDER[:400], ORDER[400:]
+TREES = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 4]})
+
+
+MODELS = {
+    "trees": CertifiedClassifier(TREES, cv=3, random_state=0),
+    "machines": StochasticSVC([0.1, 1.0, 10.0], hedge=0.1, cv=3, random_state=0),
+    "the paper's": StochasticSVC([0.1, 1.0, 10.0], voting="best", random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_both_estimators(name, tmp_path):
+    model = clone(MODELS[name]).fit(X[OLD], Y[OLD])
+    batch, validation = model.of_these(X[NEW]), OLD[model.classifiers_.splits(0)[1]]
+    errors = int((model.predict(X[validation]) != Y[validation]).sum())
+    assert (batch.rows, batch.errors, batch.m, batch.seen) == (169, errors, validation.size, 0)
+    assert batch.wrong == hypergeometric_upper(errors, validation.size, 169, batch.level)
+    assert batch.wrong >= (model.predict(X[NEW]) != Y[NEW]).sum()
+    assert batch.level == pytest.approx({"trees": 0.05, "machines": 0.045, "the paper's": 0.05 / 3}[name])
+    save(model, tmp_path / "model")
+    assert load(tmp_path / "model", trusted=["sklearn."]).of_these(X[NEW]) == batch
+
+
+def test_containers():
+    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
+    expected = clf.of_these(X[NEW])
+    for container in (csr_matrix, np.asfortranarray):
+        assert clf.of_these(container(X[NEW])) == expected
+    with pytest.raises(ValueError, match=r"columns|features"):
+        clf.of_these(X[NEW, :5])
+    with pytest.raises(ValueError, match="X must hold at least one row"):
+        clf.of_these(X[:0])
+    with pytest.raises(NotFittedError):
+        CertifiedClassifier().of_these(X)
+
+
+def test_the_way_of_predicting_is_that_of_now():
+    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
+    levels = {voting: clf.set_params(voting=voting).of_these(X[NEW]).level for voting in ("soft", "majority", "best")}
+    assert levels["soft"] == 0.05
+    assert levels["majority"] == levels["best"] == pytest.approx(0.049)
+
+
+# -- from elsewhere --------------------------------------------------------------------------------------------------
+
+
+def elsewhere(models, **choices):
+    half = OLD[:200]
+    trained = [clone(one).fit(X[half], Y[half]) for one in models]
+    return CertifiedClassifier.from_fitted(trained, X[OLD[200:]], Y[OLD[200:]], random_state=0, **choices)
+
+
+THREE = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3, random_state=0), GaussianNB())
+
+
+@pytest.mark.parametrize(
+    ("models", "choices", "rule", "level"),
+    [
+        ((GaussianNB(),), {}, "Occam", 0.05),
+        (THREE, {}, "Occam", 0.05 / 3),
+        (THREE, {"proposal": 2, "hedge": 0}, "proposal", 0.05),
+        (THREE, {"proposal": 2, "hedge": 0.1}, "proposal", 0.045),
+        # Three others share the reserve: this vote, the posterior and the tandem vote.
+        (THREE, {"proposal": 1, "hedge": 0.1, "voting": "majority"}, "equal vote", 0.005 / 3),
+        (THREE, {"prior": [0.5, 0.3, 0.2]}, "Occam", None),
+    ],
+)
+def test_from_fitted(models, choices, rule, level):
+    clf = elsewhere(models, **choices)
+    assert clf.certificate_.rule == rule
+    batch = clf.of_these(X[NEW])
+    assert (batch.m, batch.rows) == (200, 169)
+    assert batch.errors == (clf.predict(X[OLD[200:]]) != Y[OLD[200:]]).sum()
+    share = clf.prior_[clf.best_index_]
+    assert batch.level == pytest.approx(0.05 * share if level is None else level)
+    with pytest.raises(ValueError, match="200 of 200 rows equal a row behind the model"):
+        clf.of_these(X[OLD[200:]])
+
+
+def test_a_posterior_from_elsewhere_is_refused():
+    with pytest.raises(ValueError, match=r"of_these cannot say .* voting='best' has one classifier"):
+        elsewhere(THREE, voting="majority").of_these(X[NEW])
+
+
+# -- rows that are not new -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", ["training", "validation", "both", "half"])
+def test_rows_behind_the_model_are_refused(which):
+    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
+    train, validation = clf.classifiers_.splits(0)
+    rows = {"training": OLD[train], "validation": OLD[validation][::-1], "both": OLD, "half": np.r_[OLD[:20], NEW[:20]]}
+    known = 20 if which == "half" else rows[which].size
+    message = f"rows that the model was not fitted with, but {known} of {rows[which].size} rows equal a row behind"
+    with pytest.raises(ValueError, match=message):
+        clf.of_these(X[rows[which]])
+
+
+def test_a_few_known_rows_are_said():
+    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
+    batch = clf.of_these(X[np.r_[OLD[:3], NEW]])
+    assert (batch.rows, batch.seen) == (172, 3)
+    assert "3 rows equal rows behind the model" in str(batch)
+    with pytest.raises(ValueError, match="1 of 1 rows equals a row behind the model"):
+        clf.of_these(X[OLD[:1]])
+
+
+def test_rows_that_are_equal_by_chance_are_not_refused():
+    """Three columns of few values: most new rows equal old ones, and old ones each other."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.integers(0, 3, (600, 3)), columns=["a", "b", "c"])
+    labels = (rows["a"] + rows["b"] > 2).to_numpy() ^ (rng.random(600) < 0.1)
+    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(rows[:400], labels[:400])
+    batch = clf.of_these(rows[400:])
+    assert batch.seen == 200
+    assert batch.wrong >= (clf.predict(rows[400:]) != labels[400:]).sum()
+    # The same rows in any order are still known.
+    with pytest.raises(ValueError, match="400 of 400 rows equal"):
+        clf.of_these(rows[:400][::-1])
+
+
+# -- block by block --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 1000])
+def test_blocks_of_every_size(size):
+    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
+    for rows in (NEW, np.r_[OLD[:3], NEW], OLD):
+        counted = clf._counted_batch()
+        for start in range(0, rows.size, size):
+            counted.add(X[rows[start : start + size]])
+        if rows is OLD:
+            with pytest.raises(ValueError, match="400 of 400 rows equal"):
+                counted.batch()
+        else:
+            assert counted.batch() == clf.of_these(X[rows])
