@@ -1,4 +1,4 @@
-"""Paths followed by linear algebra: optimal by an independent check, whatever the kernel; the inverse they need."""
+"""Paths followed by linear algebra: optimal by an independent check, whatever the kernel; the factor they need."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from tests.classifiers.svm.test_path import DEGENERATE, violation
 from pacbayes import svm_path
 from pacbayes.classifiers.svm import active_set
 from pacbayes.classifiers.svm import path as path_module
-from pacbayes.classifiers.svm.active_set import FreeInverse, UnusableError
+from pacbayes.classifiers.svm.active_set import FreeFactor, UnusableError
 from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.runtime import threads
 
@@ -155,7 +155,7 @@ def test_a_wrong_solution_is_not_believed(solves, monkeypatch):
     def faulty(self, beta, values):
         # The free variables move, K beta with them, and what is reported is that all is well.
         left = step(self, beta, values)
-        free = self._inverse.members
+        free = self._factor.members
         moved = np.zeros(free.size)
         moved[: 2 * (free.size > 1)] = [0.01, -0.01] if free.size > 1 else []
         beta[free] += moved
@@ -243,55 +243,66 @@ X = RNG.normal(size=(500, 6))
 K = rbf(X, X, 0.2)
 
 
-def check(inverse, kernel, ridge, rtol):
-    F = inverse.members
-    expected = np.linalg.inv(kernel[np.ix_(F, F)].astype(np.float64) + ridge * np.eye(F.size))
-    np.testing.assert_allclose(inverse.values(), expected, rtol=0, atol=rtol * np.abs(expected).max())
-    vector = RNG.normal(size=F.size)
-    product, ones = inverse.times(vector)
-    scale = rtol * np.abs(expected).sum()
-    np.testing.assert_allclose(product, expected @ vector, rtol=0, atol=scale)
-    np.testing.assert_allclose(ones, expected.sum(axis=1), rtol=0, atol=scale)
+def marked(*variables):
+    mask = np.zeros(500, dtype=bool)
+    mask[list(variables)] = True
+    return mask
+
+
+def check(factor, kernel, ridge, rtol):
+    """Compare with the bordered system, solved as a whole."""
+    F = factor.members
+    matrix = np.ones((F.size + 1, F.size + 1))
+    matrix[:-1, :-1] = kernel[np.ix_(F, F)].astype(np.float64) + ridge * np.eye(F.size)
+    matrix[-1, -1] = 0.0
+    vector, total = RNG.normal(size=F.size), RNG.normal()
+    expected = np.linalg.solve(matrix, np.append(vector, total))
+    solution, intercept = factor.solve(vector, total)
+    np.testing.assert_allclose(np.append(solution, intercept), expected, rtol=0, atol=rtol * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("at_once", [1, 7, 256])
-def test_members_come_and_go(dtype, at_once, monkeypatch):
-    monkeypatch.setattr(active_set, "_AT_ONCE", at_once)
-    monkeypatch.setattr(active_set, "_BLOCK", 16)
-    monkeypatch.setattr(active_set, "_WIDTH", 32)
-    rng, kernel, ridge = np.random.default_rng(at_once), K.astype(dtype), 1e-3
-    inverse, expected = FreeInverse(kernel, ridge), set()
+@pytest.mark.parametrize("block", [1, 7, 16])
+@pytest.mark.parametrize("dead", [0.0, 0.15, 1.0])  # the factor built again at every leave, now and then, and never
+def test_members_come_and_go(dtype, block, dead, monkeypatch):
+    for name in ("_BLOCK", "_PART", "_ROWS"):
+        monkeypatch.setattr(active_set, name, block)
+    monkeypatch.setattr(active_set, "_DEAD", dead)
+    rng, kernel, ridge = np.random.default_rng(block), K.astype(dtype), 1e-3
+    factor, expected, came_back = FreeFactor(kernel, ridge), set(), 0
     for _ in range(25):
-        members = inverse.members
-        leave = rng.random(members.size) < rng.choice([0.0, 0.1, 0.4, 0.9])
-        outside = np.setdiff1d(np.arange(500), members)
+        members = factor.members
+        leave = members[rng.random(members.size) < rng.choice([0.0, 0.1, 0.4, 0.9])]
+        outside = np.setdiff1d(np.arange(150), members)  # so few that some come back
         join = rng.permutation(outside)[: rng.integers(0, 40)]
-        expected = (expected - set(members[leave].tolist())) | set(join.tolist())
-        inverse.change(leave, join)
-        assert set(inverse.members.tolist()) == expected
-        assert inverse.members.size == len(expected)
+        came_back += np.isin(join, factor._variables).sum()
+        expected = (expected - set(leave.tolist())) | set(join.tolist())
+        factor.change(marked(*expected), rng.random(500))
+        assert set(factor.members.tolist()) == expected
+        assert factor.members.size == len(expected)
         if expected:
-            check(inverse, kernel, ridge, 1e-9)
+            check(factor, kernel, ridge, 1e-9)
+    assert (came_back > 0) == (dead > 0.0)
 
 
 def test_all_may_leave():
-    inverse = FreeInverse(K, 1e-6)
-    inverse.change(np.zeros(0, dtype=bool), np.arange(5))
-    inverse.change(np.ones(5, dtype=bool), np.arange(0))
-    assert inverse.members.size == 0
-    inverse.change(np.zeros(0, dtype=bool), np.array([7]))
-    np.testing.assert_allclose(inverse.values(), [[1.0 / (1.0 + 1e-6)]])
+    factor, hurry = FreeFactor(K, 1e-6), np.zeros(500)
+    factor.change(marked(*range(5)), hurry)
+    factor.change(marked(), hurry)
+    assert factor.members.size == 0
+    factor.change(marked(7), hurry)
+    solution, intercept = factor.solve(np.array([3.0]), 2.0)
+    np.testing.assert_allclose([*solution, intercept], [2.0, 3.0 - 2.0 * (1.0 + 1e-6)])
 
 
 def test_a_singular_matrix_is_refused():
-    inverse = FreeInverse(np.ones((4, 4)), 0.0)
+    factor = FreeFactor(np.ones((4, 4)), 0.0)
     with pytest.raises(UnusableError):
-        inverse.change(np.zeros(0, dtype=bool), np.arange(4))
+        factor.change(np.ones(4, dtype=bool), np.zeros(4))
 
 
 def test_no_memory_is_refused_before_it_is_taken(monkeypatch):
     monkeypatch.setattr(active_set, "memory_limit", lambda _: (8 * 100 * 100, "test"))
-    inverse = FreeInverse(K, 1e-6)
+    factor = FreeFactor(K, 1e-6)
     with pytest.raises(UnusableError):
-        inverse.change(np.zeros(0, dtype=bool), np.arange(200))
+        factor.change(marked(*range(200)), np.zeros(500))

@@ -11,10 +11,10 @@ that takes about three steps, however many free variables there are; one at a ti
 It may fail: sets may go round in circles, a kernel matrix may be singular.  Then nothing has changed, and the other
 method does the work.  Neither is believed: every solution is measured by the same check in smo.py.
 
-The inverse of the kernel matrix of the free variables is kept up to date as they come and go.  With
-:math:`A = K_{FF} + \varepsilon I`, `k` variables that join or leave change :math:`A^{-1}` by a matrix of rank `k`,
-equation (free-inverse) of the mathematics page: matrix products of :math:`O(k |F|^2)` instead of a factorisation of
-:math:`O(|F|^3)`.  Rounding errors add up in it; it is used for corrections only, whose result is looked at.
+A Cholesky factor of the kernel matrix is kept up to date as free variables come and go.  Those that join border it,
+equation (free-factor) of the mathematics page; those that leave stay in it, held at zero, equation (shadows), until
+they come back or it is built again: :math:`O(|F|^2)` for each instead of :math:`O(|F|^3)` for all.  Rounding errors do
+not matter much: it is used for corrections only, whose result is looked at.
 """
 
 import math
@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dtrtri
 
-from pacbayes.classifiers.svm.smo import add_rows, multiply_and_add_up
+from pacbayes.classifiers.svm.smo import add_rows
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.rounding import EPS
 from pacbayes.runtime.memory import memory_limit
@@ -39,146 +39,185 @@ _SHARE = 0.25
 # The ridge that makes the equations solvable, as a part of the kernel's size.  It is the weight of the distance from
 # the last iterate, so it slows the steps down and does not move the solution.
 _RIDGE = 1e-6
-# Variables that join or leave in one update.
-_AT_ONCE = 256
-# Rows of the inverse changed in one part of the work, so many columns at a time.
+# Rows and columns of a block on the factor's diagonal.
 _BLOCK = 128
-_WIDTH = 512
-# Rows of it moved in one part of the work.
+# The part of the factor's rows that may be dead before it is built again.
+_DEAD = 0.15
+# Rows divided by the factor in one part of the work, and rows of the factor itself built or moved.
+_PART = 64
 _ROWS = 256
 
 
 class UnusableError(Exception):
-    """The inverse cannot be had: no memory for it, or the kernel matrix of the free variables is singular."""
+    """The factor cannot be had: no memory for it, or the kernel matrix of the free variables is singular."""
 
 
-class FreeInverse:
-    """The inverse of ``K[F, F] + ridge * I`` for a set F that changes, `members` in the order of its rows."""
+class FreeFactor:
+    """The free variables F, and a Cholesky factor that solves with ``K[F, F] + ridge * I`` as they come and go.
+
+    It is the factor for F and some more: the row of a variable that is no longer free is dead until it comes back or
+    the factor is built again.  Solutions are zero there.  The dead rows' shadows see to that: their unit vectors,
+    divided by the factor.
+    """
 
     def __init__(self, kernel: NDArray[Any], ridge: float) -> None:
         self._kernel, self._ridge = kernel, ridge
         self._room: FloatArray = np.empty((0, 0))
-        self._members: Rows = np.empty(0, dtype=np.int64)
+        #: Which variable each row of the factor belongs to, and the rows that are alive or dead.
+        self._variables = self._alive = self._dead = np.empty(0, dtype=np.int64)
+        #: The blocks on the factor's diagonal: their first row, the one after their last, their inverse.
+        self._blocks: list[tuple[int, int, FloatArray]] = []
+        #: Divided by the factor: a vector of ones; the shadows, and the inverse of a factor of their products.
+        self._ones: FloatArray = np.empty((1, 0))
+        self._shadows = self._weights = np.empty((0, 0))
 
     @property
     def members(self) -> Rows:
-        """The free variables, in the order of rows and columns of the inverse."""
-        return self._members
+        """The free variables, in the order of the vectors of `solve`."""
+        return self._variables[self._alive]
 
-    def values(self) -> FloatArray:
-        """Return the inverse, a view."""
-        n = self._members.size
-        return self._room[:n, :n]
+    def solve(self, vector: FloatArray, total: float) -> tuple[FloatArray, float]:
+        """Return x and b with ``(K[F, F] + ridge * I) x + b = vector``, and `total` as the sum of x."""
+        right, room = np.zeros(self._variables.size), self._room
+        right[self._alive] = vector
+        for start, stop, inverse in self._blocks:
+            right[start:stop] = inverse @ (right[start:stop] - room[start:stop, :start] @ right[:start])
+        both = np.vstack([right, self._ones])
+        both -= (self._weights.T @ (self._weights @ (self._shadows @ both.T))).T @ self._shadows
+        right, ones = both
+        intercept = float((ones @ right - total) / (ones @ ones))
+        right -= intercept * ones
+        for start, stop, inverse in reversed(self._blocks):
+            right[start:stop] = right[start:stop] @ inverse
+            right[:start] -= right[start:stop] @ room[start:stop, :start]
+        return right[self._alive], intercept
 
-    def times(self, vector: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the inverse times a vector, and times a vector of ones."""
-        product, ones = np.zeros(vector.size), np.zeros(vector.size)
-        multiply_and_add_up(self._room, vector, product, ones)
-        return product, ones
+    def change(self, free: NDArray[np.bool_], hurry: FloatArray) -> None:
+        """Let the variables marked be the free ones; raise `UnusableError` if that cannot be done.
 
-    def change(self, leave: NDArray[np.bool_], join: Rows) -> None:
-        """Let the members marked leave and others join; raise `UnusableError` if that cannot be done."""
-        if 2 * np.count_nonzero(leave) > leave.size:
-            # To begin again costs less.
-            join, leave = np.concatenate([self._members[~leave], join]), np.zeros(0, dtype=np.bool_)
-            self._members = self._members[:0]
-        self._reserve(self._members.size + min(join.size, _AT_ONCE))
-        places = np.flatnonzero(leave)
-        while places.size + join.size > 0:
-            # From the end, so that places still to come stay what they are.
-            self._update(places[-_AT_ONCE:], join[:_AT_ONCE])
-            places, join = places[:-_AT_ONCE], join[_AT_ONCE:]
-            self._reserve(self._members.size + min(join.size, _AT_ONCE))
+        Those in a hurry to leave get the last rows where rows are built: what follows a dead one is work.
+        """
+        lives, join = free[self._variables], free.copy()
+        join[self._variables] = False
+        joining = np.flatnonzero(join)
+        if joining.size == 0 and np.array_equal(np.flatnonzero(lives), self._alive):
+            return
+        dead, first = np.flatnonzero(~lives), lives.size
+        if dead.size > _DEAD * lives.size:
+            first = int(dead[0])
+        again = first + np.flatnonzero(lives[first:])
+        again = again[np.argsort(hurry[self._variables[again]], kind="stable")]
+        new = np.concatenate([self._variables[again], joining[np.argsort(hurry[joining], kind="stable")]])
+        self._reserve(first + new.size)
+        self._room[first : first + again.size, :first] = self._room[again, :first]
+        self._variables = np.concatenate([self._variables[:first], new])
+        self._blocks = [
+            (start, min(stop, first), inverse[: first - start, : first - start])
+            for start, stop, inverse in self._blocks
+            if start < first
+        ]
+        self._append(first, first + again.size)
+        self._bury(lives[:first])
 
-    def _update(self, places: Rows, new: Rows) -> None:
-        """Take members out of some places, whose Schur complement is left, and border it by new ones, in one pass."""
-        inverse, n, left = self.values(), self._members.size, self._members.size - places.size
-        gone = inverse[places]
-        solved_gone = _solve_positive(gone[:, places], gone) if places.size > 0 else gone
-        borders = np.empty((new.size, n))
-        for border, i in zip(borders, new, strict=True):
-            border[:] = self._kernel[i].take(self._members)
-        borders[:, places] = 0.0
-        products = _multiply(borders, inverse)
-        products -= products[:, places] @ solved_gone
-        corner = self._kernel[np.ix_(new, new)].astype(np.float64, copy=False)
-        corner[np.diag_indices(new.size)] += self._ridge
-        corner -= products @ borders.T
-        inside = _solve_positive((corner + corner.T) / 2.0, np.eye(new.size)) if new.size > 0 else corner
-        solved = inside @ products
-        _subtract_product(inverse, np.vstack([gone, products]), np.vstack([solved_gone, -solved]))
-        # The last ones fill the holes.
-        kept = np.ones(n, dtype=np.bool_)
-        kept[places] = False
-        holes, movers = places[places < left], left + np.flatnonzero(kept[left:])
-        inverse[holes] = inverse[movers]
-        solved[:, holes] = solved[:, movers]
-        self._members[holes] = self._members[movers]
-        beside = -solved[:, :left]
+    def _append(self, first: int, halfway: int) -> None:
+        """Build the rows from `first` on; those before `halfway` have their first columns, as many as `first`."""
+        room, variables, size = self._room, self._variables, self._variables.size
 
         def fill(start: int) -> None:
-            rows = slice(start, min(start + _ROWS, left))
-            inverse[rows, holes] = inverse[rows, movers]
-            self._room[rows, left : left + new.size] = beside[:, rows].T
+            stop = min(start + _BLOCK, size)
+            for row, variable in enumerate(variables[start:stop].tolist(), start):
+                begin = first if row < halfway else 0
+                room[row, begin:stop] = self._kernel[variable].take(variables[begin:stop])
+            rows = np.arange(start, stop)
+            room[rows, rows] += self._ridge
 
-        on_cores(fill, range(0, left, _ROWS))
-        self._room[left : left + new.size, :left] = beside
-        self._room[left : left + new.size, left : left + new.size] = inside
-        self._members = np.concatenate([self._members[:left], new])
+        on_cores(fill, range(first, size, _BLOCK))
+        self._divide(room[halfway:size], np.zeros(size - halfway, dtype=np.int64), 0)
+        for start in range(first, size, _BLOCK):
+            self._factorise(start, min(start + _BLOCK, size))
+
+    def _factorise(self, start: int, stop: int) -> None:
+        """Build the columns of a block from those before it, for all rows from its own on."""
+        room, size = self._room, self._variables.size
+
+        def subtract(row: int) -> None:
+            rows = slice(row, min(row + _ROWS, size))
+            room[rows, start:stop] -= room[rows, :start] @ room[start:stop, :start].T
+
+        on_cores(subtract, range(start, size, _ROWS))
+        factor, inverse = _factor(room[start:stop, start:stop])
+        room[start:stop, start:stop] = factor
+
+        def divide(row: int) -> None:
+            rows = slice(row, min(row + _ROWS, size))
+            room[rows, start:stop] = room[rows, start:stop] @ inverse.T
+
+        on_cores(divide, range(stop, size, _ROWS))
+        self._blocks.append((start, stop, inverse))
+
+    def _bury(self, lives: NDArray[np.bool_]) -> None:
+        """Note which of the first rows live, with the shadows of the others; all later rows are new, and live."""
+        size, first = self._variables.size, lives.size
+        known = self._dead < first
+        known[known] = ~lives[self._dead[known]]
+        old, fresh = self._dead[known], ~lives
+        fresh[old] = False
+        new = np.flatnonzero(fresh)
+        shadows = np.zeros((old.size + new.size, size))
+        shadows[: old.size, :first] = self._shadows[known, :first]
+        shadows[old.size + np.arange(new.size), new] = 1.0
+        self._divide(shadows[: old.size], old, first)
+        self._divide(shadows[old.size :], new, 0)
+        self._shadows, self._weights = shadows, _factor(shadows @ shadows.T)[1]
+        ones = np.ones((1, size))
+        ones[:, :first] = self._ones[:, :first]
+        self._divide(ones, np.zeros(1, dtype=np.int64), first)
+        self._ones, self._dead = ones, np.concatenate([old, new])
+        self._alive = np.concatenate([np.flatnonzero(lives), np.arange(first, size)])
+
+    def _divide(self, rows: FloatArray, zeros: Rows, first: int) -> None:
+        """Divide rows by the factor: solve ``x L.T = row``, where x is known before column `first`.
+
+        Each row begins with so many zeros.
+        """
+
+        def work(part: int) -> None:
+            some, begin = rows[part : part + _PART], int(zeros[part : part + _PART].min())
+            for start, stop, inverse in self._blocks:
+                if stop > max(begin, first):
+                    known = slice(min(begin, start), start)
+                    some[:, start:stop] -= some[:, known] @ self._room[start:stop, known].T
+                    some[:, start:stop] = some[:, start:stop] @ inverse.T
+
+        on_cores(work, range(0, len(rows), _PART))
 
     def _reserve(self, size: int) -> None:
-        """Make room for so many members, with some to spare, if memory allows."""
+        """Make room for so many rows, with some to spare, if memory allows."""
         if size <= len(self._room):
             return
-        size = min(len(self._kernel), size + size // 4 + _AT_ONCE)
+        size = min(len(self._kernel), size + size // 2 + _BLOCK)
         limit, _ = memory_limit(None)
-        if limit is not None and 8 * size * size > limit:
+        if limit is not None and 8 * size * size * (1.0 + _DEAD) > limit:
             raise UnusableError
-        before, room = self.values(), np.empty((size, size))
+        room = np.empty((size, size))
 
         def copy(start: int) -> None:
-            rows = slice(start, min(start + _ROWS, len(before)))
-            room[rows, : len(before)] = before[rows]
+            rows = slice(start, min(start + _ROWS, self._variables.size))
+            room[rows, : rows.stop] = self._room[rows, : rows.stop]
 
-        on_cores(copy, range(0, len(before), _ROWS))
+        on_cores(copy, range(0, self._variables.size, _ROWS))
         self._room = room
 
 
-def _solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve with a positive definite matrix; raise `UnusableError` if it is not."""
-    try:
-        solution: FloatArray = cho_solve(cho_factor(matrix, lower=True), right)
-    except (LinAlgError, ValueError):  # not positive, or not finite
-        raise UnusableError from None
-    return solution
-
-
-def _multiply(left: FloatArray, inverse: FloatArray) -> FloatArray:
-    """Return left @ inverse, in blocks of columns."""
-    products = np.empty(left.shape)
-
-    def work(start: int) -> None:
-        columns = slice(start, start + _BLOCK)
-        products[:, columns] = left @ inverse[:, columns]
-
-    on_cores(work, range(0, len(inverse), _BLOCK))
-    return products
-
-
-def _subtract_product(inverse: FloatArray, left: FloatArray, right: FloatArray) -> None:
-    """Set inverse -= left.T @ right, which is symmetric: one triangle, in blocks that fit the cache, and its copy."""
-
-    def work(start: int) -> None:
-        rows = slice(start, start + _BLOCK)
-        factor = left[:, rows].T
-        for first in range(start, len(inverse), _WIDTH):
-            columns = slice(first, first + _WIDTH)
-            inverse[rows, columns] -= factor @ right[:, columns]
-            # Below the diagonal block, which is its own counterpart.
-            below = slice(max(first, start + _BLOCK), first + _WIDTH)
-            inverse[below, rows] = inverse[rows, below].T
-
-    on_cores(work, range(0, len(inverse), _BLOCK))
+def _factor(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the lower Cholesky factor and its inverse; raise `UnusableError` if a matrix is not positive definite."""
+    if len(matrix) == 0:
+        return matrix, matrix
+    factor, failed = dpotrf(matrix, lower=1)
+    if failed != 0:
+        raise UnusableError
+    inverse, _ = dtrtri(factor, lower=1)
+    return factor, np.ascontiguousarray(inverse)
 
 
 class ActiveSet:
@@ -197,7 +236,7 @@ class ActiveSet:
     def __init__(self, kernel: NDArray[Any], y: FloatArray, tol: float) -> None:
         self._kernel, self._y, self._margin = kernel, y, _SHARE * tol
         self.size = float(np.abs(np.diagonal(kernel)).max())
-        self._inverse = FreeInverse(kernel, _RIDGE * self.size)
+        self._factor = FreeFactor(kernel, _RIDGE * self.size)
         self._bound = np.zeros(y.size, dtype=np.bool_)
         #: The sum of y_i K_i over U: how g moves with C where the free variables do not.
         self._pull = np.zeros(y.size)
@@ -228,11 +267,11 @@ class ActiveSet:
     @property
     def free(self) -> int:
         """How many variables are free."""
-        return int(self._inverse.members.size)
+        return int(self._factor.members.size)
 
     def forget(self) -> None:
         """Begin anew with the next `solve`."""
-        self._inverse = FreeInverse(self._kernel, _RIDGE * self.size)
+        self._factor = FreeFactor(self._kernel, _RIDGE * self.size)
         self._bound[:] = False
         self._pull[:], self._pull_doubt = 0.0, 0.0
 
@@ -240,16 +279,16 @@ class ActiveSet:
         self, cost: float, s: FloatArray, g: FloatArray, before: float, limit: int
     ) -> tuple[FloatArray | None, FloatArray]:
         y = self._y
-        self._set(np.abs(s) >= 1.0, (s != 0.0) & (np.abs(s) < 1.0))
+        self._set(np.abs(s) >= 1.0, (s != 0.0) & (np.abs(s) < 1.0), np.abs(s))
         beta = np.where(self._bound, cost * y, before * s)
         values = g + (cost - before) * self._pull
         self.doubt += (cost - before) * self._pull_doubt
         last = 0
-        while self.steps < limit and self._inverse.members.size > 0:
+        while self.steps < limit and self._factor.members.size > 0:
             self.steps += 1
             excess = self._step(beta, values)
             free = np.zeros(y.size, dtype=np.bool_)
-            free[self._inverse.members] = True
+            free[self._factor.members] = True
             alpha = y * beta
             low, high = free & (alpha <= 0.0), free & (alpha >= cost)
             back = ~free & (np.where(self._bound, -y, y) * excess > self._margin)
@@ -266,19 +305,16 @@ class ActiveSet:
             moved = np.flatnonzero(target != beta)
             self._add(moved, (target - beta)[moved], values)
             beta = target
-            self._set((self._bound & ~back) | high, (free & ~low & ~high) | back)
+            self._set((self._bound & ~back) | high, (free & ~low & ~high) | back, alpha / cost)
         return None, values
 
     def _step(self, beta: FloatArray, values: FloatArray) -> FloatArray:
         """Solve for the free variables, moving them and K beta; return what is left: y - K beta - intercept."""
-        free = self._inverse.members
-        solved, ones = self._inverse.times(self._y[free] - values[free])
-        total = float(ones.sum())
+        free = self._factor.members
         # The step ends where the coefficients sum to zero.
-        intercept = (float(solved.sum()) + math.fsum(beta[beta != 0.0].tolist())) / total if total > 0.0 else math.nan
+        step, intercept = self._factor.solve(self._y[free] - values[free], -math.fsum(beta[beta != 0.0].tolist()))
         if not math.isfinite(intercept):
             raise UnusableError
-        step = solved - intercept * ones
         beta[free] += step
         self._add(free, step, values)
         return self._y - values - intercept
@@ -289,14 +325,11 @@ class ActiveSet:
         reach = float(np.abs(values).max()) + 2.0 * self.size * float(np.abs(coefs).sum())
         self.doubt += EPS * rows.size * reach
 
-    def _set(self, bound: NDArray[np.bool_], free: NDArray[np.bool_]) -> None:
-        """Change the sets, with the inverse of the one and the sum of the other."""
+    def _set(self, bound: NDArray[np.bool_], free: NDArray[np.bool_], share: FloatArray) -> None:
+        """Change the sets, with the factor of the one and the sum of the other; `share` is alpha as a part of C."""
         changed = np.flatnonzero(bound != self._bound)
         if changed.size > 0:
             add_rows(self._kernel, changed, np.where(bound[changed], 1.0, -1.0) * self._y[changed], self._pull)
             self._pull_doubt += EPS * changed.size * (float(np.abs(self._pull).max()) + self.size * changed.size)
         self._bound = bound
-        members = self._inverse.members
-        join = free.copy()
-        join[members] = False
-        self._inverse.change(~free[members], np.flatnonzero(join))
+        self._factor.change(free, np.abs(share - 0.5))

@@ -348,7 +348,7 @@ class _Follower:
                         self._solve_linear(start, float(stages.costs[start]))
                 if self._tried == start or start < self._rests_until:
                     stop, patience = min(number, max(start + 1, self._rests_until)), -1
-                self._smo.set_inverted(self._state, self._linear)
+                self._smo.set_factored(self._state, self._linear)
                 done = self._smo.run_stages(
                     *(self._kernel, self._signs, stages.costs[start:stop], stages.rows[start:stop], self._s, self._g),
                     *(self._state, self._tol, self._max_iter, patience, budget, *results),
@@ -387,7 +387,7 @@ class _Follower:
         free = int(np.count_nonzero((self._s != 0.0) & (np.abs(self._s) < 1.0)))
         changes += abs(free - self._active.free)
         work = 0.35 * changes * free + 1.5 * steps * (free + m)
-        return float(free * work / (self._smo.INVERSION * m))
+        return float(free * work / (self._smo.FACTORISATION * m))
 
     def _solve_linear(self, start: int, cost: float) -> None:
         """Bring s and g to the solution at a cost, if that succeeds; smo.py looks at it in any case."""

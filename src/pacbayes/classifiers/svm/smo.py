@@ -37,7 +37,7 @@ _FLAT = 1e-12
 _DRIFT = 0.01
 # A start is nearby if the cost grew by no more than this factor; then so many iterations per free variable are usual.
 _NEARBY = 2.0
-INVERSION = 13.0
+FACTORISATION = 13.0
 # No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
 _FAST = {"nnan", "nsz", "contract"}
 # Columns of a sum of rows at a time: they stay in the cache while all rows are added.
@@ -55,7 +55,7 @@ _UNDER_WAY = 7  # one in the middle of a stage
 _RECOMPUTED = 8  # in the middle of computing g afresh, the rows that are done
 _PATIENCE = 9  # the iterations left until a stage is called hard
 _HARD = 10  # one if it was: another method may take over
-_INVERTED = 11  # one if the other method has its inverse already, which then costs nothing
+_FACTORED = 11  # one if the other method has its factor already, which then costs nothing
 _SPENT = 12  # all iterations so far
 _STATE_SIZE = 13
 
@@ -167,12 +167,12 @@ def _recompute(K, cost, s, g, first, budget):
 
 
 @_compiled
-def _worth_of_inverse(s):
-    """Return what it takes to invert the kernel matrix of the free variables, in iterations on pairs."""
+def _worth_of_factor(s):
+    """Return what it takes to factorise the kernel matrix of the free variables, in iterations on pairs."""
     free = 0
     for value in s:
         free += 0.0 < abs(value) < 1.0
-    return np.float64(free) ** 3 / (INVERSION * s.size)
+    return np.float64(free) ** 3 / (FACTORISATION * s.size)
 
 
 @_compiled
@@ -201,9 +201,9 @@ def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower
             # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
             return max(largest - smallest, 0.0), budget
         if state[_PATIENCE] <= 0.0:
-            # By now more variables may be free than when the stage began, and their matrix costs more to invert.
-            state[_PATIENCE] = _worth_of_inverse(s) - state[_SPENT]
-            if state[_INVERTED] == 1.0 or state[_PATIENCE] <= 0.0:
+            # By now more variables may be free than when the stage began, and their matrix costs more to factorise.
+            state[_PATIENCE] = _worth_of_factor(s) - state[_SPENT]
+            if state[_FACTORED] == 1.0 or state[_PATIENCE] <= 0.0:
                 state[_HARD] = 1.0
                 break
         i = 0
@@ -252,10 +252,10 @@ def _inside(s):
 
 
 @_compiled
-def _patience(s, ratio, patience, inverted, spent):
+def _patience(s, ratio, patience, factored, spent):
     """Return the iterations after which a stage may be hard, where there is a start nearby.
 
-    An inverse serves all stages to come: it is worth its price when as many iterations were spent on all so far.
+    A factor serves all stages to come: it is worth its price when as many iterations were spent on all so far.
     """
     if patience < 0 or ratio > _NEARBY:
         return np.inf
@@ -264,7 +264,7 @@ def _patience(s, ratio, patience, inverted, spent):
         support += value != 0.0
     if support == 0:
         return np.inf
-    return np.float64(patience) if inverted == 1.0 else max(np.float64(patience), _worth_of_inverse(s) - spent)
+    return np.float64(patience) if factored == 1.0 else max(np.float64(patience), _worth_of_factor(s) - spent)
 
 
 @_compiled
@@ -295,7 +295,7 @@ def run_stages(
                     g[t] *= ratio
                 state[_COST], state[_UNDER_WAY] = cost, 1.0
                 state[_UPDATES] += 1.0
-                state[_PATIENCE] = _patience(s, ratio, patience, state[_INVERTED], state[_SPENT])
+                state[_PATIENCE] = _patience(s, ratio, patience, state[_FACTORED], state[_SPENT])
             excess, budget = _solve(
                 K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain
             )
@@ -341,9 +341,9 @@ def cost_of(state: FloatArray) -> float:
     return float(state[_COST])
 
 
-def set_inverted(state: FloatArray, inverted: bool) -> None:
-    """Say whether the other method has its inverse already, where a stage may turn out to be hard."""
-    state[_INVERTED] = float(inverted)
+def set_factored(state: FloatArray, factored: bool) -> None:
+    """Say whether the other method has its factor already, where a stage may turn out to be hard."""
+    state[_FACTORED] = float(factored)
 
 
 def go_back(state: FloatArray, cost: float) -> None:
@@ -389,27 +389,6 @@ def _add_range(matrix, rows, coefs, out, start, stop):
         k += 1
 
 
-@compiled(fastmath=_FAST)
-def _add_range_and_ones(matrix, coefs, out, ones, start, stop):
-    """Add to out[start:stop] the same columns of the first rows, weighted, and to `ones` without weights."""
-    sums, plain = out[start:stop], ones[start:stop]
-    k = 0
-    while k + 4 <= coefs.size:
-        a, b, c, d = coefs[k], coefs[k + 1], coefs[k + 2], coefs[k + 3]
-        p, q = matrix[k, start:stop], matrix[k + 1, start:stop]
-        r, s = matrix[k + 2, start:stop], matrix[k + 3, start:stop]
-        for t in range(sums.size):
-            sums[t] += ((a * p[t] + b * q[t]) + c * r[t]) + d * s[t]
-            plain[t] += ((p[t] + q[t]) + r[t]) + s[t]
-        k += 4
-    while k < coefs.size:
-        a, p = coefs[k], matrix[k, start:stop]
-        for t in range(sums.size):
-            sums[t] += a * p[t]
-            plain[t] += p[t]
-        k += 1
-
-
 def _ranges(size: int) -> list[tuple[int, int]]:
     """Divide columns into ranges of about equal length, as many as two or four cores can share evenly.
 
@@ -422,14 +401,6 @@ def _ranges(size: int) -> list[tuple[int, int]]:
     # Whole lines of the cache.
     width = 8 * -(-size // (8 * number))
     return [(start, min(start + width, size)) for start in range(0, size, width)]
-
-
-@cache
-def _compiled_with_ones() -> Any:
-    vector, number = types.float64[::1], types.int64
-    with compile_notice(_add_range_and_ones):
-        _add_range_and_ones.compile((types.float64[:, ::1], vector, vector, vector, number, number))
-    return _add_range_and_ones
 
 
 @cache
@@ -454,17 +425,3 @@ def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArra
     """
     add = _compiled_for(matrix.dtype)
     on_cores(lambda columns: add(matrix, rows, coefs, out, *columns), _ranges(out.size))
-
-
-def multiply_and_add_up(matrix: FloatArray, coefs: FloatArray, out: FloatArray, ones: FloatArray) -> None:
-    """Add to `out` the first rows of a matrix times as many coefficients, and to `ones` the rows as they are.
-
-    Examples
-    --------
-    >>> sums, plain = np.zeros(2), np.zeros(2)
-    >>> multiply_and_add_up(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0]), sums, plain)
-    >>> sums, plain
-    (array([-2., -2.]), array([4., 6.]))
-    """
-    add = _compiled_with_ones()
-    on_cores(lambda columns: add(matrix, coefs, out, ones, *columns), _ranges(out.size))
