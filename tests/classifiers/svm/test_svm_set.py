@@ -228,7 +228,7 @@ X2, Y2 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
         ({"validation_size": 1.5}, "strictly between 0 and 1, got 1.5"),
         ({"kernel": "poly"}, "unknown kernel 'poly'"),
         ({"n_components": 0}, "n_components must be at least 1, got 0"),
-        ({"gamma": -1.0}, "gamma must be one of 'widths', 'sigest', 'scale' and 'auto', a positive number"),
+        ({"gamma": -1.0}, "gamma must be one of 'widths', 'three widths', 'sigest', 'scale' and 'auto', a pos"),
         ({"gamma": "silverman"}, "unknown gamma 'silverman'"),
         ({"gamma": []}, r"gamma must be different widths, at least one, got \[\]"),
         ({"gamma": [0.5, 0.5]}, "gamma must be different widths"),
