@@ -245,7 +245,7 @@ def test_a_forest_was_trained_here(tmp_path):
     """Without training rows it would count as trained elsewhere, and a proposal would need no cross-validation."""
     forged = Forged.of(model("forest out of bag"))
     forged["plan.division.n_train"] = 0
-    refused(forged, tmp_path, r"Division\.n_train must be positive")
+    refused(forged, tmp_path, r"Division must have rows that train")
 
 
 def test_a_soft_vote_says_classes_that_were_learnt(tmp_path):

@@ -93,10 +93,10 @@ def certify(
     candidates: Annotated[
         str,
         typer.Option(
-            help="auto: all of svm, forest, boosting, logistic, neighbours; one of these, or several as in svm,forest; "
-            "or a classifier's full name under sklearn."
+            help="auto: all of svm, forest, boosting, logistic, neighbours; one of these (svm is fast), or several as in "
+            "svm,forest; or a classifier's full name under sklearn."
         ),
-    ] = "svm",
+    ] = "auto",
     lambdas: Annotated[
         str | None,
         typer.Option(

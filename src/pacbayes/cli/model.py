@@ -50,7 +50,7 @@ class CertifyOptions:
     def usual(cls) -> "CertifyOptions":
         """Return what is done where nothing is asked for."""
         return cls(
-            candidates="svm",
+            candidates="auto",
             lambdas=None,
             kernel=None,
             grid=None,
@@ -101,7 +101,10 @@ class CertifyOptions:
     def families(self) -> list[str]:
         """The families that candidates name; a full name of a classifier is one."""
         names = [name.strip() for name in self.candidates.split(",")]
-        return list(PORTFOLIO) if names == ["auto"] else names
+        if names == ["auto"]:
+            # Samples of their own are for machines alone, or for others alone.
+            return list(PORTFOLIO) if self.split == "shared" else ["svm"]
+        return names
 
     @property
     def machines(self) -> bool:
