@@ -14,6 +14,7 @@ from pacbayes.certificates.predictions import certify_predictions
 from pacbayes.certificates.proposals import propose
 from pacbayes.certificates.target import Answered
 from pacbayes.certificates.voting import VOTINGS, Rule
+from pacbayes.certificates.watching import Monitor
 
 __all__ = [
     "VOTINGS",
@@ -26,6 +27,7 @@ __all__ = [
     "Difference",
     "Found",
     "Limit",
+    "Monitor",
     "Plan",
     "Rule",
     "best_single",

@@ -25,6 +25,7 @@ from pacbayes.certificates.levels import AUTO, hedged_level, resolve_hedge
 from pacbayes.certificates.plan import check_questions
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups
 from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, VOTINGS, vote_sums, weights_of
+from pacbayes.certificates.watching import Monitor
 from pacbayes.classifiers.calibration import PROBABILITIES
 from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.members import Coding, number_of_rows, scores_of
@@ -36,6 +37,7 @@ from pacbayes.data.unusable import naming_remedy
 from pacbayes.estimators.fitted import Fitted, cv_results
 from pacbayes.estimators.methods import available, forget_fit, whole_or_not_at_all
 from pacbayes.estimators.planning import make_plan
+from pacbayes.estimators.watching import Watched
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.posteriors.posterior import Posterior
@@ -335,6 +337,26 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         plan = self._fitted.plan
         return members_below(self.classifiers_, target, cost, plan.delta, plan.prior, risk, pos_label)
+
+    def monitor(self, alpha: float = 0.01) -> Monitor:
+        """Return what watches whether the certificate holds for rows that arrive with their labels.
+
+        Its ``update(X, y_true)`` takes them in batches of any size, in the order in which they arrived.
+
+        Parameters
+        ----------
+        alpha : float, default=0.01
+            If the certificate is true and nothing changes, an alarm is ever seen with at most this probability.
+
+        Returns
+        -------
+        Monitor
+            Of the certificate of `voting` as it is now.  With `max_error` rows that are not answered do not count; a
+            model that was fitted with groups needs ``groups=`` and counts complete groups.
+        """
+        check_is_fitted(self)
+        voting = self._voting()
+        return self.certificates_[voting].monitor(alpha, wrong=Watched(self, self._fitted, voting))
 
     # -- what a fitted model says of itself --------------------------------------------------------------------------
 
