@@ -20,7 +20,7 @@ from pacbayes.numeric.checks import check_level, check_number, check_sample_size
 from pacbayes.numeric.rounding import usual_float_errors
 
 # More rows nobody has, and for these the incomplete beta function is not known well enough.
-_MOST = 10**9
+_MOST = 10**8
 # Teeth that are looked at together.
 _TEETH = 1000
 
@@ -187,7 +187,7 @@ def _enough(risk: float, target: float, level: float, chance: float) -> float:
         m *= 2.0
         if m > _MOST:
             raise ValueError(
-                f"target must be farther from error = {risk:g}, got {target!r}: it would take hundreds of millions of "
+                f"target must be farther from error = {risk:g}, got {target!r}: it would take more than fifty million "
                 "rows to tell them apart"
             )
     low = 0.5 * m

@@ -35,6 +35,8 @@ _FORMAT = "pacbayes monitor 1"
 # At a limit of 0 one error is enough.
 _AT_ONCE = 1e300
 _FIRST_ROOM = 256
+# A file that claims more rows is not believed: room for them is made before any is looked at.
+_MOST_ROWS = 10**8
 # A limit with at most so many characters was written by a person.
 _WRITTEN = 6
 
@@ -377,7 +379,7 @@ class Monitor:
         need(isinstance(found["about"], str), "about", "must be text")
         need_choice(found["unit"], "unit", PLURAL)
         monitor = cls(found["limit"], found["alpha"], unit=found["unit"], about=found["about"])
-        need_whole(found["rows"], "rows", 0)
+        need_whole(found["rows"], "rows", 0, _MOST_ROWS)
         places, values = found["errors_at"], found["losses"]
         whole = isinstance(places, list) and all(type(one) is int for one in places)
         rise = whole and all(a < b for a, b in zip([-1, *places], [*places, found["rows"]], strict=True))

@@ -66,7 +66,8 @@ def _others(error: float, target: float, delta: float, chance: float) -> dict[tu
     from pacbayes.bounds.rows_needed import rows_needed
 
     # As a person would write them; the one asked for stays as it is.
-    farther = [target if part == 1.0 else float(f"{error + part * (target - error):.4g}") for part in _FARTHER]
+    gaps = [float(f"{part * (target - error):.4g}") for part in _FARTHER]
+    farther = [target if part == 1.0 else round(error + gap, 12) for part, gap in zip(_FARTHER, gaps, strict=True)]
     found: dict[tuple[float, float], int | None] = {}
     for t in (t for t in farther if error < t < 1.0 or t == target):
         for c in sorted({chance, *_CHANCES}):

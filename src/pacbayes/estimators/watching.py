@@ -1,7 +1,7 @@
 """What a fitted model's monitor counts: the errors of new rows, where the model answers."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -10,15 +10,12 @@ from pacbayes.certificates.watching import wrong_answers
 from pacbayes.data.rows import check_new_rows
 from pacbayes.estimators.fitted import Fitted
 
-if TYPE_CHECKING:
-    from pacbayes.estimators.base import CertifiedModel
-
 
 @dataclass(frozen=True, eq=False)
 class Watched:
     """The model and its way of predicting when the monitor was made: the limit is theirs, and no others'."""
 
-    model: "CertifiedModel"
+    model: Any
     fitted: Fitted
     voting: str
 
