@@ -3,7 +3,7 @@ r"""How many rows a limit needs: with which chance the exact limit of counted er
 With `m` rows the limit is at most the target up to :math:`k_m` errors, the largest number k with
 :math:`P(\mathrm{Bin}(m, \tau) \le k) \le \delta`.  So the chance is :math:`P(\mathrm{Bin}(m, r) \le k_m)`, r the true
 risk: a saw-tooth in `m`.  It falls with every row, until one more error is allowed.  Tooth k are the `m` with
-:math:`k_m = k`; it ends lowest.
+:math:`k_m = k`; its end is its lowest point, equation (tooth) of docs/mathematics.md.
 """
 
 from typing import Any
@@ -48,13 +48,14 @@ def rows_needed(error: float, target: float, *, delta: float = 0.05, chance: flo
 
     See Also
     --------
-    chances : The chance with given numbers of rows.
+    pacbayes.bounds.chances : The chance with given numbers of rows.
     pacbayes.report.plot_plan : The picture.
 
     Notes
     -----
     With a few rows less than that the chance may be larger again: it is a saw-tooth.  The search goes down, tooth by
-    tooth, from a number of rows from which on it is proved to be large enough (docs/mathematics.md).
+    tooth, from a number of rows from which on it is proved to be large enough, equation (enough) of
+    docs/mathematics.md.
 
     References
     ----------
@@ -166,7 +167,7 @@ def _allowed(m: FloatArray, target: float, level: float) -> FloatArray:
 def _enough(risk: float, target: float, level: float, chance: float) -> float:
     r"""Return a number of rows from which on the chance is large enough, by the inequalities of Zubkov and Serov.
 
-    :math:`P(\mathrm{Bin}(m,p) \le k)` lies between :math:`C(k)` and :math:`C(k+1)`, where
+    :math:`P(\mathrm{Bin}(m,p) \le k)` lies between :math:`C(k)` and :math:`C(k+1)`, equation (zubkov-serov), where
     :math:`C(k) = \Phi(\mathrm{sign}(k/m - p) \sqrt{2m\,kl(k/m, p)})`.  With :math:`k = \lfloor sm \rfloor` for some s
     between risk and target it is enough that :math:`2m\,kl(s + 1/m, \tau)` and :math:`2m\,kl(s - 1/m, r)` are at least
     the squares of the normal quantiles; both grow with m.

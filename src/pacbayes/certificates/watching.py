@@ -1,4 +1,9 @@
-"""Watching a certificate: labelled rows arrive, and evidence gathers that it does not hold for them."""
+"""Watching a certificate: labelled rows arrive, and evidence gathers that it does not hold for them.
+
+While the risk of the next row is at most the limit, whatever came before, equation (still-true), the evidence of
+equation (evidence) is a supermartingale, and large at any time with a small probability only, equation (ville) of
+docs/mathematics.md.
+"""
 
 from __future__ import annotations
 
@@ -69,6 +74,8 @@ class Bets:
 def bets_against(limit: float, times: tuple[float, ...] = TIMES) -> Bets:
     r"""Return the factors of bets on risks :math:`p > B`, rounded down: :math:`(1-p)/(1-B)` and :math:`p/B`.
 
+    At the losses 0 and 1 of equation (factor) of docs/mathematics.md.
+
     The bet with the number c is on :math:`p = cB`, as long as :math:`(1-p)/(1-B) \ge 1/c`, else on the p at which these
     are equal: the largest of a row's losses is as bounded as the largest of its gains, and :math:`p < 1`.
 
@@ -106,8 +113,8 @@ class Monitor:
     While the risk is at most B, whatever came before, :math:`E_t` does not grow on average, and it is ever
     :math:`1/\alpha` or more with probability at most :math:`\alpha` (Ville's inequality): then there is an alarm.
 
-    P(the certificate is true, nothing changed, and an alarm is ever seen) is at most alpha.  How often one looks, and
-    when one stops, plays no role.
+    P(the certificate is true, nothing changed, and an alarm is ever seen) is at most alpha, equation (false-alarm) of
+    docs/mathematics.md.  How often one looks, and when one stops, plays no role.
 
     Parameters
     ----------
@@ -131,8 +138,8 @@ class Monitor:
 
     See Also
     --------
-    Certificate.monitor : For predictions from elsewhere.
-    CertifiedClassifier.monitor : For a fitted model.
+    Certificate : Its method `monitor` is for predictions from elsewhere.
+    CertifiedClassifier : Its method `monitor` is for a fitted model.
     pacbayes.report.plot_monitor : The picture.
 
     Notes
