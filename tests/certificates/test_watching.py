@@ -129,6 +129,15 @@ def test_an_alarm_takes_more_than_rounding():
     evidence = Monitor(0.05).update_errors([1] * 3).evidence[-1]
     assert not Monitor(0.05, alpha=1 / evidence).update_errors([1] * 3).alarm
     assert Monitor(0.05, alpha=1.000001 / evidence).update_errors([1] * 3).alarm
+    # Where 1/alpha, in real numbers, is above the evidence by less than rounding shows.
+    misled = 0
+    for limit in np.linspace(0.01, 0.3, 200):
+        evidence = float(Monitor(limit).update_errors([1] * 3).evidence[-1])
+        alpha = 1 / evidence
+        if Fraction(alpha) * Fraction(evidence) < 1:
+            misled += 1 / alpha <= evidence
+            assert not Monitor(limit, alpha).update_errors([1] * 3).alarm
+    assert misled > 0
 
 
 def test_many_rows_stay_finite():
