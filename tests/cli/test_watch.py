@@ -125,6 +125,19 @@ def test_rows_that_are_not_answered_do_not_count(tmp_path, capsys):
     assert (values["errors"], values["evidence"]) == (wrong.sum(), expected.evidence[-1])
 
 
+def test_copies_count_once(tmp_path, capsys):
+    path = trained(tmp_path, rows(500, 15), duplicates="together")
+    frame = rows(80, 16, 0.1)
+    copied = frame.loc[np.repeat(np.arange(80), np.random.default_rng(0).integers(1, 4, 80))]
+    expected = load(path).monitor().update(frame[["a", "b"]], frame["kind"])
+    for table in (copied, pd.concat([frame, copied])):
+        done = in_process(["watch", path, written(tmp_path, table), "--target", "kind", "--json"], capsys)
+        values = json.loads(done.out)
+        assert values["evidence"] == expected.evidence[-1]
+        assert (values["rows"], values["unit"]) == (80, "distinct example")
+        assert f"{len(table) - 80} of {len(table)} rows are copies of earlier ones" in done.err
+
+
 def test_numbers_as_classes_in_another_spelling(tmp_path, capsys):
     path = trained(tmp_path, rows(500, 10, names=(0, 1)))
     frame = rows(100, 11, names=("0.0", "1.0"))

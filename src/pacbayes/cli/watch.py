@@ -125,6 +125,7 @@ def _arrived(
 
     from pacbayes.cli.labels import in_one_spelling, read_labels, unknown_rows
     from pacbayes.data.class_names import as_labels
+    from pacbayes.data.division import DISTINCT
 
     model, data = files
     labels, is_text = read_labels(data, columns, cells, _GAP)
@@ -137,10 +138,22 @@ def _arrived(
     places = (
         _in_order(labels[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(truth.size)
     )
+    if loaded.certificate_.unit == DISTINCT:
+        places = places[_first_ones(given, truth, places)]
+        if places.size < truth.size:
+            note(f"{truth.size - places.size} of {truth.size} rows are copies of earlier ones: they do not count.")
     answered = loaded.answers(given)[places]
     kept = places[answered]
     groups = labels[columns["--group"]][kept] if "--group" in columns else None
     return _Arrived((said != truth)[kept], (kept + 1).tolist(), groups, int((~answered).sum()))
+
+
+def _first_ones(given: Any, truth: Any, places: Any) -> Any:
+    """Return which of the rows, in this order, equal no earlier one in features and class."""
+    import pandas as pd
+
+    frame = pd.DataFrame(given).reset_index(drop=True)
+    return ~pd.concat([frame, pd.Series(truth)], axis=1).iloc[places].duplicated().to_numpy()
 
 
 def _in_order(texts: Any, name: str) -> Any:
