@@ -46,8 +46,7 @@ def run(number: int, n: int) -> None:
     """Print what the answers of so many classifiers to so many rows cost."""
     from pacbayes import load, save
     from pacbayes.certificates.certify import certify
-    from pacbayes.certificates.find import find
-    from pacbayes.certificates.gather import gather
+    from pacbayes.certificates.find import find, gather
     from pacbayes.certificates.plan import Plan
     from pacbayes.certificates.proposals import given_rules
     from pacbayes.classifiers.members import Estimators

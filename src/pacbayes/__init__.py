@@ -4,13 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant
+    from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant, rows_needed
     from pacbayes.certificates import (
         Baseline,
         Certificate,
         Cost,
         Difference,
         Limit,
+        Monitor,
         certify_difference,
         certify_predictions,
         compare_classifiers,
@@ -53,6 +54,7 @@ _HOMES = {
     "Difference": "pacbayes.certificates",
     "Grid": "pacbayes.classifiers",
     "Limit": "pacbayes.certificates",
+    "Monitor": "pacbayes.certificates",
     "Posterior": "pacbayes.posteriors",
     "SVMPath": "pacbayes.classifiers",
     "SVMs": "pacbayes.classifiers",
@@ -73,6 +75,7 @@ _HOMES = {
     "log_constant": "pacbayes.bounds",
     "optimal_posterior": "pacbayes.posteriors",
     "optimal_vote": "pacbayes.posteriors",
+    "rows_needed": "pacbayes.bounds",
     "save": "pacbayes.files",
     "sigest": "pacbayes.classifiers",
     "svm_path": "pacbayes.classifiers",
@@ -91,6 +94,7 @@ __all__ = [
     "Difference",
     "Grid",
     "Limit",
+    "Monitor",
     "Posterior",
     "SVMPath",
     "SVMs",
@@ -111,6 +115,7 @@ __all__ = [
     "log_constant",
     "optimal_posterior",
     "optimal_vote",
+    "rows_needed",
     "save",
     "sigest",
     "svm_path",

@@ -71,6 +71,8 @@ def model(name):
         return StochasticSVC([0.1, 1.0, 10.0], cv=2, random_state=0, **choices).fit(X, y)
     if name == "hold-out":
         return StochasticSVC([0.1, 1.0], hedge=0, cv=2, random_state=0).fit(X, y)
+    if name == "refit":
+        return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), refit=True, **HEDGED).fit(X, y)
     if name == "grid":
         return CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), **HEDGED).fit(X, y)
     if name == "forest out of bag":
@@ -113,7 +115,7 @@ MACHINES = (
     *("two", "three", "posterior", "widths", "prepared", "text", "landmarks", "independent", "groups", "groups apart"),
     *("copies", "joined"),
 )
-ASKED = ("target", "slices", "prior", "hold-out")
+ASKED = ("target", "slices", "prior", "hold-out", "refit")
 ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram", "grid", "forest out of bag")
 
 

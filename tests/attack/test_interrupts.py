@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.svm import SVC
+from tests.cli.running import with_candidates
 
 from pacbayes import CertifiedClassifier, Grid, svm_set
 
@@ -46,7 +47,7 @@ class OnTerminal:
     def __init__(self, *arguments):
         self.master, slave = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pacbayes", *(str(argument) for argument in arguments)],
+            [sys.executable, "-m", "pacbayes", *with_candidates(arguments)],
             stdout=slave,
             stderr=slave,
             env=os.environ | {"COLUMNS": "120", "TERM": "xterm"},

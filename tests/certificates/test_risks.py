@@ -10,9 +10,8 @@ from pacbayes.bounds.bets import bet_upper, joint_upper
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import best_single
 from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.levels import part_level
+from pacbayes.certificates.levels import occam_levels, part_level
 from pacbayes.certificates.limits import ClassErrors, Cost, Limit
-from pacbayes.certificates.occam import occam_levels
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import Question, asked_for, check_limits_share, limits_of

@@ -19,8 +19,10 @@ from pacbayes.classifiers.counted import risks_of_errors
 from pacbayes.cli import app
 from pacbayes.cli import certify as certify_command
 from pacbayes.cli import compare as compare_command
+from pacbayes.cli import plan as plan_command
 from pacbayes.cli import posterior as posterior_command
 from pacbayes.cli import predict as predict_command
+from pacbayes.cli import watch as watch_command
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +207,8 @@ COMMANDS = {
     "certify": certify_command.EXAMPLES,
     "predict": predict_command.EXAMPLES,
     "compare": compare_command.EXAMPLES,
+    "watch": watch_command.EXAMPLES,
+    "plan": plan_command.EXAMPLES,
     "posterior": posterior_command.POSTERIOR_EXAMPLES,
     "bound": posterior_command.BOUND_EXAMPLES,
 }

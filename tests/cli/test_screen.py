@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.bad_files import good
-from tests.cli.running import as_process, in_process
+from tests.cli.running import as_process, in_process, with_candidates
 
 from pacbayes import StochasticSVC, save
 
@@ -90,7 +90,7 @@ def test_no_command_lets_names_control_a_terminal(words, hostile, capsys):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 @pytest.mark.parametrize("words", [["certify", *QUICK], ["bound", "--risk", "0.1", "--kl", "1", "--m", "50"]])
 def test_remarks_that_cannot_be_written_keep_no_result_back(words):
-    command = [sys.executable, "-m", "pacbayes", *words]
+    command = [sys.executable, "-m", "pacbayes", *with_candidates(words)]
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, check=False, timeout=300)
     usual = as_process(*words)

@@ -12,7 +12,7 @@ from tests.estimators.models import fitted, three_classes, two_classes
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.find import choose_posterior
-from pacbayes.certificates.occam import best_single
+from pacbayes.certificates.levels import best_single
 from pacbayes.estimators import planning
 
 VOTINGS = ("soft", "stochastic", "majority", "best")

@@ -175,3 +175,11 @@ def test_of_these_counts_what_is_not_covered(both):
     assert (batch.not_covered, alone.not_covered) == (away, 0)
     assert batch.wrong == alone.wrong + away
     assert f"{away} are not covered, and counted among these" in str(batch)
+
+
+def test_a_monitor_counts_what_is_wrong_and_covered(both):
+    monitor = both[0].monitor()
+    monitor.update(NEW, Y)
+    expected = (both[0].predict(NEW) != Y) & both[0].covered(NEW)
+    assert monitor.errors == expected.sum()
+    assert expected.sum() < np.sum(both[0].predict(NEW) != Y)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tests.estimators.models import fitted, three_classes, two_classes
 
-from pacbayes import DISTANCES, StochasticSVC, bound, gibbs_posterior, optimal_posterior
-from pacbayes.report import plot_bounds, plot_gibbs_curve, plot_risks
+from pacbayes import DISTANCES, Monitor, StochasticSVC, bound, gibbs_posterior, optimal_posterior
+from pacbayes.bounds import chances
+from pacbayes.report import plot_bounds, plot_gibbs_curve, plot_monitor, plot_plan, plot_risks
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -65,6 +66,31 @@ def test_gibbs_curve(ax):
             assert values[i] == pytest.approx(bound(weights, risks, m, distance=name, delta=0.025), rel=1e-6)
         assert values.min() >= clf.posterior_.lower_bound
     assert line(ax, "optimum").get_ydata()[0] == clf.posterior_.bound
+
+
+def test_a_monitor(ax):
+    quiet = Monitor(0.05).update_errors([0] * 20)
+    assert plot_monitor(quiet, ax) is ax
+    assert line(ax, "evidence").get_ydata().tolist() == [1.0, *quiet.evidence]
+    assert not any(one.get_label() == "alarm" for one in ax.lines)
+    loud = Monitor(0.05, alpha=0.002).update_errors([0] * 20 + [1] * 20)
+    ax.clear()
+    plot_monitor(loud, ax)
+    assert line(ax, "alarm at 500").get_ydata()[0] == 500
+    point = next(one for one in ax.lines if one.get_label() == "alarm")
+    assert (point.get_xdata()[0], point.get_ydata()[0]) == (loud.alarm_at, loud.evidence[loud.alarm_at - 1])
+    assert ax.get_yscale() == "log"
+    with pytest.raises(TypeError, match="monitor must be a Monitor"):
+        plot_monitor(0.05)
+
+
+def test_a_plan(ax):
+    assert plot_plan(0.1, 0.2, ax, delta=0.01, chance=0.95) is ax
+    rows, values = line(ax, "chance").get_data()
+    assert np.array_equal(values, chances(rows, 0.1, 0.2, delta=0.01))
+    assert line(ax, "213 rows").get_xdata()[0] == 213
+    assert line(ax, "chance asked").get_ydata()[0] == 0.95
+    assert rows[-1] == 426
 
 
 def test_wrong_arguments():

@@ -100,6 +100,6 @@ def test_centres_that_differ_are_caught(monkeypatch):
             one.support_vectors_, one._scaling = scaling(one.support_vectors_ + one._scaling.shift), scaling
         return observe(replace(members, estimators=others), data, *arguments)
 
-    monkeypatch.setattr("pacbayes.certificates.gather.observe", counted)
+    monkeypatch.setattr(sys.modules["pacbayes.certificates.find"], "observe", counted)
     count = failures("independent", 40)
     assert improbable(count, 40), count

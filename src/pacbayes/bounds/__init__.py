@@ -5,6 +5,7 @@ from pacbayes.bounds.bound import bound
 from pacbayes.bounds.catoni import Catoni
 from pacbayes.bounds.distance import BoundFunction, Distance
 from pacbayes.bounds.registry import DISTANCES, get_distance, log_constant, register_distance
+from pacbayes.bounds.rows_needed import chances, rows_needed
 
 __all__ = [
     "DISTANCES",
@@ -12,9 +13,11 @@ __all__ = [
     "Catoni",
     "Distance",
     "bound",
+    "chances",
     "get_distance",
     "kl_divergence",
     "kl_roots",
     "log_constant",
     "register_distance",
+    "rows_needed",
 ]

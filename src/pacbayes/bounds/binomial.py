@@ -73,7 +73,7 @@ def _limits(k: FloatArray, m: FloatArray, level: FloatArray) -> FloatArray:
     limits: NDArray[Any] = np.asarray(betainccinv(k + 1.0, m - k, level), dtype=np.float64)
     # Where the inverse failed, the trivial limit; from zero no multiplication would lead away.
     limits = np.where(np.isfinite(limits), np.maximum(limits, SMALLEST_NORMAL), 1.0)
-    least = level * (1.0 - np.where(m <= 1e8, _MARGIN, _MARGIN_OF_MANY))
+    least = tail_wanted(m, level)
     step = 1e-13
     while True:
         tail = betaincc(k + 1.0, m - k, limits)
@@ -82,6 +82,11 @@ def _limits(k: FloatArray, m: FloatArray, level: FloatArray) -> FloatArray:
             return limits
         limits = np.where(short, np.minimum(limits * (1.0 + step), 1.0), limits)
         step *= 2.0
+
+
+def tail_wanted(m: FloatArray, level: float | FloatArray) -> FloatArray:
+    """Return what the computed tail at a limit may be at most: the level, less a margin for what it is wrong by."""
+    return np.asarray(level * (1.0 - np.where(m <= 1e8, _MARGIN, _MARGIN_OF_MANY)))
 
 
 def _limits_of_small_levels(k: FloatArray, m: FloatArray, level: FloatArray) -> FloatArray:

@@ -9,13 +9,14 @@ from pacbayes.certificates.certificate import Baseline, Certificate, Claim
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.find import Found, choose_posterior, find
+from pacbayes.certificates.levels import best_single
 from pacbayes.certificates.limits import Cost, Limit
-from pacbayes.certificates.occam import best_single
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.predictions import certify_predictions
 from pacbayes.certificates.proposals import propose
 from pacbayes.certificates.target import Answered
 from pacbayes.certificates.voting import VOTINGS, Rule
+from pacbayes.certificates.watching import Monitor
 
 __all__ = [
     "VOTINGS",
@@ -29,6 +30,7 @@ __all__ = [
     "Difference",
     "Found",
     "Limit",
+    "Monitor",
     "Plan",
     "Rule",
     "best_single",

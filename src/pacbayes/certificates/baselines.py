@@ -1,6 +1,6 @@
 """What a certificate is compared with: one classifier chosen within the training rows, always the same answer.
 
-The third, the best of all single classifiers, is in occam.py.
+The third, the best of all single classifiers, is in levels.py.
 """
 
 from collections.abc import Sequence

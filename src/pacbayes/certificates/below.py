@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes.certificates.levels import occam_levels
 from pacbayes.certificates.limits import lower_of, plain
-from pacbayes.certificates.occam import occam_levels
 from pacbayes.certificates.risks import check_compared
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.data.division import GROUP

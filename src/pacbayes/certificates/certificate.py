@@ -8,6 +8,7 @@ from typing import Any
 from pacbayes.certificates.limits import CLASS, SLICE, Limit, with_shares
 from pacbayes.certificates.target import Answered
 from pacbayes.certificates.voting import OCCAM, POSTERIOR, TANDEM
+from pacbayes.certificates.watching import Monitor, Wrong, wrong_answers
 from pacbayes.numeric.words import (
     OF_NEW,
     PLURAL,
@@ -229,6 +230,36 @@ class Certificate:
         error with the shares 'ill': 0.3, 'well': 0.7: errs on at most 13.1 %; 5 errors on 100 validation rows
         """
         return with_shares(self.limits, shares, self.unit)
+
+    def monitor(self, alpha: float = 0.01, *, wrong: Wrong = wrong_answers) -> Monitor:
+        """Return what watches whether the certificate holds for rows that arrive, from predictions and true labels.
+
+        Parameters
+        ----------
+        alpha : float, default=0.01
+            If the certificate is true and nothing changes, an alarm is ever seen with at most this probability.
+        wrong : callable, optional
+            What makes errors of the arguments of `Monitor.update`; these are y_true and y_pred by default.
+
+        Returns
+        -------
+        Monitor
+            It has seen no row yet.  With a target, hand over the answered rows alone.
+
+        See Also
+        --------
+        Monitor : Where the evidence comes from, and what an alarm means.
+
+        Examples
+        --------
+        >>> found = Certificate(0.05, None, 0.05, 300, "binomial", 0.03, 0.0, "the classifier", "Exact.")
+        >>> found.monitor().update(y_true=["no"] * 90, y_pred=["no"] * 80 + ["yes"] * 10).alarm_at
+        87
+        """
+        if self.answered is not None and not self.answered.passed:
+            raise ValueError("there is nothing to watch: the certificate's classifier answers no example")
+        about = self.holds_for if self.answered is None else f"{self.holds_for}, where it answers"
+        return Monitor(self.bound, alpha, unit=self.unit, about=about, wrong=wrong)
 
     @property
     def vacuous(self) -> bool:

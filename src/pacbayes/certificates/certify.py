@@ -25,9 +25,8 @@ from pacbayes.certificates.baselines import hold_out, no_skill
 from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, TRAINING, VALIDATION, Baseline, Certificate, Claim
 from pacbayes.certificates.choices import PRIORS
 from pacbayes.certificates.find import Found, have_pairs
-from pacbayes.certificates.levels import divide_delta
+from pacbayes.certificates.levels import best_single, divide_delta, occam_levels
 from pacbayes.certificates.limits import Limit
-from pacbayes.certificates.occam import best_single, occam_levels
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import REFIT
 from pacbayes.certificates.risks import limits_of

@@ -1,11 +1,14 @@
-"""What the validation rows choose: a posterior, optimal for one distance of several, and the vote of the tandem bound.
+"""What the validation rows show and choose: answers; then a posterior, and the vote of the tandem bound.
+
+Here is the first, and in a fit the only, place that asks about validation rows: each classifier about each of them,
+once.  Those that have a part in a soft vote are asked a second question: how sure they are.
 
 The weights need not be the best: the bound holds for all weights at once, and is that of the weights as they are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,23 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.choices import check_distances
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.voting import Counts, check_parts, integer_weights, weights_of
-from pacbayes.classifiers.evidence import Evidence
+from pacbayes.certificates.target import confidence
+from pacbayes.certificates.voting import (
+    PROPOSAL,
+    SOFT,
+    Counts,
+    Rule,
+    check_parts,
+    integer_weights,
+    said_of,
+    soft_confidences,
+    soft_shares,
+    weights_of,
+)
+from pacbayes.classifiers.evidence import Evidence, observe
+from pacbayes.classifiers.members import Members
+from pacbayes.data.labelled import Labelled
+from pacbayes.data.rows import pick_rows
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_level
 from pacbayes.numeric.rounding import usual_float_errors
@@ -181,3 +199,36 @@ def _exact(
         found = certified(problem, USUAL_TOL)
         weights = weights_of(integer_weights(found.weights))
         return problem.posterior(weights, **{name: getattr(found, name) for name in kept})
+
+
+def gather(members: Members, plan: Plan, data: Labelled, n_jobs: int | None = None) -> Evidence:
+    """Ask every classifier about every row that validates it, once, and note what every planned rule makes of it.
+
+    A rule is planned only where all classifiers share their validation rows.
+    """
+    evidence = observe(members, data, plan.division, n_jobs)
+    if not plan.planned:
+        return evidence
+    rows = plan.division.validating
+    shares = _soft_shares(members, plan, data)
+    planned = said_of(
+        plan.planned, evidence.answers, evidence.labels, data.hashes(plan.key)[rows], lambda rule: shares[rule]
+    )
+    said = np.stack(list(planned))
+    evidence = replace(evidence, said=said.astype(evidence.answers.dtype))
+    if plan.max_error is None:
+        return evidence
+    # Of the soft vote, whatever the way of predicting: any score is valid that the training rows fixed.
+    rule = plan.planned[plan.place(SOFT, PROPOSAL)]
+    assert rule.soft is not None
+    scores = soft_confidences(rule.soft, shares[rule], int(data.classes.size))
+    return replace(evidence, scores=np.stack([confidence(scores, one) for one in said]))
+
+
+def _soft_shares(members: Members, plan: Plan, data: Labelled) -> dict[Rule, FloatArray]:
+    """Return the mean probabilities of every planned soft vote for the validation rows."""
+    soft = [rule for rule in plan.planned if rule.soft is not None]
+    if not soft:
+        return {}
+    prepared = members.prepared(pick_rows(data.rows, plan.division.validating))
+    return {rule: soft_shares(rule, members, prepared) for rule in soft}

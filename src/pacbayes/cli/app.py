@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn, TextIO, cast
 
 import typer
 
-from pacbayes.cli import certify, compare, posterior, predict
+from pacbayes.cli import certify, compare, plan, posterior, predict, watch
 from pacbayes.cli.help import datasets, show_help
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.options import in_options
@@ -40,6 +40,8 @@ def _add(command: Callable[..., None], summary: str, examples: Sequence[str], na
 _add(certify.certify, "Train classifiers and certify the best mixture of them.", certify.EXAMPLES)
 _add(predict.predict, "Predict with a saved model.", predict.EXAMPLES)
 _add(compare.compare, "Bound how much more often one model errs than another.", compare.EXAMPLES)
+_add(watch.watch, "Watch whether a certificate still holds for new rows.", watch.EXAMPLES)
+_add(plan.plan, "Say how many rows it takes to certify a target.", plan.EXAMPLES)
 _add(posterior.posterior, "Find the best posterior for risks in a file.", posterior.POSTERIOR_EXAMPLES)
 _add(posterior.bound, "Compute the bounds of one posterior.", posterior.BOUND_EXAMPLES)
 _add(datasets, "List the data sets that come with pacbayes.", ("pacbayes datasets",))

@@ -93,8 +93,8 @@ def certify(
     candidates: Annotated[
         str,
         typer.Option(
-            help="auto: all of svm, forest, boosting, logistic, neighbours; one of these (svm is fast), or several as in "
-            "svm,forest; or a classifier's full name under sklearn."
+            help="auto: all of svm, forest, boosting, logistic, neighbours; one of these (svm is fast), or several as "
+            "in svm,forest; or a classifier's full name under sklearn."
         ),
     ] = "auto",
     lambdas: Annotated[

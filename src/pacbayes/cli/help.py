@@ -58,8 +58,8 @@ one page that loads nothing from elsewhere.""",
         """\
 stdout: the guarantee, its main assumption, then tables, tab-separated where
 stdout is no terminal; with --json JSON alone. stderr: all else.
-Exit codes: 0 done; 1 a fault of ours; 2 wrong input, told in one line; 130
-interrupted, with a line that says what was kept.
+Exit codes: 0 done; 1 a fault of ours; 2 wrong input, told in one line; 3 an
+alarm of watch; 130 interrupted, with a line that says what was kept.
 PACBAYES_DEBUG=1 shows tracebacks. `pacbayes --install-completion` completes
 commands and options in your shell.""",
     ),

@@ -1,11 +1,14 @@
 """Options that several commands have, each with one help text; files they write; messages in the words of options."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MissingTexts = Annotated[
     list[str] | None,
@@ -29,9 +32,13 @@ Trust = Annotated[
         "--trust", help="Load types of scikit-learn too that skops does not trust: for files whose origin you know."
     ),
 ]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: a file that ends in .svg, .png or .pdf.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")]
 
+_PICTURES = (".svg", ".png", ".pdf")
 # What the library calls by the names of arguments, and the command line by options.  Names in the data are in quotes.
 _ARGUMENTS = {
     r'kernel="(\w+)"': r"--kernel \1",
@@ -40,7 +47,7 @@ _ARGUMENTS = {
     r"(?<!['\w])validation_size(?!['\w])": "--validation-size",
     r"fewer lambdas": "fewer --lambdas",
     r"fewer n_jobs": "fewer --jobs",
-    r"^(delta|target|voting|candidates|grid) must": r"--\1 must",
+    r"^(delta|target|voting|candidates|grid|alpha|chance|error) must": r"--\1 must",
     r"^grid names": "--grid names",
     r"^candidates (?=')": "--candidates ",
     r"^unknown distance": "unknown --distance",
@@ -73,7 +80,21 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]
         if (path.is_file() or not path.exists()) and any(other.resolve() == path.resolve() for other in taken):
             raise ValueError(f"{name}: {str(path)!r} is a file of this command already; give another name")
         taken.append(path)
+    if (plot := outputs.get("--plot")) is not None and plot.suffix not in _PICTURES:
+        raise ValueError(f"--plot must be a file that ends in {', '.join(_PICTURES)}, got {str(plot)!r}")
     if outputs.get("--report") is not None:
         from pacbayes.report.page import check_can_render
 
         check_can_render()
+
+
+def write_plot(path: Path, draw: "Callable[[Axes], object]") -> None:
+    """Write a picture, of the kind that the name of the file says, whole or not at all."""
+    from pacbayes.numeric.caller import import_optional
+    from pacbayes.runtime.files import writing
+
+    # Not by pyplot, which would look for a screen.
+    figure = import_optional("matplotlib.figure", "a plot").Figure(layout="constrained")
+    draw(figure.subplots())
+    with writing(path) as file:
+        figure.savefig(file, format=path.suffix[1:])

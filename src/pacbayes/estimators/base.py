@@ -20,13 +20,13 @@ from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.below import CertifiedMember, members_below
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.choices import check_prior_kind, check_training_choices
-from pacbayes.certificates.find import find
-from pacbayes.certificates.gather import gather
+from pacbayes.certificates.find import find, gather
 from pacbayes.certificates.levels import AUTO, hedged_level, resolve_hedge
 from pacbayes.certificates.plan import Plan, check_questions
 from pacbayes.certificates.refit import Refit, check_refit
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups
 from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, VOTINGS, vote_sums, weights_of
+from pacbayes.certificates.watching import Monitor
 from pacbayes.classifiers.calibration import PROBABILITIES
 from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.members import Coding, number_of_rows, scores_of
@@ -38,6 +38,7 @@ from pacbayes.data.unusable import naming_remedy
 from pacbayes.estimators.fitted import CountedBatch, Fitted, cv_results
 from pacbayes.estimators.methods import available, forget_fit, whole_or_not_at_all
 from pacbayes.estimators.planning import make_plan, refitted_voting
+from pacbayes.estimators.watching import Watched
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.posteriors.posterior import Posterior
@@ -400,6 +401,26 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _counted_batch(self) -> CountedBatch:
         """Return what counts a batch that is given block by block; raise where nothing is proved of one."""
         return self._fitted.batch(self._voting())
+
+    def monitor(self, alpha: float = 0.01) -> Monitor:
+        """Return what watches whether the certificate holds for rows that arrive with their labels.
+
+        Its ``update(X, y_true)`` takes them in batches of any size, in the order in which they arrived.
+
+        Parameters
+        ----------
+        alpha : float, default=0.01
+            If the certificate is true and nothing changes, an alarm is ever seen with at most this probability.
+
+        Returns
+        -------
+        Monitor
+            Of the certificate of `voting` as it is now.  With `max_error` rows that are not answered do not count; a
+            model that was fitted with groups needs ``groups=`` and counts complete groups.
+        """
+        check_is_fitted(self)
+        voting = self._voting()
+        return self.certificates_[voting].monitor(alpha, wrong=Watched(self, self._fitted, voting))
 
     # -- what a fitted model says of itself --------------------------------------------------------------------------
 

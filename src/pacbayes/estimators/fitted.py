@@ -15,7 +15,7 @@ from pacbayes.certificates.batch import Batch, batch_of
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.find import Found
-from pacbayes.certificates.occam import best_single
+from pacbayes.certificates.levels import best_single
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.target import confidence

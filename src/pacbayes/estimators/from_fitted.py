@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from pacbayes.certificates.choices import asks_for_data, resolve_prior
-from pacbayes.certificates.find import find
-from pacbayes.certificates.gather import gather
+from pacbayes.certificates.find import find, gather
 from pacbayes.certificates.levels import resolve_hedge
 from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import given_rules

@@ -1,4 +1,4 @@
-"""Risks with the weights that predict, the bounds of all distances, and the bound along the Gibbs curve."""
+"""Pictures of risks, bounds and answers of fitted estimators, of rows that are needed and of a certificate watched."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,9 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.registry import DISTANCES
+from pacbayes.bounds.rows_needed import chances, rows_needed
+from pacbayes.certificates.watching import Monitor
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.caller import import_optional
-from pacbayes.numeric.words import confidence, format_up
+from pacbayes.numeric.words import PLURAL, confidence, format_up
 from pacbayes.posteriors.problem import Problem
 from pacbayes.report.questions import Coverage
 from pacbayes.report.tables import five_bounds
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 # Two blues and a warm colour that stay apart in grey and for most colour-blind readers.
 _RISK, _TEST, _POSTERIOR = "#1f4e79", "#7fa8d1", "#d9822b"
+# Numbers of rows at which a chance is drawn, at most.
+_POINTS = 3000
 
 
 def plot_risks(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
@@ -216,10 +220,90 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     return axes
 
 
+def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
+    """Draw the evidence against a certificate after every row that arrived, and where there is an alarm.
+
+    Parameters
+    ----------
+    monitor : Monitor
+    ax : matplotlib Axes, optional
+        Drawn into; a new one by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from pacbayes import Monitor
+    >>> from pacbayes.report import plot_monitor
+    >>> plot_monitor(Monitor(0.05).update_errors([0, 0, 1, 0] * 50)).get_ylabel()
+    'evidence against the certificate'
+    """
+    if not isinstance(monitor, Monitor):
+        raise TypeError(f"monitor must be a Monitor, as clf.monitor() returns, got {type(monitor).__name__}")
+    axes = _new_axes(ax)
+    evidence = np.concatenate([[1.0], monitor.evidence])
+    axes.plot(np.arange(evidence.size), evidence, color=_RISK, label="evidence")
+    axes.axhline(monitor.needed, color=_POSTERIOR, linestyle="--", label=f"alarm at {monitor.needed:.6g}")
+    if monitor.alarm_at is not None:
+        axes.plot(monitor.alarm_at, evidence[monitor.alarm_at], "o", color=_POSTERIOR, label="alarm")
+    axes.set_yscale("log")
+    axes.set_xlabel(f"{PLURAL[monitor.unit]} that arrived")
+    axes.set_ylabel("evidence against the certificate")
+    axes.legend(loc="best", frameon=False)
+    return axes
+
+
+def plot_plan(
+    error: float, target: float, ax: "Axes | None" = None, *, delta: float = 0.05, chance: float = 0.8
+) -> "Axes":
+    """Draw with which chance the exact limit reaches a target, by the number of validation rows.
+
+    Parameters
+    ----------
+    error, target, delta, chance
+        As for `rows_needed`.
+    ax : matplotlib Axes, optional
+        Drawn into; a new one by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from pacbayes.report import plot_plan
+    >>> plot_plan(0.05, 0.08).get_xlabel()
+    'validation rows'
+    """
+    needed = rows_needed(error, target, delta=delta, chance=chance)
+    axes, last = _new_axes(ax), max(2 * needed, 10)
+    rows = np.unique(np.linspace(1, last, min(last, _POINTS)).astype(np.int64))
+    axes.plot(rows, chances(rows, error, target, delta=delta), color=_RISK, label="chance")
+    axes.axhline(chance, color=_POSTERIOR, linestyle="--", label=f"chance asked for: {chance:g}")
+    axes.axvline(needed, color=_POSTERIOR, label=f"{needed} rows")
+    axes.set_ylim(0.0, 1.02)
+    axes.set_xlim(0.0, last)
+    axes.set_xlabel("validation rows")
+    axes.set_ylabel(f"chance of a limit of at most {100 * target:g} %")
+    axes.set_title(f"If {100 * error:g} % of new examples are answered wrong; δ = {delta:g}", fontsize="medium")
+    axes.legend(loc="best", frameon=False)
+    return axes
+
+
 def _axes(clf: CertifiedModel, ax: "Axes | None") -> "Axes":
     if not isinstance(clf, CertifiedModel):
         raise TypeError(f"clf must be a StochasticSVC or CertifiedClassifier, got {type(clf).__name__}")
     check_is_fitted(clf)
+    return _new_axes(ax)
+
+
+def _new_axes(ax: "Axes | None") -> "Axes":
     if ax is not None:
         return ax
     axes: Axes = import_optional("matplotlib.pyplot", "a plot").subplots(layout="constrained")[1]

@@ -18,8 +18,8 @@ def compiled(**options: Any) -> Any:
 
     if getattr(config, "DISABLE_JIT", 0):  # numba sets it from the environment, where no type checker sees it
         raise ImportError(
-            "support vector machines need numba's compiler, which NUMBA_DISABLE_JIT turns off: remove it from the "
-            "environment"
+            "support vector machines and monitors need numba's compiler, which NUMBA_DISABLE_JIT turns off: remove it "
+            "from the environment"
         )
 
     def decorate(function: Any) -> Any:

@@ -1,0 +1,193 @@
+"""`pacbayes watch`: whether the certificate of a saved model still holds for labelled rows that arrived since."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pacbayes.cli.options import AsJson, MissingTexts, NotMissing, Plot, Quiet, Separator, Trust
+
+if TYPE_CHECKING:
+    from pacbayes.certificates.watching import Monitor
+    from pacbayes.cli.new_rows import Cells
+
+#: The exit code of an alarm.
+ALARM = 3
+EXAMPLES = (
+    "pacbayes watch model.pacbayes new.csv --target class",
+    "pacbayes watch model.pacbayes new.csv --target class --alpha 0.001 --json",
+)
+_GAP = "every row needs one: leave out rows that have none"
+_WAY = "watch rows that arrived after it was fitted"
+_ASSUMED = (
+    "This assumes that the rows are in the order in which they arrived, and that which of them have a class does not "
+    "depend on whether the model is wrong."
+)
+
+
+def watch(
+    model: Annotated[Path, typer.Argument(help="What pacbayes certify --save wrote.")],
+    data: Annotated[
+        Path, typer.Argument(help="A CSV, TSV or Parquet file: all rows that arrived since, in that order.")
+    ],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
+    alpha: Annotated[
+        float, typer.Option(help="The probability of a false alarm, ever, however often you look.")
+    ] = 0.01,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Numbers or dates that say in which order the rows arrived.  [default: as in the file]",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The groups, all complete, of a model certified by groups.")
+    ] = None,
+    plot: Plot = None,
+    missing: MissingTexts = None,
+    not_missing: NotMissing = None,
+    sep: Separator = None,
+    trust: Trust = False,
+    sha256: Annotated[
+        str | None, typer.Option(metavar="DIGEST", help="The SHA-256 that certify printed; any other file is refused.")
+    ] = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say whether the certificate of a saved model still holds for labelled rows that arrived since.
+
+    Everything is computed from the first row each time: append new rows to the file and run it again, as often as you
+    like. If the certificate is true and nothing changes, an alarm is ever seen with probability at most alpha.
+
+    The exit code is 3 on an alarm and 0 otherwise.
+    """
+    from pacbayes.cli.new_rows import Cells, load_saved
+    from pacbayes.cli.options import check_outputs, write_plot
+    from pacbayes.cli.show import Note, on_screen, print_json, warnings_as_notes
+
+    check_outputs({"--plot": plot}, (model, data))
+    columns = {"--target": target} | ({} if order is None else {"--order": order})
+    columns |= {} if group is None else {"--group": group}
+    if len(set(columns.values())) < len(columns):
+        raise ValueError(f"{', '.join(columns)} must name different columns")
+    note, loaded = Note(quiet), load_saved(model, trust, sha256)
+    monitor = loaded.monitor(alpha)
+    _check_group(group, monitor, model)
+    cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep, used=tuple(columns.values()))
+    with warnings_as_notes(note):
+        seen = _arrived(loaded, (model, data), columns, cells, note)
+    monitor.update_errors(seen.wrong, groups=seen.groups)
+    if plot is not None:
+        from pacbayes.report.plots import plot_monitor
+
+        write_plot(plot, lambda axes: plot_monitor(monitor, axes))
+    row = None if monitor.alarm_at is None or group is not None else seen.rows[monitor.alarm_at - 1]
+    if json:
+        print_json(_summary(monitor, row, seen.unanswered))
+    else:
+        print(f"{on_screen(str(monitor))}\n{_ASSUMED}")
+        if loaded.certificate_.answered is not None:
+            note(f"{seen.unanswered} of {len(seen.rows) + seen.unanswered} rows are not answered: they do not count.")
+        if row is not None:
+            note(f"The alarm came at row {row} of the file.")
+    if monitor.alarm:
+        raise typer.Exit(ALARM)
+
+
+def _check_group(group: str | None, monitor: "Monitor", model: Path) -> None:
+    if monitor.unit == "group" and group is None:
+        raise ValueError("--group must name the column of groups: the certificate is about groups")
+    if monitor.unit != "group" and group is not None:
+        raise ValueError(f"--group is for a model that was certified by groups, which {str(model)!r} was not")
+
+
+@dataclass(frozen=True)
+class _Arrived:
+    """The rows that the model answers, in the order in which they arrived."""
+
+    #: Whether each was wrong.
+    wrong: Any
+    #: Where each stands in the file, from 1.
+    rows: list[int]
+    groups: Any
+    #: How many others there are.
+    unanswered: int
+
+
+def _arrived(
+    loaded: Any, files: tuple[Path, Path], columns: dict[str, str], cells: "Cells", note: Callable[[str], None]
+) -> _Arrived:
+    """Return what a model says of the rows of a file, or raise if it was fitted with them."""
+    import numpy as np
+
+    from pacbayes.cli.labels import in_one_spelling, read_labels, unknown_rows
+    from pacbayes.data.class_names import as_labels
+    from pacbayes.data.division import DISTINCT
+
+    model, data = files
+    labels, is_text = read_labels(data, columns, cells, _GAP)
+    truth = labels[columns["--target"]]
+    given = unknown_rows(loaded, model, data, cells, note, _WAY)
+    of_text = all(isinstance(one, str) for one in loaded.classes_.tolist())
+    # With all that it can say: a few rows may all be wrong.
+    said = np.concatenate([as_labels(loaded.predict(given)), as_labels(loaded.classes_)])
+    said = in_one_spelling(truth, [(repr(str(model)), said, of_text)], is_text)[0][: truth.size]
+    places = (
+        _in_order(labels[columns["--order"]], columns["--order"]) if "--order" in columns else np.arange(truth.size)
+    )
+    if loaded.certificate_.unit == DISTINCT:
+        places = places[_first_ones(given, truth, places)]
+        if places.size < truth.size:
+            note(f"{truth.size - places.size} of {truth.size} rows are copies of earlier ones: they do not count.")
+    answered = loaded.answers(given)[places]
+    kept = places[answered]
+    groups = labels[columns["--group"]][kept] if "--group" in columns else None
+    return _Arrived((said != truth)[kept], (kept + 1).tolist(), groups, int((~answered).sum()))
+
+
+def _first_ones(given: Any, truth: Any, places: Any) -> Any:
+    """Return which of the rows, in this order, equal no earlier one in features and class."""
+    import pandas as pd
+
+    frame = pd.DataFrame(given).reset_index(drop=True)
+    return ~pd.concat([frame, pd.Series(truth)], axis=1).iloc[places].duplicated().to_numpy()
+
+
+def _in_order(texts: Any, name: str) -> Any:
+    """Return the numbers of rows in the order of a column of numbers or dates; equal ones as in the file."""
+    import pandas as pd
+
+    written = pd.Series(texts, dtype=object)
+    times = pd.to_numeric(written, errors="coerce")
+    if times.isna().any():
+        times = pd.to_datetime(written, errors="coerce", format="ISO8601", utc=True)
+    if times.isna().any():
+        bad = int(times.isna().to_numpy().argmax())
+        raise ValueError(
+            f"--order must name a column of numbers, or of dates such as 2024-05-31, got {texts[bad]!r} in example "
+            f"{bad + 1} of {name!r}"
+        )
+    return times.to_numpy().argsort(kind="stable")
+
+
+def _summary(monitor: "Monitor", row: int | None, unanswered: int) -> dict[str, Any]:
+    """Return what is known as plain values."""
+    evidence = monitor.evidence
+    return {
+        "alarm": monitor.alarm,
+        "alarm_at": monitor.alarm_at,
+        "alarm_row": row,
+        "limit": monitor.limit,
+        "alpha": monitor.alpha,
+        "unit": monitor.unit,
+        "rows": monitor.rows,
+        "errors": monitor.errors,
+        "not_answered": unanswered,
+        "evidence": float(evidence[-1]) if monitor.rows else 1.0,
+        "largest_evidence": max(1.0, float(evidence.max(initial=0.0))),
+        "needed": monitor.needed,
+        "text": str(monitor),
+    }

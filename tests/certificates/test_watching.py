@@ -1,0 +1,305 @@
+"""Monitors: the evidence against exact arithmetic, batches, alarms, groups, files and words."""
+
+import json
+import pickle
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from pacbayes import Certificate, Monitor, certify_predictions
+from pacbayes.certificates.target import Answered
+from pacbayes.certificates.watching import TIMES, bets_against
+
+LIMITS = [1e-300, 1e-9, 0.01, 0.05, 1 / 9, 0.2, 0.4444, 0.5, 0.8, 0.97, 1 - 1e-12]
+
+
+def risks(limit):
+    """The risks that the bets are on, exactly."""
+    B = Fraction(limit)
+    return [min(Fraction(c) * B, 1 - (1 - B) / Fraction(c)) for c in TIMES]
+
+
+def exact_path(limit, losses):
+    """The evidence in rational numbers, with lambda as it is written in the mathematics."""
+    B = Fraction(limit)
+    bets = [(p - B) / (B * (1 - B)) for p in risks(limit)]
+    capital, path = [Fraction(0)] * len(bets), []
+    for t, loss in enumerate(losses, 1):
+        start = Fraction(1, t * (t + 1))
+        capital = [(a + start) * (1 + bet * (Fraction(loss) - B)) for a, bet in zip(capital, bets, strict=True)]
+        path.append(sum(capital) / len(capital) + Fraction(1, t + 1))
+    return path
+
+
+def as_groups(losses):
+    """Groups of eight rows with these shares of errors, in eighths."""
+    wrong = [i < round(8 * loss) for loss in losses for i in range(8)]
+    return wrong, np.repeat(np.arange(len(losses)), 8)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_bets_are_on_risks_above_the_limit_and_below_one(limit):
+    found = bets_against(limit)
+    for p, lose, win in zip(risks(limit), found.lose.tolist(), found.win.tolist(), strict=True):
+        B = Fraction(limit)
+        assert B < p < 1
+        assert B * Fraction(win) + (1 - B) * Fraction(lose) <= 1
+        assert 1 / 8 <= lose < 1 < win <= 8
+    if limit < 1 / 9:
+        np.testing.assert_allclose(found.win, np.geomspace(1.25, 8.0, 8), rtol=1e-4)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_the_evidence_is_never_above_that_of_exact_arithmetic(limit):
+    rng = np.random.default_rng(0)
+    for share in (0.0, min(2 * limit, 1.0), 0.5, 1.0):
+        wrong = rng.random(50) < share
+        found = Monitor(limit).update_errors(wrong).evidence
+        exact = exact_path(limit, wrong.astype(int).tolist())
+        assert all(Fraction(float(e)) <= true for e, true in zip(found, exact, strict=True))
+        np.testing.assert_allclose(found, [float(one) for one in exact], rtol=1e-12)
+
+
+def test_the_evidence_of_groups_is_never_above_that_of_exact_arithmetic():
+    losses = (np.random.default_rng(1).integers(0, 9, 60) / 8).tolist()
+    wrong, groups = as_groups(losses)
+    monitor = Monitor(0.3, unit="group").update_errors(wrong, groups=groups)
+    assert monitor.losses.tolist() == losses
+    exact = exact_path(0.3, losses)
+    assert all(Fraction(float(e)) <= true for e, true in zip(monitor.evidence, exact, strict=True))
+    np.testing.assert_allclose(monitor.evidence, [float(one) for one in exact], rtol=1e-12)
+
+
+@pytest.mark.parametrize("limit", [0.05, 0.3, 0.9])
+def test_the_exact_evidence_is_a_supermartingale_at_every_node(limit):
+    """Whatever came before: the mean over the next loss is at most what was there, for every risk up to the limit."""
+    B = Fraction(limit)
+    for past in product((0, 1), repeat=5):
+        now = exact_path(limit, past)[-1]
+        after = [exact_path(limit, [*past, x])[-1] for x in (0, 1)]
+        halves = exact_path(limit, [*past, Fraction(1, 2)])[-1]
+        assert halves == (after[0] + after[1]) / 2
+        for risk in (Fraction(0), B / 2, B):
+            assert (1 - risk) * after[0] + risk * after[1] <= now
+        assert (1 - B) * after[0] + B * after[1] == now
+
+
+@pytest.mark.parametrize(("limit", "alpha"), [(0.3, 0.3), (0.5, 0.25), (0.1, 0.05), (0.8, 0.5)])
+def test_false_alarms_enumerated(limit, alpha):
+    """Every sequence of twelve rows at the limit itself: alarms have a probability of at most alpha, and some."""
+    total = 0.0
+    for wrong in product((0, 1), repeat=12):
+        if Monitor(limit, alpha).update_errors(wrong).alarm:
+            total += limit ** sum(wrong) * (1 - limit) ** (12 - sum(wrong))
+    assert 0.0 < total <= alpha
+
+
+@pytest.mark.parametrize("size", [1, 10, 1000])
+def test_batches_of_any_size_give_the_same_path(size):
+    wrong = np.random.default_rng(2).random(5000) < 0.07
+    whole, parts = Monitor(0.05).update_errors(wrong), Monitor(0.05)
+    for start in range(0, wrong.size, size):
+        parts.update_errors(wrong[start : start + size]).update_errors([])
+    assert np.array_equal(parts.evidence, whole.evidence)
+    assert parts.alarm_at == whole.alarm_at
+    assert parts.alarm_at is not None
+    assert (parts.rows, parts.errors) == (5000, wrong.sum())
+
+
+def test_rows_count_in_the_order_of_arrival():
+    wrong = np.random.default_rng(3).random(400) < 0.05
+    given, first = Monitor(0.05).update_errors(wrong), Monitor(0.05).update_errors(np.sort(wrong)[::-1])
+    assert given.losses.tolist() == wrong.tolist()
+    assert first.evidence.max() > 100 * given.evidence.max()
+
+
+def test_an_alarm_stays_and_tells_when():
+    monitor = Monitor(0.05, alpha=0.02).update_errors([0] * 50 + [1] * 10)
+    first = int(np.argmax(monitor.evidence >= 50)) + 1
+    assert monitor.alarm_at == first > 50
+    monitor.update_errors([0] * 5000)
+    assert monitor.evidence[-1] < 1
+    assert monitor.alarm
+    assert monitor.alarm_at == first
+
+
+def test_an_alarm_takes_more_than_rounding():
+    evidence = Monitor(0.05).update_errors([1] * 3).evidence[-1]
+    assert not Monitor(0.05, alpha=1 / evidence).update_errors([1] * 3).alarm
+    assert Monitor(0.05, alpha=1.000001 / evidence).update_errors([1] * 3).alarm
+    # Where 1/alpha, in real numbers, is above the evidence by less than rounding shows.
+    misled = 0
+    for limit in np.linspace(0.01, 0.3, 200):
+        evidence = float(Monitor(limit).update_errors([1] * 3).evidence[-1])
+        alpha = 1 / evidence
+        if Fraction(alpha) * Fraction(evidence) < 1:
+            misled += 1 / alpha <= evidence
+            assert not Monitor(limit, alpha).update_errors([1] * 3).alarm
+    assert misled > 0
+
+
+def test_many_rows_stay_finite():
+    wrong = np.random.default_rng(4).random(1_000_000) < 0.05
+    monitor = Monitor(0.05).update_errors(wrong)
+    assert np.isfinite(monitor.evidence).all()
+    monitor.update_errors(np.ones(100_000)).update_errors(np.zeros(100_000))
+    assert np.isfinite(monitor.evidence).all()
+    assert monitor.evidence.max() > 1e290
+    assert 0 < monitor.evidence[-1] < 1e-3
+
+
+def test_limits_at_both_ends():
+    assert not Monitor(1.0, alpha=0.99).update_errors([1] * 2000).update_errors([0, 1] * 500).alarm
+    assert "can be no alarm" in str(Monitor(1.0))
+    never = Monitor(0.0).update_errors([0] * 100)
+    assert never.evidence.max() <= 1
+    assert never.update_errors([1]).alarm_at == 101
+    assert not Monitor(0.5, alpha=5e-324).update_errors([1] * 3000).alarm
+
+
+def test_groups_count_once_in_the_order_in_which_they_begin():
+    monitor = Monitor(0.2, unit="group")
+    monitor.update_errors([1, 0, 1, 1, 0], groups=["b", "a", "b", "c", "b"])
+    assert monitor.losses.tolist() == [2 / 3, 0, 1]
+    assert "3 groups" in str(monitor)
+    assert "on average" in str(monitor)
+    with pytest.raises(ValueError, match="groups must name the group of every row"):
+        monitor.update_errors([1])
+    with pytest.raises(ValueError, match="this one is about rows"):
+        Monitor(0.2).update_errors([1], groups=["a"])
+    assert monitor.rows == 3
+
+
+@pytest.mark.parametrize("wrong", [[0.5], [2], [float("nan")], [[0, 1]], 3, ["a"], np.ma.array([1, 0], mask=[1, 0])])
+def test_what_is_no_error_is_refused_and_changes_nothing(wrong):
+    monitor = Monitor(0.2).update_errors([1, 0])
+    before = monitor.evidence.tolist()
+    with pytest.raises(ValueError, match="wrong must"):
+        monitor.update_errors(wrong)
+    assert monitor.evidence.tolist() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [((1.5,), "limit must lie"), ((-0.1,), "limit must lie"), ((float("nan"),), "limit must lie")]
+    + [((0.1, alpha), "alpha must be") for alpha in (0.0, 1.0, float("nan"), -1)],
+)
+def test_wrong_arguments(arguments, said):
+    with pytest.raises(ValueError, match=said):
+        Monitor(*arguments)
+
+
+def test_labels():
+    certificate = certify_predictions(["a", "b"] * 100, ["a", "b"] * 98 + ["b", "a"] * 2)
+    monitor = certificate.monitor(alpha=0.001)
+    assert (monitor.limit, monitor.alpha, monitor.unit) == (certificate.bound, 0.001, "example")
+    monitor.update(["a", "b", "b"], ["a", "a", "b"]).update(y_true=["a"], y_pred=["b"])
+    assert monitor.losses.tolist() == [0, 1, 0, 1]
+    with pytest.raises(ValueError, match="y_true contains NaN or None"):
+        monitor.update(["a", None], ["a", "a"])
+    with pytest.raises(ValueError, match="y_pred must give one label for each of the 2 rows"):
+        monitor.update(["a", "b"], ["a"])
+    with pytest.raises(TypeError, match="y_pred must be labels like those of y_true"):
+        monitor.update(["1", "0"], [1, 0])
+    assert monitor.rows == 4
+
+
+def test_a_certificate_that_answers_nothing_is_not_watched():
+    base = (1.0, None, 0.05, 100, "binomial", 0.0, 0.0, "the soft vote", "Exact.")
+    with pytest.raises(ValueError, match="nothing to watch"):
+        Certificate(*base, answered=Answered(0.02, None, 100, 0, 0, 1)).monitor()
+    found = Certificate(0.02, *base[1:], answered=Answered(0.02, 0.5, 100, 90, 0, 1)).monitor()
+    assert str(found).startswith("No alarm for the soft vote, where it answers in 0 rows. The limit is 2.0 %.")
+
+
+def test_words():
+    quiet = Monitor(0.05, about="the soft vote").update_errors([0] * 99 + [1])
+    assert str(quiet).startswith(
+        "No alarm for the soft vote in 100 rows. 1.0 % of them were wrong; the limit is 5.0 %."
+    )
+    assert "No alarm does not prove that the certificate still holds" in str(quiet)
+    loud = Monitor(0.0512345, about="the soft vote").update_errors([1] * 20)
+    assert str(loud).startswith(
+        "Alarm for the soft vote after 4 of 20 rows. 100.0 % of them were wrong; the limit is 5.2 %"
+    )
+    assert "if the certificate is true and nothing changed, an alarm is ever seen with probability at most 1 %" in str(
+        loud
+    )
+    assert "Alarm" in loud._repr_html_()
+    assert "No alarm" in Monitor(0.1)._repr_html_()
+
+
+def test_nobody_writes_into_what_was_seen():
+    monitor = Monitor(0.05).update_errors([0, 1])
+    for values in (monitor.losses, monitor.evidence):
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = 5.0
+
+
+def test_a_file_holds_the_rows_and_all_else_follows(tmp_path):
+    wrong = np.random.default_rng(5).random(3000) < 0.08
+    whole = Monitor(0.05, alpha=0.003).update_errors(wrong)
+    half = Monitor(0.05, alpha=0.003).update_errors(wrong[:1500])
+    half.save(tmp_path / "watch.json")
+    loaded = Monitor.load(tmp_path / "watch.json").update_errors(wrong[1500:])
+    resumed = Monitor(0.05, alpha=0.003).resume(tmp_path / "watch.json").update_errors(wrong[1500:])
+    for one in (loaded, resumed, pickle.loads(pickle.dumps(half)).update_errors(wrong[1500:])):
+        assert np.array_equal(one.evidence, whole.evidence)
+        assert (one.alarm_at, one.alpha, one.limit) == (whole.alarm_at, 0.003, 0.05)
+    groups = Monitor(0.3, unit="group", about="it").update_errors(*as_groups([0.125, 0, 1])[:1], groups=[0, 1, 2] * 8)
+    groups.save(tmp_path / "groups.json")
+    again = Monitor.load(tmp_path / "groups.json")
+    assert again.losses.tolist() == groups.losses.tolist()
+    assert (again.unit, again.about) == ("group", "it")
+
+
+def test_a_file_of_another_monitor_is_not_taken_up(tmp_path):
+    Monitor(0.05).update_errors([0, 1]).save(tmp_path / "watch.json")
+    with pytest.raises(ValueError, match=r"limit 0\.05 there, 0\.06 here"):
+        Monitor(0.06).resume(tmp_path / "watch.json")
+    with pytest.raises(ValueError, match=r"alpha 0\.01 there, 0\.02 here"):
+        Monitor(0.05, 0.02).resume(tmp_path / "watch.json")
+    with pytest.raises(ValueError, match="has seen no row yet, this one has seen 1"):
+        Monitor(0.05).update_errors([1]).resume(tmp_path / "watch.json")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "other"},
+        {"limit": 2.0},
+        {"limit": "0.05"},
+        {"alpha": 0},
+        {"unit": "row"},
+        {"unit": ["example"]},
+        {"about": 3},
+        {"rows": -1},
+        {"rows": 2},
+        {"rows": 2.5},
+        {"rows": 10**12},
+        {"errors_at": [2, 1]},
+        {"errors_at": [1, 1]},
+        {"errors_at": [-1]},
+        {"errors_at": [True]},
+        {"errors_at": {}},
+        {"losses": [0.5, 0.5]},
+        {"unit": "group", "losses": [0.5]},
+        {"unit": "group", "losses": [0.5, 1.5]},
+        {"unit": "group", "losses": [0.5, float("nan")]},
+        {"unit": "group", "losses": ["a", "b"]},
+    ],
+)
+def test_a_forged_file_is_refused(change, tmp_path):
+    values = Monitor(0.05).update_errors([0, 1, 1]).to_dict()
+    (tmp_path / "w.json").write_text(json.dumps(values | change))
+    with pytest.raises(ValueError, match="holds no monitor that can be read"):
+        Monitor.load(tmp_path / "w.json")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": "pacbayes monitor 1"}', "\x00"])
+def test_a_file_that_is_no_monitor_is_refused(text, tmp_path):
+    (tmp_path / "w.json").write_text(text)
+    with pytest.raises(ValueError, match="holds no monitor that can be read"):
+        Monitor.load(tmp_path / "w.json")

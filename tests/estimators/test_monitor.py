@@ -1,0 +1,109 @@
+"""A fitted model's monitor: what it counts, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from pacbayes import CertifiedClassifier, Monitor, StochasticSVC
+
+
+def rows(n, seed, noise=0.05):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.where((X[:, 0] > 0) ^ (rng.random(n) < noise), "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return CertifiedClassifier("logistic", random_state=0).fit(*rows(400, 0))
+
+
+@pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
+def test_it_counts_the_errors_of_what_predicts_against_its_own_limit(voting):
+    model = StochasticSVC([0.1, 1.0], hedge="auto", random_state=0).fit(*rows(300, 1)).set_params(voting=voting)
+    (X, y), monitor = rows(200, 2), model.monitor(alpha=0.002)
+    assert (monitor.limit, monitor.alpha) == (model.certificates_[voting].bound, 0.002)
+    monitor.update(X[:50], y[:50]).update(X=X[50:], y_true=y[50:])
+    assert monitor.losses.tolist() == (model.predict(X) != y).tolist()
+    assert np.array_equal(monitor.evidence, Monitor(monitor.limit, 0.002).update_errors(model.predict(X) != y).evidence)
+    assert model.certificates_[voting].holds_for in str(monitor)
+
+
+def test_rows_that_are_not_answered_do_not_count():
+    model = CertifiedClassifier("logistic", max_error=0.1, random_state=0).fit(*rows(800, 3, 0.04))
+    X, y = rows(300, 4, 0.04)
+    answered = model.answers(X)
+    assert answered.any()
+    assert not answered.all()
+    monitor = model.monitor().update(X, y)
+    assert monitor.limit == 0.1
+    assert monitor.losses.tolist() == (model.predict(X) != y)[answered].tolist()
+    assert "where it answers" in str(monitor)
+
+
+def test_a_model_that_answers_nothing_is_not_watched():
+    X, y = rows(200, 5, 0.45)
+    model = CertifiedClassifier("logistic", max_error=0.01, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="nothing to watch"):
+        model.monitor()
+
+
+def test_groups():
+    X, y = rows(600, 6)
+    groups = np.arange(600) // 4
+    model = CertifiedClassifier("logistic", random_state=0).fit(X, y, groups=groups)
+    new, labels = rows(40, 7, 0.3)
+    monitor = model.monitor().update(new, labels, groups=np.repeat(["d", "c", "b", "a"], 10))
+    wrong = (model.predict(new) != labels).reshape(4, 10)
+    assert monitor.losses.tolist() == wrong.mean(axis=1).tolist()
+    assert monitor.limit == model.certificate_.bound
+    with pytest.raises(ValueError, match="groups must name the group of every row"):
+        model.monitor().update(new, labels)
+
+
+def test_another_fit_or_way_of_predicting_needs_another_monitor():
+    model, (X, y) = StochasticSVC([0.1, 1.0], hedge="auto", random_state=0).fit(*rows(300, 8)), rows(50, 9)
+    monitor = model.monitor().update(X, y)
+    model.set_params(voting="best")
+    with pytest.raises(ValueError, match="make another"):
+        monitor.update(X, y)
+    model.set_params(voting="stochastic")
+    monitor.update(X, y)
+    model.fit(*rows(300, 10))
+    with pytest.raises(ValueError, match="make another"):
+        monitor.update(X, y)
+    assert monitor.rows == 100
+
+
+def test_what_it_was_fitted_with_is_not_new(clf):
+    with pytest.raises(ValueError, match="X must hold rows that the model was not fitted with"):
+        clf.monitor().update(*rows(400, 0))
+    X, y = rows(400, 0)
+    with pytest.warns(UserWarning, match="rows equal a row that the model was fitted with"):
+        clf.monitor().update(X[:100], y[:100])
+
+
+def test_labels_are_checked(clf):
+    X, y = rows(20, 11)
+    monitor = clf.monitor()
+    with pytest.raises(ValueError, match="y_true contains NaN or None"):
+        monitor.update(X, [None, *y[1:]])
+    with pytest.raises(TypeError, match="labels like those of y_true"):
+        monitor.update(X, np.zeros(20, dtype=int))
+    with pytest.raises(ValueError, match="must give one label for each of the 19 rows"):
+        monitor.update(X, y[1:])
+    assert monitor.rows == 0
+    # A class that the model has never seen is an error.
+    assert monitor.update(X, ["perhaps"] * 20).errors == 20
+
+
+def test_it_goes_on_from_a_file(clf, tmp_path):
+    (X, y), (X2, y2) = rows(150, 12), rows(150, 13, 0.3)
+    clf.monitor().update(X, y).save(tmp_path / "watch.json")
+    again = clf.monitor().resume(tmp_path / "watch.json").update(X2, y2)
+    assert np.array_equal(again.evidence, clf.monitor().update(X, y).update(X2, y2).evidence)
+    assert again.alarm_at > 150
+
+
+def test_an_unfitted_model_has_no_monitor():
+    with pytest.raises(ValueError, match="not fitted"):
+        CertifiedClassifier("logistic").monitor()

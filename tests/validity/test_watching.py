@@ -1,0 +1,150 @@
+"""Monitors by simulation with known truth: false alarms at any time, changes that are seen, and planted faults."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from pacbayes import CertifiedClassifier, Monitor
+from pacbayes.certificates.watching import TIMES, Bets, bets_against
+
+ALPHA, RUNS, ROWS = 0.01, 2000, 10_000
+
+
+def alarms(limit, risks, runs=RUNS, seed=0, arrange=None, bets=None):
+    """After how many rows each run has its alarm, infinity where it has none; `risks` are those of the rows."""
+    rng, found = np.random.default_rng(seed), np.full(runs, np.inf)
+    for run in range(runs):
+        wrong = rng.random(len(risks)) < risks
+        monitor = Monitor(limit, ALPHA)
+        if bets is not None:
+            monitor._bets, monitor._capital = bets, np.zeros(bets.win.size)
+        monitor.update_errors(wrong if arrange is None else arrange(wrong))
+        found[run] = np.inf if monitor.alarm_at is None else monitor.alarm_at
+    return found
+
+
+def more_than_alpha(found):
+    """The probability of so many alarms, or more, if each run has one with probability alpha."""
+    return binom.sf(np.isfinite(found).sum() - 1, found.size, ALPHA)
+
+
+@pytest.mark.parametrize("part", [1.0, 0.8, 0.5])
+@pytest.mark.parametrize("limit", [0.05, 0.2])
+def test_false_alarms_within_ten_thousand_rows(limit, part):
+    found = alarms(limit, np.full(ROWS, part * limit))
+    assert np.isfinite(found).mean() <= ALPHA
+    assert more_than_alpha(found) > 1e-3
+
+
+@pytest.mark.parametrize("limit", [0.003, 0.7, 0.97])
+def test_false_alarms_at_other_limits(limit):
+    assert more_than_alpha(alarms(limit, np.full(ROWS, limit), runs=1000)) > 1e-3
+
+
+def test_false_alarms_where_the_risk_depends_on_the_past():
+    """As if an enemy chose the risk, at most the limit, after every row: all of it while he wins, none of it after."""
+    rng, false = np.random.default_rng(7), 0
+    for _ in range(300):
+        monitor = Monitor(0.2, 0.1)
+        for _ in range(60):
+            hopeful = monitor.rows == 0 or monitor.evidence[-1] > 0.3
+            monitor.update_errors(rng.random(10) < (0.2 if hopeful else 0.0))
+        false += monitor.alarm
+    assert binom.sf(false - 1, 300, 0.1) > 1e-3
+
+
+def test_false_alarms_of_groups():
+    """The rows of a group err together; the mean over groups of their shares is the limit."""
+    rng, false = np.random.default_rng(8), 0
+    for _ in range(1000):
+        shares, groups = rng.beta(0.2, 1.8, 1000), np.repeat(np.arange(1000), 10)
+        false += (
+            Monitor(0.1, ALPHA, unit="group").update_errors(rng.random(10_000) < shares[groups], groups=groups).alarm
+        )
+    assert binom.sf(false - 1, 1000, ALPHA) > 1e-3
+
+
+def test_a_risk_above_the_limit_is_seen():
+    double = alarms(0.05, np.full(ROWS, 0.1), runs=500)
+    assert np.median(double) < 300
+    assert np.quantile(double, 0.9) < 700
+    little = alarms(0.05, np.full(3 * ROWS, 0.06), runs=200)
+    assert np.median(little) < 8000
+
+
+def test_a_change_after_three_thousand_good_rows_is_seen():
+    found = alarms(0.05, np.repeat([0.03, 0.1], [3000, 2500]), runs=500)
+    assert (found <= 3000).mean() <= ALPHA
+    assert np.isfinite(found).mean() >= 0.99
+
+
+# -- planted faults: each must be seen by the checks above -----------------------------------------------------------
+
+
+def test_bets_below_the_limit_are_caught():
+    """A mixture over all risks takes a good model for a changed one."""
+    below = [1 / c for c in TIMES]
+    both = bets_against(0.05)
+    bets = Bets(
+        np.append(both.lose, [(1 - c * 0.05) / 0.95 for c in below]),
+        np.append(both.win, below),
+    )
+    found = alarms(0.05, np.full(ROWS, 0.04), runs=200, bets=bets)
+    assert np.isfinite(found).mean() > 0.8
+    assert more_than_alpha(found) < 1e-6
+
+
+def test_errors_first_within_a_batch_are_caught():
+    def errors_first(wrong):
+        return -np.sort(-wrong.reshape(-1, 100), axis=1).ravel()
+
+    found = alarms(0.05, np.full(ROWS, 0.05), runs=100, arrange=lambda wrong: errors_first(wrong.astype(int)))
+    assert np.isfinite(found).mean() > 0.9
+    assert more_than_alpha(found) < 1e-6
+
+
+def test_the_bet_maximised_afterwards_is_caught():
+    """The best of all risks above the limit after every row, as if it had been known."""
+    rng, false = np.random.default_rng(9), 0
+    for _ in range(2 * RUNS):
+        errors = np.cumsum(rng.random(ROWS) < 0.05)
+        rows = np.arange(1, ROWS + 1)
+        p = np.clip(errors / rows, 0.05, 1 - 1e-9)
+        log_capital = errors * np.log(p / 0.05) + (rows - errors) * np.log((1 - p) / 0.95)
+        false += log_capital.max() >= np.log(1 / ALPHA)
+    assert binom.sf(false - 1, 2 * RUNS, ALPHA) < 1e-6
+
+
+def test_the_best_of_the_eight_bets_is_caught():
+    """Each alone is good for one false alarm in a hundred; the best of them, all in one, for more."""
+    bets = bets_against(0.05)
+    found = np.minimum.reduce(
+        [alarms(0.05, np.full(ROWS, 0.05), bets=Bets(bets.lose[[k]], bets.win[[k]])) for k in range(len(TIMES))]
+    )
+    assert more_than_alpha(found) < 1e-6
+
+
+def test_a_bet_that_only_starts_once_misses_late_changes():
+    """Not false, but blind: its capital is gone when the change comes."""
+    bets, risks = bets_against(0.05), np.repeat([0.03, 0.1], [3000, 2500])
+    rng, seen = np.random.default_rng(10), 0
+    for _ in range(50):
+        wrong = rng.random(risks.size) < risks
+        path = np.where(wrong[:, None], np.log(bets.win), np.log(bets.lose)).cumsum(axis=0)
+        seen += np.log(np.exp(path).mean(axis=1)).max() >= np.log(1 / ALPHA)
+    assert seen / 50 < 0.8
+
+
+def test_a_model_on_rows_like_its_own_and_on_others():
+    rng = np.random.default_rng(11)
+
+    def rows(n, noise):
+        X = rng.normal(size=(n, 2))
+        return X, ((X[:, 0] > 0) ^ (rng.random(n) < noise)).astype(int)
+
+    clf = CertifiedClassifier("logistic", random_state=0).fit(*rows(600, 0.05))
+    monitor = clf.monitor()
+    monitor.update(*rows(3000, 0.05))
+    assert not monitor.alarm
+    monitor.update(*rows(1000, 0.3))
+    assert 3000 < monitor.alarm_at < 3200
