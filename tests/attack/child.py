@@ -93,7 +93,7 @@ def _say(path, columns, trusted):
         return f"raised by load: {type(error).__name__}: {error!s:.300}"
     X = np.random.default_rng(0).normal(size=(7, columns)) if columns > 0 else np.full((7, -columns), "a", dtype=object)
     try:
-        for voting in model.certificates_:
+        for voting in [model.voting_] if model.certificate_.refit else model.certificates_:
             model.set_params(voting=voting).predict(X)
             model.answers(X)
             model.vote_share(X)

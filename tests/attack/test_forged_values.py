@@ -46,6 +46,7 @@ MAY_BE_SMALLER = {
     "Cost.classes[]": CHOSEN,
     "Rule.bet": CHOSEN,
     "Plan.max_error": CHOSEN,
+    "Plan.refit": CHOSEN,
     "Plan.constant": CHOSEN,
     "Plan.distance": CHOSEN,
     "Plan.distance[]": CHOSEN,

@@ -212,8 +212,9 @@ def _observed(view: ReportView) -> str:
             f"Of {observed.rows} test rows it answered {rows} ({share}){wrong}. That is an observation, not part of "
             "the guarantee."
         )
+    did = "an answer was covered and wrong" if view.certificate.refit else "it erred"
     return (
-        f"On {observed.rows} test rows it erred {errors} times ({format_share(errors / observed.rows)}). "
+        f"On {observed.rows} test rows {did} {errors} times ({format_share(errors / observed.rows)}). "
         "That is an observation, not part of the guarantee."
     )
 

@@ -39,7 +39,8 @@ class ObservedErrors:
     labels: NDArray[Any]
     #: Errors by way of predicting.
     errors: dict[str, int]
-    #: Errors among the rows that are answered, and how many these are, by way of predicting.
+    #: Errors that the certificate is about, and among how many rows, by way of predicting: where it answers, or of all
+    #: rows; after a refit those that are covered.
     among_answered: dict[str, tuple[int, int]]
     #: Errors of always answering the most frequent class of the training rows, None where nobody knows it.
     constant: int | None
@@ -52,10 +53,14 @@ class ObservedErrors:
             # A copy with the same parts: the user's estimator is not touched, not even for a moment.
             one = copy(model)
             one.voting = name
-            said = one.predict(X)
+            # After a refit only one way predicts; of the others it is what was certified.
+            alone = model._fitted.refit is not None and not certificate.refit
+            said = model._fitted.certified(name, model._validated(X)) if alone else one.predict(X)
             check_same_kind("model.predict(X_test)", said, labels)
             errors[name] = int(np.count_nonzero(said != labels))
             among[name] = (errors[name], int(labels.size))
+            if certificate.refit:
+                among[name] = (int(np.count_nonzero((said != labels) & one.covered(X))), int(labels.size))
             if certificate.answered is not None:
                 answered = np.flatnonzero(one.answers(X))
                 wrong = said[answered] != labels[answered]
