@@ -56,7 +56,7 @@ def check(ran, tmp_path, monkeypatch, capsys):
     for command, lines in ran:
         name, *words = shlex.split(command)
         assert name == "pacbayes"
-        done = in_process(words, capsys)
+        done = in_process(words, capsys, as_given=True)
         assert done.code == 0, done.err
         printed = done.out.splitlines() + done.err.splitlines()
         for line in lines:

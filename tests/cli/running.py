@@ -35,9 +35,9 @@ def with_candidates(arguments):
     return given if given[:1] != ["certify"] or asked else [*given, "--candidates", "svm"]
 
 
-def in_process(arguments, capsys):
+def in_process(arguments, capsys, as_given=False):
     with pytest.raises(SystemExit) as ended:
-        main(with_candidates(arguments))
+        main([str(argument) for argument in arguments] if as_given else with_candidates(arguments))
     captured = capsys.readouterr()
     return Done(ended.value.code or 0, captured.out, captured.err)
 

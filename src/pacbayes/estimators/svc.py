@@ -52,8 +52,7 @@ class StochasticSVC(CertifiedModel):
 
     over all posteriors, with proof, and `certificate_` says what follows.  With a `hedge` below 1 the training rows
     propose, by cross-validation, how to predict with the machines; proposals and posterior share `delta`, and of each
-    way of predicting the rule with the smallest bound predicts.  There is no refit on all rows: its result would have
-    no certificate.
+    way of predicting the rule with the smallest bound predicts.
 
     Parameters
     ----------
