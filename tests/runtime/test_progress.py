@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, svm_path, svm_set
 from pacbayes.runtime import progress as module
-from pacbayes.runtime.progress import Stage, current_stage, progress
+from pacbayes.runtime.progress import Stage, current_stage, progress, quiet
 
 
 class Terminal(io.StringIO):
@@ -38,6 +38,27 @@ def test_nothing_without_a_terminal(capsys):
     with progress("work", 2, delay=0.0) as advance:
         advance(2)
     assert capsys.readouterr() == ("", "")
+
+
+def test_words_without_a_terminal_for_what_lasts(monkeypatch, capsys):
+    clock = iter(range(0, 1000, 6))
+    monkeypatch.setattr("pacbayes.runtime.progress.time.monotonic", lambda: float(next(clock)))
+    with progress("fitting", None), progress("forest", 4) as advance:
+        for _ in range(4):
+            advance(1)
+    # Every second look, for the clock moves by six seconds.
+    assert capsys.readouterr().err.splitlines() == [
+        "pacbayes: forest, 0 of 4; 12 s so far",
+        "pacbayes: forest, 2 of 4; 24 s so far",
+        "pacbayes: forest, 4 of 4; 36 s so far",
+    ]
+
+
+def test_no_words_where_somebody_asked_for_quiet(monkeypatch, capsys):
+    monkeypatch.setattr("pacbayes.runtime.progress.WORDS_SECONDS", 0.0)
+    with quiet(), progress("fitting", None), progress("forest", 4) as advance:
+        advance(1)
+    assert capsys.readouterr().err == ""
 
 
 def test_bar_on_a_terminal_after_the_delay(monkeypatch):

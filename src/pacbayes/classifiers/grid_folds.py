@@ -65,6 +65,8 @@ class GridFolds:
     #: Of forests, by number: probabilities from the trees whose bags left a row out, shape (n, classes).
     out_of_bag: dict[int, FloatArray]
     store: FoldStore | None = None
+    #: What progress calls them.
+    what: str = "classifiers"
 
     @property
     def codes(self) -> Rows:
@@ -96,7 +98,7 @@ class GridFolds:
         jobs, prefer = self.workers
         opened = nullcontext() if self.store is None or number == 0 else self.store.opened(number, used.size, told)
         with opened as store:
-            said = run_units(_heard, work, number, "classifiers", jobs, prefer, checkpoint=store)
+            said = run_units(_heard, work, number, self.what, jobs, prefer, checkpoint=store)
         self._warn([why for _, _, why in said], used.size)
         for i in which.tolist():
             if i in self.out_of_bag:

@@ -257,6 +257,7 @@ def train_grids(
     # Of scikit-learn's own it is known that they let other threads work.
     threads = all(grid.own for grid in grids)
     jobs, prefer = (jobs_of(n_jobs), "threads") if threads else (n_jobs, None)
+    what = ", ".join(grid.name for grid in grids) if threads else "classifiers of the grid"
     seed = seed_of_run(random_state, checkpoint)
     candidates = plan_families(grids, seed)
     _check_fits(candidates, data.weights is not None, checkpoint is not None)
@@ -280,7 +281,7 @@ def train_grids(
         training = data if shared is None else data.pick(shared[0])
         bags = shared is not None and divided.units is None and candidates.have(leaves_rows_out)
         task = Task(candidates, training, divided, bags and not _copied(training))
-        trained = run_units(fit_one, task, len(candidates), "classifiers of the grid", jobs, prefer, check, store)
+        trained = run_units(fit_one, task, len(candidates), what, jobs, prefer, check, store)
         members, numbers = _members(task, trained)
         if shared is None:
             return Trained(members, divided)
@@ -292,7 +293,16 @@ def train_grids(
             if store is None
             else FoldStore(store.path / "folds", seed, candidates.described(), candidates.modules())
         )
-        folds = GridFolds(members.estimators, members.params, training, (jobs, prefer), families, known, told)
+        folds = GridFolds(
+            members.estimators,
+            members.params,
+            training,
+            (jobs, prefer),
+            families,
+            known,
+            told,
+            what if threads else "classifiers",
+        )
         return Trained(members, divided, folds)
 
 

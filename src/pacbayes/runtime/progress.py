@@ -2,14 +2,15 @@
 
 Work is made of stages inside stages: a fit, a fold of its cross-validation, the kernel matrix of that fold.  The first
 one opens the line, whose clock is that of the whole, and the innermost one is shown.  Where no terminal would show it,
-there is no line.
+work that lasts says in words, now and then, what is going on.
 """
 
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 _asked: list[bool] = []
@@ -41,6 +42,8 @@ def is_quiet() -> bool:
 
 # Shorter work ends before a line would be read; with this much more for a busy machine it stands in the first second.
 DELAY_SECONDS = 0.5
+# Off a terminal there is a line of words after so many seconds, and not more often.
+WORDS_SECONDS = 10.0
 
 _here = threading.local()
 _counting = threading.Lock()
@@ -60,7 +63,9 @@ class Stage:
     1
     """
 
-    def __init__(self, name: str, total: int | None, outer: "Stage | None" = None, line: "_Line | None" = None) -> None:
+    def __init__(
+        self, name: str, total: int | None, outer: "Stage | None" = None, line: "_Line | _Words | None" = None
+    ) -> None:
         self.name, self.total, self.outer, self.line = name, total, outer, line
         self.done = 0
 
@@ -200,5 +205,30 @@ class _Line:
             self._bar.update(task, visible=stage is self._shown)
 
 
-def _new_line(delay: float) -> _Line | None:
-    return None if is_quiet() or not sys.stderr.isatty() else _Line(delay)
+class _Words:
+    """What is going on in words, for a log: the innermost stage, when something moves and it was quiet for long."""
+
+    def __init__(self) -> None:
+        self._start = self._last = time.monotonic()
+
+    def show(self, stage: Stage) -> None:
+        now = time.monotonic()
+        if now - self._last < WORDS_SECONDS:
+            return
+        self._last = now
+        of = "" if stage.total is None else f", {stage.done} of {stage.total}"
+        # A full disk, or a closed stream, is no reason to stop.
+        with suppress(OSError, ValueError):
+            print(f"pacbayes: {stage.label()}{of}; {now - self._start:.0f} s so far", file=sys.stderr, flush=True)
+
+    def move(self, stage: Stage, steps: int) -> None:
+        self.show(stage)
+
+    def leave(self, stage: Stage) -> None:
+        """Nothing is left behind."""
+
+
+def _new_line(delay: float) -> _Line | _Words | None:
+    if is_quiet() or sys.stderr is None:
+        return None
+    return _Line(delay) if sys.stderr.isatty() else _Words()
