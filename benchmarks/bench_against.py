@@ -24,7 +24,8 @@ Ratios are of sums over data sets of means over divisions, with a jackknife's st
 means over data sets beside them.  Times are processor seconds of one core.
 
 Run: python benchmarks/bench_against.py [--sealed | --open] [--only NAME ...] [--jobs 2] [--report-only] [--check-svc]
-Every division is kept in a file of JSON lines and not computed again, so that an interrupted run goes on.
+Every division is kept in a file of JSON lines and not computed again, so that an interrupted run goes on; `--out`
+writes the report to a file.
 """
 
 import argparse
@@ -320,30 +321,28 @@ RATIOS = (
 )
 
 
-def report(label: str, names: list[str], results: dict[tuple[str, int], Found]) -> None:
+def report(label: str, names: list[str], results: dict[tuple[str, int], Found]) -> list[str]:
+    """Return the tables of some data sets as lines."""
     groups = {name: means(results, name) for name in names if any(data == name for data, _ in results)}
     if len(groups) < 3:
-        return
+        return []
     commits = {found["commit"][:12] for (name, _), found in results.items() if name in groups}
     done = sum(group["divisions"] for group in groups.values())
-    print(f"\n### {label}: {len(groups)} data sets, {done} divisions, commit {', '.join(sorted(commits))}\n")
     columns = ["limit", "same members", "by hand", "test", "test with refit", "not covered", "test of GridSearchCV",
                "test of same members"]  # fmt: skip
-    print(f"| data set | rows | classes | divisions | {' | '.join(columns)} |")
-    print("|---" * (len(columns) + 4) + "|")
+    lines = [f"## {label}: {len(groups)} data sets, {done} divisions, commit {', '.join(sorted(commits))}", ""]
+    lines += [f"| ratio, {label.lower()} | of sums over data sets | geometric mean | |", "|---|---|---|---|"]
+    every = list(groups.values())
+    lines += [f"| {title} | {ratio(every, above, below)} |" for title, above, below in RATIOS]
+    away = np.array([group["not covered"] for group in every])
+    error = 100 * away.std(ddof=1) / np.sqrt(away.size)
+    lines += [f"| answers not covered | {100 * away.mean():.2f} +- {error:.2f} % | | |", ""]
+    lines += [f"| data set | rows | classes | divisions | {' | '.join(columns)} |", "|---" * (len(columns) + 4) + "|"]
     for name, group in groups.items():
         cells = [f"{100 * group[column]:.2f}" for column in columns]
-        print(f"| {name} | {group['rows']:.0f} | {group['classes']:.0f} | {group['divisions']} | {' | '.join(cells)} |")
-    print(
-        "\nPercent; means over divisions.\n\n| ratio | of sums over data sets | geometric mean | |\n|---|---|---|---|"
-    )
-    every = list(groups.values())
-    for title, above, below in RATIOS:
-        print(f"| {title} | {ratio(every, above, below)} |")
-    away = np.array([group["not covered"] for group in every])
-    print(
-        f"\nNot covered: {100 * away.mean():.2f} +- {100 * away.std(ddof=1) / np.sqrt(away.size):.2f} % of the answers."
-    )
+        sizes = [f"{group[size]:.0f}" for size in ("rows", "classes", "divisions")]
+        lines.append(f"| {' | '.join([name, *sizes, *cells])} |")
+    return [*lines, "", "Percent; means over divisions.", ""]
 
 
 def main() -> None:
@@ -354,6 +353,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=[*OPEN, *SEALED], metavar="NAME", help="these data sets")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--keep", type=Path, default=Path("build/bench_against.jsonl"), help="file of JSON lines")
+    parser.add_argument("--out", type=Path, help="write the report to this file, too")
     parser.add_argument("--report-only", action="store_true", help="compute nothing, show what is kept")
     parser.add_argument("--check-svc", action="store_true", help="compare the search by the path with SVC, and stop")
     given = parser.parse_args()
@@ -365,8 +365,18 @@ def main() -> None:
     if not given.report_only:
         run(names, given.keep, given.jobs)
     results = read(given.keep)
-    report("Open", [name for name in names if name in OPEN], results)
-    report("Sealed", [name for name in names if name in SEALED], results)
+    lines = ["# Against a hold-out by hand, and GridSearchCV", "", "Written by", ""]
+    lines += [
+        "    python benchmarks/bench_against.py --report-only --keep results/against.jsonl --out results/against.md",
+        "",
+    ]
+    lines += ["which says what was measured and how; the first lines of each table are ratios.", ""]
+    for label, some in (("Sealed", SEALED), ("Open", OPEN)):
+        lines += report(label, [name for name in names if name in some], results)
+    text = "\n".join(lines)
+    print(text)
+    if given.out is not None:
+        given.out.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

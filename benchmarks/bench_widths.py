@@ -15,7 +15,13 @@ asked about.  All of them train the same machines: five widths of the Gaussian k
 Ratios are by the clock on the wall; run it with nothing beside it.  The hinge risk is the mean of max(0, 1 - y f) over
 the other rows, of the chosen machine; the error is its share of wrong answers there.
 
-Run: python benchmarks/bench_widths.py [--rows 1000 2500 5000 10000] [--svc 2500]
+`--where` shows instead where our time goes: steps on pairs of variables, each of which reads two rows of a kernel
+matrix in single precision; steps of linear algebra, each of which reads the factor of the free variables twice;
+variables that changed sets, each of which takes about F^2 operations for F free ones; kernel values, each the
+exponential of a stored distance.  With what these cores read and multiply, measured in the same run, that gives the
+least time it could take.
+
+Run: python benchmarks/bench_widths.py [--rows 1000 2500 5000 10000] [--svc 2500] [--where]
 """
 
 import argparse
@@ -32,10 +38,12 @@ from sklearn.svm import SVC
 from pacbayes.classifiers.calibration import calibrate
 from pacbayes.classifiers.cross_validation import counted_by_fold, dealt, middle_of_fewest
 from pacbayes.classifiers.families import FEW_LAMBDAS
+from pacbayes.classifiers.svm import active_set, machines
 from pacbayes.classifiers.svm.folds import train_shared
 from pacbayes.classifiers.svm.kernel import FACTORS
+from pacbayes.classifiers.svm.kernel import _compiled as kernel_values
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
-from pacbayes.runtime.threads import one_thread
+from pacbayes.runtime.threads import at_most_cores, one_thread
 
 FOLDS = 5
 LAMBDAS = np.array(FEW_LAMBDAS)
@@ -52,12 +60,12 @@ def hinge(y, decisions):
     return float(np.maximum(0.0, 1.0 - np.where(y == 1, 1.0, -1.0) * decisions).mean())
 
 
-def ours(X, y, X_new, y_new):
+def ours(X, y, X_new, y_new, jobs=2):
     """Return the time, the widths, and the errors and hinge risk of the machine that cross-validation chooses."""
     settings = MachineSettings(LAMBDAS, "rbf", "widths", False, 300, 0)
     start = time.perf_counter()
     with one_thread():
-        members, folds = train_shared(settings, X, y.astype(np.int64), np.array([0, 1]), None, 2)
+        members, folds = train_shared(settings, X, y.astype(np.int64), np.array([0, 1]), None, jobs)
         fold = dealt(folds.codes, FOLDS, np.random.default_rng(0), None)
         errors = []
         for heard in folds.out_of_fold(folds.families, fold):
@@ -113,12 +121,80 @@ def searched(X, y, widths):
     return (time.perf_counter() - start) * FOLDS * LAMBDAS.size / len(costs)
 
 
+def speeds():
+    """Return bytes that one core reads in a second, sums of products in double precision, and exponentials."""
+    big, square = np.ones(2**25), np.ones((1500, 1500))
+    with one_thread():
+        times = [_seconds(lambda: big.sum()), _seconds(lambda: square @ square)]
+    compiled = kernel_values()
+    values, buffer = -np.ones((200, 20_000)), compiled.buffer(20_000)
+    rows, columns, out = np.arange(200), np.arange(20_000), np.empty((200, 20_000))
+    times.append(_seconds(lambda: compiled.gaussian_of_distances(values, rows, columns, -1e-9, out, *buffer)))
+    return big.nbytes / times[0], square.shape[0] ** 3 / times[1], values.size / times[2]
+
+
+def _seconds(work):
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def where(n, speed):
+    """Print what the family of n rows does, and the least time that would take."""
+    counts = {"pairs": 0, "entries": 0.0, "steps": 0, "factor": 0.0, "changes": 0, "products": 0.0, "kernel": 0.0}
+    solve, run = active_set.ActiveSet.solve, machines.solve_path
+
+    def noted(self, *given):
+        found = solve(self, *given)
+        counts["steps"] += self.steps
+        counts["factor"] += self.steps * self.free**2
+        counts["changes"] += self.changes
+        counts["products"] += self.changes * self.free**2
+        return found
+
+    def followed(kernel, *given, **more):
+        path, before = None, counts["steps"]
+        path = run(kernel, *given, **more)
+        pairs = max(0, int(path.n_iter.sum()) - (counts["steps"] - before))
+        counts["pairs"] += pairs
+        counts["entries"] += 2.0 * pairs * len(kernel)
+        counts["kernel"] += float(len(kernel)) ** 2
+        return path
+
+    active_set.ActiveSet.solve, machines.solve_path = noted, followed
+    try:
+        with at_most_cores(1):  # threads would count at the same time
+            seconds = ours(*made(n), jobs=1)[0]
+    finally:
+        active_set.ActiveSet.solve, machines.solve_path = solve, run
+    read = 4.0 * counts["entries"] + 2 * 8.0 * counts["factor"] / 2.0
+    least = (read / speed[0] + counts["products"] / speed[1] + counts["kernel"] / speed[2]) / 2.0
+    cells = [f"{n}", f"{counts['pairs']:,}", f"{counts['steps']:,}", f"{counts['changes']:,}", f"{read / 1e9:.0f} GB"]
+    cells += [f"{counts['products'] / 1e9:.1f}", f"{counts['kernel'] / 1e6:.0f}", f"{least:.2f} s", f"{seconds:.2f} s"]
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[1000, 2500, 5000, 10_000])
     parser.add_argument("--svc", type=int, default=2500, help="estimate GridSearchCV up to so many rows")
+    parser.add_argument("--where", action="store_true", help="show where our time goes, and stop")
     given = parser.parse_args()
     ours(*made(300))  # compiled, loaded
+    if given.where:
+        speed = speeds()
+        print(f"One core reads {speed[0] / 1e9:.1f} GB, adds {speed[1] / 1e9:.1f} billion products and takes")
+        print(f"{speed[2] / 1e6:.0f} million exponentials a second.\n")
+        heads = ["rows", "steps on pairs", "of linear algebra", "changes of sets", "read", "billion products"]
+        heads += ["million kernel values", "least, two cores", "measured, one core"]
+        print(f"| {' | '.join(heads)} |")
+        print("|---|---|---|---|---|---|---|---|---|")
+        for n in given.rows:
+            where(n, speed)
+        return
     print(f"{len(FACTORS)} widths x {LAMBDAS.size} costs x ({FOLDS} folds + all rows); two cores\n")
     print("| rows | ours | error, hinge, KKT | liquidSVM / ours | its error, hinge | GridSearchCV / ours |")
     print("|---|---|---|---|---|---|")
