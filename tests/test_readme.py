@@ -33,8 +33,10 @@ def test_the_table_is_what_the_command_wrote():
 def test_the_table_follows_from_what_was_measured(tmp_path):
     """Every number stands in a line of results/against.jsonl, which names the commit that computed it."""
     done = subprocess.run(
-        [sys.executable, "benchmarks/bench_against.py", "--report-only", "--keep", "results/against.jsonl"]
-        + ["--out", str(tmp_path / "against.md")],
+        [
+            *(sys.executable, "benchmarks/bench_against.py", "--report-only", "--keep", "results/against.jsonl"),
+            *("--out", str(tmp_path / "against.md")),
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,

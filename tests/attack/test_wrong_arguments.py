@@ -30,7 +30,7 @@ LOSSES = ClassifierSet.from_losses(RNG.random((3, 20)))
         (lambda: svm_set(X, Y, [1.0], validation_size="half"), TypeError, "validation_size must .* got 'half'"),
         (lambda: SVMClassifier().fit(X, np.zeros(60)), ValueError, "at least two classes, got class 0.0 only"),
         (lambda: ClassifierSet.from_fitted(FITTED, X, Y), TypeError, "the single LogisticRegression"),
-        (lambda: CertifiedClassifier.from_fitted(FITTED, X, Y), TypeError, "must be a list of fitted classifiers"),
+        (lambda: CertifiedClassifier.from_fitted(3, X, Y), TypeError, "must be a fitted classifier, or a list of such"),
         (lambda: CertifiedClassifier(LogisticRegression()).fit(X[:1], Y[:1]), ValueError, "1 sample"),
         (lambda: CertifiedClassifier(LogisticRegression()).fit(X, []), ValueError, None),
         (lambda: LOSSES.counted, ValueError, "made from losses: it holds risks, not counted errors"),

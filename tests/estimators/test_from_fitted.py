@@ -96,7 +96,7 @@ def test_proposed_weights_are_those_of_draws_and_vote():
 def test_assumptions_say_what_the_user_must_ensure():
     said = " ".join(from_fitted(proposal=1).certificate_.assumptions)
     for words in (
-        "trained elsewhere",
+        "trained, tuned and chose nothing",
         "early stopping",
         "without looking at the labels",
         "what was proposed beforehand",
@@ -142,7 +142,7 @@ def test_saving_pickling_and_reporting(choices, voting, tmp_path):
         assert np.array_equal(other.predict(X), clf.predict(X))
         assert np.array_equal(other.vote_share(X), clf.vote_share(X))
     page = clf.report(tmp_path / "page.html", test=(1.01 * X, y)).read_text(encoding="utf-8")
-    assert "trained elsewhere" in page
+    assert "trained, tuned and chose nothing" in page
     assert "Cross-validation within the training rows" not in page
 
 
@@ -212,8 +212,8 @@ def test_labels_that_are_no_class_of_the_validation_rows():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"estimators": []}, TypeError, "list of fitted classifiers"),
-        ({"estimators": KINDS[2]}, TypeError, "list of fitted classifiers"),
+        ({"estimators": []}, TypeError, "a fitted classifier, or a list of such"),
+        ({"estimators": KINDS[2]}, ValueError, "must be fitted, on rows other than these"),
         ({"estimators": [GaussianNB]}, TypeError, r"estimators\[0\] must be a fitted classifier with a method predict"),
         ({"estimators": [GaussianNB()]}, ValueError, r"estimators\[0\] must be fitted"),
         ({"y_val": [0, 1]}, ValueError, "X_val and y_val must have the same length, got 285 and 2"),
@@ -339,3 +339,47 @@ def test_a_classifier_whose_copy_is_none_is_named_and_used_itself(kind):
     with pytest.warns(UserWarning, match=r"estimators\[1\] cannot be copied"):
         clf = CertifiedClassifier.from_fitted([fitted[0], kind(fitted[1])], X, y, random_state=0)
     assert clf.classifiers_.errors[1] == (fitted[1].predict(X) != y).sum()
+
+
+# -- one finished model ------------------------------------------------------------------------------------------------
+
+
+class Column:
+    """Says what stands in the first column."""
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0].astype(int)
+
+
+def one_model(errors, rows, **choices):
+    said, labels = np.zeros((rows, 1)), np.zeros(rows, dtype=int)
+    labels[: rows // 2] = said[: rows // 2] = 0
+    labels[rows // 2 :] = said[rows // 2 :, 0] = 1
+    said[:errors, 0] = 1 - labels[:errors]
+    return CertifiedClassifier.from_fitted(Column(), said, labels, **choices)
+
+
+def test_one_model_and_a_test_set():
+    clf = one_model(5, 100)
+    assert str(clf.certificate_) == (
+        "With probability at least 95 % over the sample, the classifier errs on at most 10.3 % of new examples."
+    )
+    assert clf.certificate_.assumptions[0].startswith("These 100 rows trained, tuned and chose nothing")
+    assert clf.hedge_ == 0.0
+    assert {one.bound for one in clf.certificates_.values()} == {clf.certificate_.bound}
+    # In a list it is the same.
+    assert CertifiedClassifier.from_fitted([Column()], np.eye(100)[:, :1], np.arange(100) % 2).hedge_ == 0.0
+
+
+def test_one_model_has_the_exact_limit_and_no_larger_one():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        rows = int(rng.integers(4, 400))
+        errors, delta = int(rng.integers(0, rows)), float(rng.choice([0.05, 0.01, 0.2]))
+        exact = beta.ppf(1.0 - delta, errors + 1, rows - errors)
+        assert exact <= one_model(errors, rows, delta=delta).certificate_.bound <= exact * (1 + 1e-9)
+
+
+def test_limits_of_one_model_need_no_proposal():
+    clf = one_model(5, 100, limits=("recall",), pos_label=1)
+    assert len(clf.certificate_.limits) == 1

@@ -94,9 +94,9 @@ def roles(splits: Division) -> tuple[str, ...]:
 def _elsewhere(m: int, what: str, unit: str) -> tuple[str, ...]:
     """Say what somebody must ensure whose classifiers were trained on rows that are not here."""
     return (
-        f"The classifiers were trained elsewhere. None of the {m} {what} that counted their errors was used for it, "
-        "nor for anything fitted or chosen before (scaling, features, thresholds, early stopping, which classifiers "
-        f"are on the list); which {what} count errors was decided without looking at the labels.",
+        f"These {m} {what} trained, tuned and chose nothing: no classifier, and nothing that was fitted or chosen "
+        "before (scaling, features, thresholds, early stopping, which classifiers are on the list). Which "
+        f"{what} count errors was decided without looking at the labels.",
         *_DRAWN[unit],
         "What was proposed, if anything, was fixed before the errors were known.",
     )

@@ -298,7 +298,9 @@ class _Case:
             distance=won.distance,
             empirical_risk=won.empirical_risk,
             kl=won.kl,
-            holds_for=_NAMES.get(voting, _DRAWN_BY_KEY if keyed else _DRAWN),
+            holds_for="the classifier"
+            if len(self.evidence) == 1
+            else _NAMES.get(voting, _DRAWN_BY_KEY if keyed else _DRAWN),
             theorem=won.theorem,
             assumptions=assumptions,
             baselines={name: replace(one, unit=division.unit) for name, one in baselines.items()},

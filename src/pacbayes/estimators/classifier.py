@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -336,7 +336,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     @classmethod
     def from_fitted(
         cls,
-        estimators: Iterable[Any],
+        estimators: Any,
         X_val: Any,
         y_val: ArrayLike,
         *,
@@ -362,10 +362,11 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
         Parameters
         ----------
-        estimators : iterable of fitted classifiers
-            Anything with a method `predict`.  None may depend on a validation row: not through training, nor scaling,
-            early stopping or the choice which are on the list.  What `copy.deepcopy` copies of them is certified,
-            and stays as it is whatever is done to them later; a warning names those that it does not copy.
+        estimators : fitted classifier, or iterable of such
+            Anything with a method `predict`.  One alone has the exact limit of its errors.  None may depend on a
+            validation row: not through training, nor scaling, early stopping or the choice which are on the list.  What
+            `copy.deepcopy` copies of them is certified, and stays as it is whatever is done to them later; a warning
+            names those that it does not copy.
         X_val : array_like, sparse matrix, data frame or list of m rows
             Rows that all count errors; handed to the classifiers as they are.
         y_val : array_like of shape (m,)
@@ -381,7 +382,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         prior, distance, delta, voting, random_state
             As for the estimator; neither prior nor distance can come from training rows.
         hedge : float or "auto"
-            The share of `delta` kept for what these rows may show; "auto" is 0.02 with a proposal and 1 without.
+            The share of `delta` kept for what these rows may show; "auto" is 0.02 with a proposal, 1 without, and 0 for
+            one classifier alone, which is its own proposal.
         limits, limits_share, pos_label
             As for the estimator, where there is a proposal.
         max_error : None

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.certificates.choices import asks_for_data, resolve_prior
 from pacbayes.certificates.find import find, gather
-from pacbayes.certificates.levels import resolve_hedge
+from pacbayes.certificates.levels import AUTO, resolve_hedge
 from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import asked_for, check_classes
@@ -51,8 +51,12 @@ def certify_fitted(
 
     All that is wrong with the arguments is said before a classifier is asked anything.
     """
+    if hasattr(estimators, "predict") and not isinstance(estimators, list | tuple):
+        estimators = [estimators]
     fitted = list(estimators) if isinstance(estimators, list | tuple) or hasattr(estimators, "__iter__") else estimators
-    rules = _check_choices(model, fitted, proposal)
+    alone = isinstance(fitted, list) and len(fitted) == 1 and proposal is None and model.hedge == AUTO
+    # Among one there is nothing to choose: it was fixed beforehand, and has all of delta.
+    rules = _check_choices(model, fitted, 0 if alone else proposal)
     model._check_asked(groups, None)
     labels = check_complete(narrow_labels(y_val), "y_val")
     if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
@@ -63,7 +67,7 @@ def certify_fitted(
     data = Labelled.checked(rows, labels, groups, classes=_classes(fitted, labels))
     check_classes(model.limits, model.pos_label, data.classes)
     label = _known_class(most_frequent, data.classes)
-    hedge = resolve_hedge(model.hedge, None if rules else "no proposal was given")
+    hedge = 0.0 if alone else resolve_hedge(model.hedge, None if rules else "no proposal was given")
     copies, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))
     members = check_elsewhere(copies, data)
     check_evidence_fits(len(members), data.number)
@@ -112,7 +116,7 @@ def _copied(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
 def _check_choices(model: CertifiedModel, fitted: Any, proposal: Any) -> tuple[Rule, ...]:
     """Return the rules that the proposal stands for, or raise for wrong parameters."""
     if not isinstance(fitted, list) or not fitted:
-        raise TypeError(f"estimators must be a list of fitted classifiers, got {fitted!r}")
+        raise TypeError(f"estimators must be a fitted classifier, or a list of such, got {fitted!r}")
     if model.max_error is not None:
         raise ValueError(
             f"max_error must be None for from_fitted, got {model.max_error!r}: from which confidence on to answer is "
