@@ -74,7 +74,7 @@ THREE = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3
 @pytest.mark.parametrize(
     ("models", "choices", "rule", "level"),
     [
-        ((GaussianNB(),), {}, "Occam", 0.05),
+        ((GaussianNB(),), {}, "proposal", 0.05),
         (THREE, {}, "Occam", 0.05 / 3),
         (THREE, {"proposal": 2, "hedge": 0}, "proposal", 0.05),
         (THREE, {"proposal": 2, "hedge": 0.1}, "proposal", 0.045),
