@@ -7,8 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
-from pacbayes import Certificate, Monitor, certify_predictions
+from pacbayes import Certificate, Monitor, StochasticSVC, certify_predictions
 from pacbayes.certificates.target import Answered
 from pacbayes.certificates.watching import TIMES, bets_against
 
@@ -303,3 +304,12 @@ def test_a_file_that_is_no_monitor_is_refused(text, tmp_path):
     (tmp_path / "w.json").write_text(text)
     with pytest.raises(ValueError, match="holds no monitor that can be read"):
         Monitor.load(tmp_path / "w.json")
+
+
+def test_draws_by_a_posterior_are_not_watched():
+    """Equal rows get equal draws: the losses that arrive need not have a mean below that of the average."""
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
+    assert clf.certificate_.rule == "posterior"
+    with pytest.raises(ValueError, match="draws by a posterior cannot be watched"):
+        clf.monitor()

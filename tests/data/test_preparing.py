@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, Trees, load, save, svm_set
 from pacbayes.data.columns import preparation, read_columns
+from pacbayes.data.preparing import resolve_prepare
 
 LAMBDAS = [0.05, 0.5, 5.0]
 
@@ -167,3 +168,17 @@ def test_what_was_fitted_before_is_refused():
     ):
         with pytest.raises(ValueError, match="must be trained here, on training rows alone, but holds Frozen"):
             model.fit(X, y)
+
+
+def test_names_that_are_whole_numbers_are_no_places():
+    """An attack found columns exchanged without a word where names were numbers."""
+    frame = pd.DataFrame({1: [0.5, 1.5, 2.5, 3.5], 0: ["a", "b", "a", "b"]})
+    made = resolve_prepare("auto", frame).fit(frame).transform(frame)
+    np.testing.assert_array_equal(made[:, 0], frame[1])
+    assert made.shape == (4, 3)
+
+
+def test_dates_are_refused():
+    frame = pd.DataFrame({"when": pd.to_datetime(["2026-01-01", "2026-01-02"]), "a": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="column 'when' of X holds dates"):
+        resolve_prepare("auto", frame)

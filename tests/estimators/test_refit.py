@@ -1,13 +1,20 @@
 """refit=True: what predicts, what is covered, what is refused, and what a file keeps of it."""
 
+import io
+import json
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.tree import DecisionTreeClassifier
+from tests.cli.running import in_process
 
 from pacbayes import CertifiedClassifier, Cost, Grid, compare_classifiers, load, save
 from pacbayes.certificates.refit import LEAD
+from pacbayes.report.view import ObservedErrors
 
 X, Y = load_breast_cancer(return_X_y=True)
 NEW = X + np.random.default_rng(0).normal(size=X.shape) * X.std(axis=0)
@@ -105,14 +112,14 @@ def test_it_is_true_or_false(refit):
 
 def test_limits_that_carry_over():
     clf, alone = (fit(limits=("error", "balanced_error", COST), refit=refit) for refit in (True, False))
-    assert clf.certificate_.limits == alone.certificate_.limits
+    assert clf.certificate_.limits == tuple(replace(one, covered=True) for one in alone.certificate_.limits)
     assert len(clf.certificate_.limits) == 4
 
 
 def test_groups_and_copies():
     groups = np.arange(len(Y)) // 3
     grouped = fit(GRID, groups=groups)
-    assert "of the rows of a new group, on average over groups get an answer that is covered and wrong" in str(
+    assert "of the rows of a new group, on average over groups, get an answer that is covered and wrong" in str(
         grouped.certificate_
     )
     together = fit(GRID, (np.vstack([X, X[:50]]), np.r_[Y, Y[:50]]), duplicates="together")
@@ -183,3 +190,43 @@ def test_a_monitor_counts_what_is_wrong_and_covered(both):
     expected = (both[0].predict(NEW) != Y) & both[0].covered(NEW)
     assert monitor.errors == expected.sum()
     assert expected.sum() < np.sum(both[0].predict(NEW) != Y)
+
+
+def test_limits_speak_of_covered_answers():
+    """An attack found limits that said more than is proved: "errs on at most" of a refit that errs more often."""
+    certificate = fit(limits=("error", "balanced_error", COST)).certificate_
+    assert all(one.covered for one in certificate.limits)
+    said = [str(one) for one in certificate.limits]
+    assert "of it get an answer that is covered and wrong" in said[0]
+    assert all("of covered answers alone" in one for one in said[2:])
+    assert "errs on" not in certificate.explain().partition("Assumed")[0]
+    assert "covered and wrong" in str(certificate.with_class_shares({0: 0.5, 1: 0.5}))
+
+
+def test_a_monitor_of_the_certificate_alone_is_refused(both):
+    with pytest.raises(ValueError, match="the certificate is about covered answers"):
+        both[0].certificate_.monitor()
+    assert "covered answers of a refit" in repr(both[0].certificate_)
+
+
+def test_the_command_line_says_which_answers_are_covered(both, tmp_path, capsys):
+    frame = pd.DataFrame(NEW).rename(columns=str)
+    frame.assign(kind=Y).to_csv(tmp_path / "new.csv", index=False)
+    clf = fit(data=(pd.DataFrame(X).rename(columns=str), Y))
+    save(clf, tmp_path / "model")
+    done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv", "--shares"], capsys)
+    found = pd.read_csv(io.StringIO(done.out))
+    np.testing.assert_array_equal(found["covered"] == "yes", clf.covered(frame))
+    np.testing.assert_array_equal(found["share of 1"] > found["share of 0"], found["predicted"] == 1)
+    watched = in_process(["watch", tmp_path / "model", tmp_path / "new.csv", "--target", "kind", "--json"], capsys)
+    expected = clf.monitor().update(frame, Y)
+    assert json.loads(watched.out)["errors"] == expected.errors < np.sum(clf.predict(frame) != Y)
+
+
+def test_test_errors_are_all_errors(tmp_path):
+    clf = fit()
+    observed = ObservedErrors.count(clf, NEW, Y)
+    assert observed.errors["soft"] == np.sum(clf.predict(NEW) != Y)
+    assert observed.covered == np.sum((clf.predict(NEW) != Y) & clf.covered(NEW)) < observed.errors["soft"]
+    page = clf.report(tmp_path / "page.html", test=(NEW, Y)).read_text()
+    assert f"{observed.covered} times with a covered answer" in page

@@ -258,7 +258,12 @@ class Certificate:
         """
         if self.answered is not None and not self.answered.passed:
             raise ValueError("there is nothing to watch: the certificate's classifier answers no example")
+        if self.refit and wrong is wrong_answers:
+            raise ValueError(
+                "the certificate is about covered answers, which labels do not show: use monitor() of the model"
+            )
         about = self.holds_for if self.answered is None else f"{self.holds_for}, where it answers"
+        about = "the refit, whose covered answers count" if self.refit else about
         return Monitor(self.bound, alpha, unit=self.unit, about=about, wrong=wrong)
 
     @property
@@ -332,8 +337,8 @@ class Certificate:
             return self.answered.claim(sure, self.holds_for)
         most = "100 %" if self.vacuous else percent_up(self.bound)
         if self.refit:
-            every = "all " if self.unit == "example" else ""
-            said = f"{sure} at most {most} of {every}{OF_NEW[self.unit]} get an answer that is covered and wrong"
+            whom = f"all {OF_NEW[self.unit]}" if self.unit == "example" else f"{OF_NEW[self.unit]},"
+            said = f"{sure} at most {most} of {whom} get an answer that is covered and wrong"
         else:
             said = f"{sure} {self.holds_for} errs on at most {most} of {OF_NEW[self.unit]}"
         said += ": this certificate says nothing." if self.vacuous else "."
@@ -348,8 +353,9 @@ class Certificate:
     def __repr__(self) -> str:
         constant = self.baselines.get(CONSTANT)
         beside = "" if constant is None or constant.bound is None else f"; {CONSTANT} {format_up(constant.bound, 4)}"
+        whom = f"covered answers of a refit, {self.holds_for}" if self.refit else self.holds_for
         return (
-            f"Certificate(bound={format_up(self.bound, 4)}, {self.holds_for}; {self.distance}, m={self.m}, "
+            f"Certificate(bound={format_up(self.bound, 4)}, {whom}; {self.distance}, m={self.m}, "
             f"delta={self.delta:g}{beside})"
         )
 

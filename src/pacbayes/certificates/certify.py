@@ -117,7 +117,9 @@ def certify(
         elif plan.limits:
             certificate = case.with_limits(voting, certificate)
         if plan.refit == voting:
-            certificate = replace(certificate, refit=True, assumptions=(*certificate.assumptions, REFIT))
+            limits = tuple(replace(one, covered=True) for one in certificate.limits)
+            assumptions = (*certificate.assumptions, REFIT)
+            certificate = replace(certificate, refit=True, assumptions=assumptions, limits=limits)
         certificates[voting] = certificate
     return certificates
 

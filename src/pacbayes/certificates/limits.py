@@ -168,6 +168,8 @@ class Limit:
     unit: str = "example"
     #: Of errors of all classes at once: the counts of each.
     parts: ClassErrors | None = None
+    #: Whether only answers count that the certified classifier gives too: after a refit.
+    covered: bool = False
 
     def __str__(self) -> str:
         return f"{self.label}{f' ({self.also})' if self.also else ''}: {self.claim}; {self.seen}"
@@ -214,9 +216,12 @@ class Limit:
     @property
     def claim(self) -> str:
         """What is guaranteed."""
-        return WORDS[self.name].claim.format(most=self.most) + (
-            f" of it{counted_once(self.unit)}" if self.name == "error" and self.kind in (CLASS, SLICE) else ""
-        )
+        among = f" of it{counted_once(self.unit)}" if self.name == "error" and self.kind in (CLASS, SLICE) else ""
+        if self.covered and self.name == "error":
+            of = among or " of all"
+            return f"{self.most}{of} get an answer that is covered and wrong"
+        said = WORDS[self.name].claim.format(most=self.most) + among
+        return f"{said}, of covered answers alone" if self.covered else said
 
     @property
     def seen(self) -> str:
@@ -321,7 +326,7 @@ def with_shares(limits: Sequence[Limit], shares: Any, unit: str) -> Limit:
     rows = sum(one.rows for one in limits if (one.kind, one.name) == (CLASS, whole.name)) or whole.rows
     wrong = [one for one in limits if (one.kind, one.name) == (whole.kind, whole.name)]
     errors = sum(one.count if one.side == UPPER else one.rows - one.count for one in wrong)
-    return Limit("error", dict(shares), UPPER, min(found), int(errors), rows, SHARES, unit=unit)
+    return Limit("error", dict(shares), UPPER, min(found), int(errors), rows, SHARES, unit=unit, covered=whole.covered)
 
 
 def _class_limits(limits: Sequence[Limit]) -> tuple[list[Any], list[Callable[[list[float]], float]]]:

@@ -152,9 +152,12 @@ def _predicted(model: Any, given: Any, shares: bool, header: bool) -> tuple[str,
         answered = model.answers(given)
         cells = np.where(answered, cells.astype(object), "")
     table: dict[str, Any] = {"predicted": cells}
+    if model.certificate_.refit:
+        table["covered"] = np.where(model.covered(given), "yes", "no")
     if shares:
         # What decides: of a soft vote it is not which class each member would say.
-        found = model.predict_proba(given) if model.voting_ == SOFT else model.vote_share(given)
+        decides = model.voting_ == SOFT or model.certificate_.refit
+        found = model.predict_proba(given) if decides else model.vote_share(given)
         table |= {f"share of {name}": found[:, i] for i, name in enumerate(model.classes_)}
     # The csv module quotes no field for a carriage return alone, at which readers would begin another row.
     returns = any("\r" in str(name) for name in model.classes_)

@@ -67,6 +67,7 @@ def watch(
     from pacbayes.cli.new_rows import Cells, load_saved
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, on_screen, print_json, warnings_as_notes
+    from pacbayes.estimators.watching import Watched, check_watched
 
     check_outputs({"--plot": plot}, (model, data))
     columns = {"--target": target} | ({} if order is None else {"--order": order})
@@ -74,7 +75,8 @@ def watch(
     if len(set(columns.values())) < len(columns):
         raise ValueError(f"{', '.join(columns)} must name different columns")
     note, loaded = Note(quiet), load_saved(model, trust, sha256)
-    monitor = loaded.monitor(alpha)
+    check_watched(loaded.certificate_, loaded.voting_, copies_left_out=True)
+    monitor = loaded.certificate_.monitor(alpha, wrong=Watched(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
     cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep, used=tuple(columns.values()))
     with warnings_as_notes(note):
@@ -145,7 +147,9 @@ def _arrived(
     answered = loaded.answers(given)[places]
     kept = places[answered]
     groups = labels[columns["--group"]][kept] if "--group" in columns else None
-    return _Arrived((said != truth)[kept], (kept + 1).tolist(), groups, int((~answered).sum()))
+    # After a refit an answer that is not covered is no error.
+    wrong = (said != truth) & loaded.covered(given)
+    return _Arrived(wrong[kept], (kept + 1).tolist(), groups, int((~answered).sum()))
 
 
 def _first_ones(given: Any, truth: Any, places: Any) -> Any:

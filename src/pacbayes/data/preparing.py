@@ -66,9 +66,18 @@ def resolve_prepare(prepare: Any, rows: Any) -> Any:
         raise ValueError(f"prepare must be 'auto', None or a transformer, got {prepare!r}")
     if not isinstance(rows, pd.DataFrame):
         return None
-    kinds = dict(zip(rows.columns, rows.dtypes, strict=True))
+    # Whole numbers as names would be taken for places.
+    named = all(isinstance(name, str) for name in rows.columns)
+    names: list[Any] = list(rows.columns) if named else list(range(rows.shape[1]))
+    kinds = dict(zip(names, rows.dtypes, strict=True))
+    dated = [str(name) for name, kind in kinds.items() if kind.kind in "mM"]
+    if dated:
+        raise ValueError(
+            f"column {dated[0]!r} of X holds dates or durations: make numbers of it (a month, days since a day), leave "
+            "it out, or give prepare= a transformer"
+        )
     numeric = [name for name, kind in kinds.items() if is_numeric_dtype(kind) or is_bool_dtype(kind)]
-    others = tuple(name for name in rows.columns if name not in set(numeric))
+    others = tuple(name for name in names if name not in set(numeric))
     # What no number of it can be missing of.
     whole = all(isinstance(kinds[name], np.dtype) and kinds[name].kind in "biu" for name in numeric)
     return None if whole and not others else preparation(Columns(tuple(numeric), others, dict.fromkeys(numeric, 1)))

@@ -38,7 +38,7 @@ from pacbayes.data.unusable import naming_remedy
 from pacbayes.estimators.fitted import CountedBatch, Fitted, cv_results
 from pacbayes.estimators.methods import available, forget_fit, whole_or_not_at_all
 from pacbayes.estimators.planning import make_plan, refitted_voting
-from pacbayes.estimators.watching import Watched
+from pacbayes.estimators.watching import Watched, check_watched
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.posteriors.posterior import Posterior
@@ -415,11 +415,13 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Returns
         -------
         Monitor
-            Of the certificate of `voting` as it is now.  With `max_error` rows that are not answered do not count; a
-            model that was fitted with groups needs ``groups=`` and counts complete groups.
+            Of the certificate of `voting` as it is now.  With `max_error` rows that are not answered do not count;
+            after a refit answers that are not covered are no errors; a model that was fitted with groups needs
+            ``groups=`` and counts complete groups.  Refused for draws by a posterior and ``duplicates="together"``.
         """
         check_is_fitted(self)
         voting = self._voting()
+        check_watched(self.certificates_[voting], voting)
         return self.certificates_[voting].monitor(alpha, wrong=Watched(self, self._fitted, voting))
 
     # -- what a fitted model says of itself --------------------------------------------------------------------------

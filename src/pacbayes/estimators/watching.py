@@ -5,10 +5,27 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.difference import warn_of_known
+from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.certificates.watching import wrong_answers
+from pacbayes.data.division import DISTINCT
 from pacbayes.data.rows import check_new_rows
 from pacbayes.estimators.fitted import Fitted
+
+
+def check_watched(certificate: Certificate, voting: str, copies_left_out: bool = False) -> None:
+    """Raise where rows that arrive do not have losses of mean at most the bound, one after the other."""
+    if voting == "stochastic" and certificate.rule == POSTERIOR:
+        raise ValueError(
+            "draws by a posterior cannot be watched: the bound is on their average, and equal rows get equal draws. "
+            "Use another voting"
+        )
+    if certificate.unit == DISTINCT and not copies_left_out:
+        raise ValueError(
+            "with duplicates='together' every distinct row counts once, and a monitor does not know which came before: "
+            "give the errors of distinct rows to certificate_.monitor(); pacbayes watch leaves copies out"
+        )
 
 
 @dataclass(frozen=True, eq=False)

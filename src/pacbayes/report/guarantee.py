@@ -92,6 +92,16 @@ def _is_useless(certificate: Certificate) -> bool:
 
 
 def _who(view: ReportView) -> str:
+    """Say which classifier it is; after a refit that another one predicts where it is clear."""
+    if not view.certificate.refit:
+        return _certified(view)
+    again = (
+        "A refit on all rows gives the answers where it is clear, and this classifier, which was certified, elsewhere: "
+    )
+    return f"{again}{_certified(view)}"
+
+
+def _certified(view: ReportView) -> str:
     number = len(view.classifiers)
     classifiers = "the one classifier" if number == 1 else f"one of {number} classifiers"
     proposed = view.certificate.source != VALIDATION
@@ -212,9 +222,9 @@ def _observed(view: ReportView) -> str:
             f"Of {observed.rows} test rows it answered {rows} ({share}){wrong}. That is an observation, not part of "
             "the guarantee."
         )
-    did = "an answer was covered and wrong" if view.certificate.refit else "it erred"
+    covered = "" if observed.covered is None else f", {observed.covered} times with a covered answer"
     return (
-        f"On {observed.rows} test rows {did} {errors} times ({format_share(errors / observed.rows)}). "
+        f"On {observed.rows} test rows it erred {errors} times ({format_share(errors / observed.rows)}){covered}. "
         "That is an observation, not part of the guarantee."
     )
 
@@ -236,8 +246,8 @@ def _breaks(view: ReportView) -> list[tuple[str, str]]:
         ),
         (
             "What is used is not what was certified.",
-            "Classifiers trained anew (on all rows, say), a different threshold, or answers overruled by hand are not "
-            "covered by the certificate.",
+            "Classifiers trained anew elsewhere, a different threshold, or answers overruled by hand are not covered "
+            "by the certificate.",
         ),
         (
             "The labels mean something else.",

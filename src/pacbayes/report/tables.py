@@ -128,7 +128,7 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     risks = [view.validation_risk(name) for name in certificates]
     columns = {
         "classifier": [
-            *(one.holds_for.removeprefix("the ").removesuffix(" with its key") for one in certificates.values()),
+            *(_name_of(one) for one in certificates.values()),
             f"always {format_label(view.model.constant_label_)}",
         ],
         "errs on at most": [
@@ -154,6 +154,12 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     rows = list(zip(*columns.values(), strict=True))
     rows = rows if constant.bound is not None else rows[:-1]
     return TextTable("Certificates", tuple(columns), rows, _certificate_caption(view))
+
+
+def _name_of(certificate: Certificate) -> str:
+    """Return what a certificate is about, in few words."""
+    name = certificate.holds_for.removeprefix("the ").removesuffix(" with its key")
+    return f"{name}, covered answers of the refit" if certificate.refit else name
 
 
 def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]:

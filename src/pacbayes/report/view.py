@@ -39,16 +39,17 @@ class ObservedErrors:
     labels: NDArray[Any]
     #: Errors by way of predicting.
     errors: dict[str, int]
-    #: Errors that the certificate is about, and among how many rows, by way of predicting: where it answers, or of all
-    #: rows; after a refit those that are covered.
+    #: Errors among the rows that are answered, and how many these are, by way of predicting.
     among_answered: dict[str, tuple[int, int]]
     #: Errors of always answering the most frequent class of the training rows, None where nobody knows it.
     constant: int | None
+    #: After a refit, the errors among answers that are covered; else None.
+    covered: int | None = None
 
     @classmethod
     def count(cls, model: CertifiedModel, X: Any, labels: NDArray[Any]) -> "ObservedErrors":
         """Count the errors of all ways of predicting; the model keeps its own."""
-        errors, among = {}, {}
+        errors, among, covered = {}, {}, None
         for name, certificate in model.certificates_.items():
             # A copy with the same parts: the user's estimator is not touched, not even for a moment.
             one = copy(model)
@@ -60,14 +61,14 @@ class ObservedErrors:
             errors[name] = int(np.count_nonzero(said != labels))
             among[name] = (errors[name], int(labels.size))
             if certificate.refit:
-                among[name] = (int(np.count_nonzero((said != labels) & one.covered(X))), int(labels.size))
+                covered = int(np.count_nonzero((said != labels) & one.covered(X)))
             if certificate.answered is not None:
                 answered = np.flatnonzero(one.answers(X))
                 wrong = said[answered] != labels[answered]
                 among[name] = (int(np.count_nonzero(wrong)), int(answered.size))
         constant = model.constant_label_
         errs = None if constant is None else int(np.count_nonzero(constant != labels))
-        return cls(model, X, labels, errors, among, errs)
+        return cls(model, X, labels, errors, among, errs, covered)
 
     @property
     def rows(self) -> int:
