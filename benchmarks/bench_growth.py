@@ -1,0 +1,73 @@
+"""How time and memory of `CertifiedClassifier().fit` grow with the rows: "auto" on made data with ten columns.
+
+Each size in a process of its own; memory is the largest that it ever held, less what Python and its libraries take.
+The exponent is that of the time between one size and the next.  `--text` adds a column of thousands of tail numbers, as
+a table of flights has, and gaps.
+
+Run: python benchmarks/bench_growth.py [--rows 1000 10000 100000 1000000] [--text]
+"""
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import make_classification
+
+COLUMNS = 10
+
+
+def measure(n: int, text: bool) -> None:
+    """Fit in this process, and print what it took."""
+    from pacbayes import CertifiedClassifier
+
+    X, y = make_classification(n, n_features=COLUMNS, n_informative=6, flip_y=0.1, random_state=0)
+    if text:
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(X).rename(columns=lambda place: f"x{place}")
+        X["x0"] = X["x0"].where(rng.random(n) > 0.1)
+        X["tail"] = np.char.add("N", rng.zipf(1.3, n).clip(max=4000).astype(str))
+    CertifiedClassifier("svm", random_state=0).fit(np.eye(60)[:, :2], np.arange(60) % 2)  # compiled, loaded
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = CertifiedClassifier(random_state=0).fit(X, y)
+    seconds = time.perf_counter() - start
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    families = sorted({one["candidate"] for one in clf.classifiers_.params})
+    found = {"seconds": seconds, "megabytes": used / 1024, "bound": clf.certificate_.bound, "m": clf.certificate_.m}
+    print(json.dumps(found | {"classifiers": len(clf.classifiers_), "families": families}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
+    parser.add_argument("--text", action="store_true", help="with a column of thousands of values, and gaps")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one is not None:
+        measure(given.one, given.text)
+        return
+    print(
+        "| rows | of them validate | classifiers | seconds | exponent | memory | limit |\n|---|---|---|---|---|---|---|"
+    )
+    last = None
+    for n in given.rows:
+        command = [sys.executable, __file__, "--one", str(n), *(["--text"] if given.text else [])]
+        found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        grown = "" if last is None else f"{math.log(found['seconds'] / last[1]) / math.log(n / last[0]):.2f}"
+        last = n, found["seconds"]
+        cells = [f"{n:,}", f"{found['m']:,}", f"{found['classifiers']} of {', '.join(found['families'])}"]
+        cells += [f"{found['seconds']:.1f}", grown, f"{found['megabytes']:,.0f} MB", f"{100 * found['bound']:.2f} %"]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
