@@ -182,3 +182,16 @@ def test_dates_are_refused():
     frame = pd.DataFrame({"when": pd.to_datetime(["2026-01-01", "2026-01-02"]), "a": [1.0, 2.0]})
     with pytest.raises(ValueError, match="column 'when' of X holds dates"):
         resolve_prepare("auto", frame)
+
+
+def test_texts_with_pandas_own_gaps():
+    """What convert_dtypes() makes of a text with gaps: scikit-learn's encoders refuse its NA."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 80)
+    frame = pd.DataFrame({"a": np.where(y == 1, "x", "z"), "b": rng.normal(size=80)})
+    frame.loc[::9, "a"] = None
+    frame = frame.convert_dtypes()
+    assert frame["a"].isna().any()
+    clf = CertifiedClassifier(["svm", "boosting"], cv=3, random_state=0).fit(frame, y)
+    assert clf.certificate_.bound < 0.4
+    assert clf.predict(frame.iloc[:3]).tolist() == clf.predict(frame).tolist()[:3]

@@ -49,9 +49,23 @@ def pickable_rows(X: Any) -> Any:
     >>> pickable_rows([["a"], ["b"]])
     [['a'], ['b']]
     """
-    rows = csr_rows(X)
+    rows = _with_usual_gaps(csr_rows(X))
     lone = hasattr(rows, "__array__") and not hasattr(rows, "__len__") and not sp.issparse(rows)
     return np.asarray(rows) if lone else rows
+
+
+def _with_usual_gaps(X: Any) -> Any:
+    """Return a data frame whose texts have NaN in their gaps, not pandas' NA, which scikit-learn's encoders refuse."""
+    kinds = getattr(X, "dtypes", None)
+    if not hasattr(kinds, "items") or not hasattr(X, "columns"):
+        return X
+    texts = [name for name, kind in kinds.items() if kind.name == "string" and str(kind.na_value) == "<NA>"]
+    if not texts or not X.columns.is_unique:
+        return X
+    X = X.copy()
+    for name in texts:
+        X[name] = X[name].astype(object).where(X[name].notna(), np.nan)
+    return X
 
 
 def pick_rows(X: Any, which: Rows) -> Any:
