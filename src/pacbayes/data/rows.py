@@ -56,7 +56,7 @@ def pickable_rows(X: Any) -> Any:
 
 def _with_usual_gaps(X: Any) -> Any:
     """Return a data frame whose texts have NaN in their gaps, not pandas' NA, which scikit-learn's encoders refuse."""
-    kinds = getattr(X, "dtypes", None)
+    kinds: Any = getattr(X, "dtypes", None)
     if not hasattr(kinds, "items") or not hasattr(X, "columns"):
         return X
     texts = [name for name, kind in kinds.items() if kind.name == "string" and str(kind.na_value) == "<NA>"]
