@@ -313,8 +313,9 @@ class Certificate:
         if percent_up(self.bound) == percent_up(1.0):
             return "No useful guarantee"
         unbeaten = ", no better than always giving the same answer" if self.beats_constant is False else ""
-        what = "answers covered and wrong" if self.refit else "errors"
-        return f"At most {percent_up(self.bound)} {what}{unbeaten}"
+        if self.refit:
+            return f"At most {percent_up(self.bound)} of the answers are covered and wrong{unbeaten}"
+        return f"At most {percent_up(self.bound)} errors{unbeaten}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""

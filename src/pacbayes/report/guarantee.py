@@ -95,10 +95,10 @@ def _who(view: ReportView) -> str:
     """Say which classifier it is; after a refit that another one predicts where it is clear."""
     if not view.certificate.refit:
         return _certified(view)
-    again = (
-        "A refit on all rows gives the answers where it is clear, and this classifier, which was certified, elsewhere: "
+    return (
+        "A refit on all rows gives the answers where it is clear, and the classifier that was certified elsewhere. An "
+        f"answer is covered where the latter gives it too. {_certified(view)}"
     )
-    return f"{again}{_certified(view)}"
 
 
 def _certified(view: ReportView) -> str:
