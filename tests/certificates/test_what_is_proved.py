@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, Trees
+from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, Trees
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.bounds.hypergeometric import hypergeometric_upper
 from pacbayes.certificates.batch import batch_of
@@ -106,14 +106,18 @@ def test_limits_of_a_fixed_rule(voting):
     [
         ({"limits": ("error",), "hedge": 1}, None, "limits must be empty where hedge is 1"),
         ({"limits": ("recall",)}, GROUPS, "groups"),
-        ({"max_error": 0.1, "hedge": 1}, None, "max_error needs a rule that the training rows propose"),
-        ({"max_error": 0.1}, GROUPS, "max_error is not for groups"),
-        ({"max_error": 0.1, "limits": ("error",)}, None, "limits must be empty where max_error is given"),
+        (
+            {"target": Abstain(0.1), "hedge": 1},
+            None,
+            r"Abstain\(max_error=0\.1\) needs a rule that the training rows propose",
+        ),
+        ({"target": Abstain(0.1)}, GROUPS, r"Abstain\(max_error=0\.1\) is not for groups"),
+        ({"target": Abstain(0.1), "limits": ("error",)}, None, r"limits must be empty with Abstain\(max_error=0\.1\)"),
         ({"refit": True, "hedge": 1, "voting": "majority"}, None, "refit=True needs the soft vote"),
         ({"refit": True, "voting": "stochastic"}, None, "refit=True goes with voting"),
         ({"refit": True, "limits": ("precision",)}, None, "limits with refit=True must be among"),
         ({"refit": True, "limits": ("f1",)}, None, "limits with refit=True must be among"),
-        ({"refit": True, "max_error": 0.1}, None, "refit must be False with max_error"),
+        ({"refit": True, "target": Abstain(0.1)}, None, r"refit must be False with Abstain\(max_error=0\.1\)"),
         ({"voting": "soft", "hedge": 1}, None, "voting='soft' needs scores"),
         ({"voting": "soft", "cv": None, "hedge": "auto"}, None, "voting='soft' needs scores"),
         ({"voting": "soft", "split": "independent", "hedge": "auto"}, None, "voting='soft' needs scores"),
@@ -135,7 +139,7 @@ def test_a_posterior_that_wins_has_no_limits():
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
 def test_a_target_is_tested_at_the_whole_of_delta_and_states_nothing_else(voting):
-    certificate = fit(max_error=0.08, voting=voting).certificate_
+    certificate = fit(target=Abstain(0.08), voting=voting).certificate_
     assert certificate.level == DELTA
     assert certificate.rule == "proposal"
     assert certificate.by_class == ()
@@ -206,7 +210,7 @@ def test_of_these_for_occam_alone():
         ({}, GROUPS, "rows of a group depend on each other"),
         ({"voting": "best", "hedge": 1}, GROUPS, "rows of a group depend on each other"),
         ({"duplicates": "together"}, None, "copies count once"),
-        ({"max_error": 0.08}, None, "max_error leaves rows unanswered"),
+        ({"target": Abstain(0.08)}, None, r"Abstain\(max_error=0\.08\) is certified, and nothing else"),
         ({"split": "independent", "hedge": "auto", "voting": "best"}, None, "with split='independent'"),
     ],
 )

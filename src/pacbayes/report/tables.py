@@ -301,6 +301,8 @@ def _share_of(errors: int | None, rows: int) -> str:
 
 
 def _limit(certificate: Certificate) -> str:
+    if certificate.reached is not None:
+        return "(has a target)" if certificate.reached.passed else "(did not reach its target)"
     if certificate.answered is None:
         return _percent_of(certificate.bound)
     answered = certificate.answered
