@@ -243,7 +243,8 @@ class CountedRows:
         """Return exact upper limits of the share of errors, each alone; 1 where there are no rows."""
         rows, wrong = self.errors(name)
         limits, some = np.ones(rows.size), rows > 0
-        limits[some] = binomial_upper(wrong[some], rows[some], delta)
+        if some.any():
+            limits[some] = binomial_upper(wrong[some], rows[some], delta)
         return limits
 
     def passes(self, target: Threshold, delta: float) -> NDArray[np.bool_]:
@@ -287,8 +288,9 @@ class Cuts:
         need(0 < self.values.size <= _MOST, "Cuts.values", f"must be at most {_MOST}")
         falls = bool((self.values[1:] < self.values[:-1]).all()) and self.values[-1] == 0.0
         need(falls, "Cuts.values", "must fall to 0")
-        for counts in (self.answered, self.hits, self.answered - self.hits):
+        for counts in (self.answered, self.hits):
             need_array(counts, "Cuts", "i", self.values.shape)
+        for counts in (self.answered, self.hits, self.answered - self.hits):
             grows = bool((counts >= 0).all() and (np.diff(counts) >= 0).all())
             need(grows, "Cuts", "must be counts that do not fall as thresholds do")
         read_only(self.values, self.answered, self.hits)
@@ -482,9 +484,14 @@ class Reached:
             f"{self.hits} of {self.positives} validation {PLURAL[self.unit]} of the class and {self.errors_of_others} "
             f"of {self.m - self.positives} others are answered so"
         )
-        used = f"{rule}; of {self.tested} thresholds tested" if self.passed else f"{rule}, at the first of those tested"
-        taken = "in an order fixed on the training rows, each at the whole of delta"
-        return [f"{used}, {taken}.", f"Observed there, and not guaranteed: {shares}; {rows}."]
+        start = f"{rule}." if self.passed else "The threshold that the training rows put first did not pass."
+        tested = (
+            "Thresholds are tested in an order fixed on the training rows, every target at the whole of delta, up to"
+        )
+        return [
+            f"{start} {tested} the first failure; {self.tested} {'was' if self.tested == 1 else 'were'} tested.",
+            f"Observed at {self.shown}, and not guaranteed: {shares}; {rows}.",
+        ]
 
     @property
     def errors_of_others(self) -> int:

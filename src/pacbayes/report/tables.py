@@ -195,6 +195,8 @@ def _certificate_caption(view: ReportView) -> str:
         )
     if view.certificate.answered is not None:
         caption += " Errors are shares of the examples that are answered; the target was tested at the whole of delta."
+    elif view.certificate.reached is not None:
+        caption += " Only the soft vote predicts; its targets were tested at the whole of delta."
     elif view.model.hedge_ < 1.0:
         caption += f" Of delta, {view.divided}. Of all rules those with the smallest bounds predict: "
         caption += ", ".join(f"{voting} {one.rule}" for voting, one in view.model.certificates_.items()) + "."
