@@ -261,7 +261,7 @@ def plausible_shares(rows: Codes, wrong: Codes) -> FloatArray:
     Examples
     --------
     >>> plausible_shares(np.array([100]), np.array([10]))[[0, 7, 14], 0].round(3)
-    array([0.054, 0.102, 0.163])
+    array([0.055, 0.101, 0.165])
     """
     with usual_float_errors():
         return np.asarray(betaincinv(wrong + 0.5, rows - wrong + 0.5, _QUANTILES[:, None]))
