@@ -19,7 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load_dataset
+from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load_dataset
 from pacbayes.classifiers.members import mean_margins
 
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "bupa", "waveform", "spambase", "mushroom")
@@ -99,7 +99,8 @@ def print_targets(names: Sequence[str], models: Sequence[str], divisions: int) -
             shares, errors = [], []
             for seed in range(divisions):
                 X, X_test, y, y_test = divided(data, seed)
-                model = make(seed, hedge=0, max_error=target).fit(X, y)
+                asked: dict[str, Any] = {"max_error": target} if make is machines else {"target": Abstain(target)}
+                model = make(seed, hedge=0, **asked).fit(X, y)
                 answered = model.answers(X_test)
                 shares.append(answered.mean())
                 errors += [(model.predict(X_test) != y_test)[answered].mean()] if answered.any() else []

@@ -7,11 +7,11 @@ A target for the errors among answered examples, and what it leaves answered.
 
 import matplotlib.pyplot as plt
 
-from pacbayes import CertifiedClassifier, SVMs, load_dataset
+from pacbayes import Abstain, CertifiedClassifier, SVMs, load_dataset
 from pacbayes.report import plot_coverage
 
 data = load_dataset("waveform")
-clf = CertifiedClassifier(SVMs(gamma="sigest"), max_error=0.05, random_state=0).fit(data.data, data.target)
+clf = CertifiedClassifier(SVMs(gamma="sigest"), target=Abstain(0.05), random_state=0).fit(data.data, data.target)
 print(clf.certificate_)
 
 # %%

@@ -25,6 +25,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import (
+    Abstain,
     CertifiedClassifier,
     ClassifierSet,
     Grid,
@@ -306,7 +307,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "grid, groups": grid(moons, given=GROUPS),
     "grid, copies together": grid(coarse, duplicates="together"),
     "grid, by class and in slices": grid(moons, given=SLICES, limits=("error",)),
-    "grid, target": grid(moons, max_error=0.12),
+    "grid, target": grid(moons, target=Abstain(0.12)),
     "grid, labels that are no class": grid(moons, OUTLIERS, {"radius": [0.05, 0.1, 0.2, 0.4, 0.8]}),
     "grid, a list of estimators": grid(
         iris, None, [make_pipeline(StandardScaler(), LogisticRegression()), GaussianNB(), KNeighborsClassifier(), TREE]

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pacbayes.bounds import DISTANCES, bound, kl_divergence, kl_roots, log_constant, rows_needed
     from pacbayes.certificates import (
+        Abstain,
         Baseline,
         Certificate,
         Cost,
         Difference,
         Limit,
         Monitor,
+        Threshold,
         certify_difference,
         certify_predictions,
         compare_classifiers,
@@ -45,6 +47,7 @@ __version__ = "0.1.0"
 
 # Public name -> the module that holds it, imported when the name is first used: `import pacbayes` itself loads nothing.
 _HOMES = {
+    "Abstain": "pacbayes.certificates",
     "Baseline": "pacbayes.certificates",
     "Certificate": "pacbayes.certificates",
     "CertifiedClassifier": "pacbayes.estimators",
@@ -59,6 +62,7 @@ _HOMES = {
     "SVMPath": "pacbayes.classifiers",
     "SVMs": "pacbayes.classifiers",
     "StochasticSVC": "pacbayes.estimators",
+    "Threshold": "pacbayes.certificates",
     "Trees": "pacbayes.classifiers",
     "VotePosterior": "pacbayes.posteriors",
     "bound": "pacbayes.bounds",
@@ -86,6 +90,7 @@ _HOMES = {
 
 __all__ = [
     "DISTANCES",
+    "Abstain",
     "Baseline",
     "Certificate",
     "CertifiedClassifier",
@@ -99,6 +104,7 @@ __all__ = [
     "SVMPath",
     "SVMs",
     "StochasticSVC",
+    "Threshold",
     "Trees",
     "VotePosterior",
     "bound",

@@ -11,7 +11,7 @@ from sklearn.multiclass import OutputCodeClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Cost, Grid, StochasticSVC, SVMs, Trees
+from pacbayes import CertifiedClassifier, Cost, Grid, StochasticSVC, SVMs, Threshold, Trees
 
 COLUMNS = 2
 # Draws, votes and one machine that the training rows propose, with a reserve.
@@ -23,6 +23,7 @@ TWO_CLASSES = (
     "boosting",
     "landmarks",
     "target",
+    "threshold",
     "prior",
     "hold-out",
     "forest out of bag",
@@ -60,6 +61,9 @@ def model(name):
         return StochasticSVC([0.1, 1.0], prepare=StandardScaler(), **HEDGED).fit(X, y)
     if name == "target":
         return StochasticSVC([0.1, 1.0], max_error=0.3, **HEDGED).fit(X, y)
+    if name == "threshold":
+        target = Threshold(recall=0.3, fpr=0.9)
+        return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), target=target, **HEDGED).fit(X, y)
     if name == "slices":
         slices = np.where(X[:, 1] > 0, "high", "low")
         classes = np.unique(y)
@@ -115,7 +119,7 @@ MACHINES = (
     *("two", "three", "posterior", "widths", "prepared", "text", "landmarks", "independent", "groups", "groups apart"),
     *("copies", "joined"),
 )
-ASKED = ("target", "slices", "prior", "hold-out", "refit")
+ASKED = ("target", "threshold", "slices", "prior", "hold-out", "refit")
 ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram", "grid", "forest out of bag")
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pacbayes import Abstain, Threshold
 from pacbayes.certificates import VOTINGS, Plan, Rule, propose
 from pacbayes.certificates.choices import CROSS_VALIDATION, cross_validation_prior
 from pacbayes.certificates.limits import Cost
@@ -242,7 +243,10 @@ def test_a_forged_prior_is_refused():
         ({"known_rows": np.arange(3)}, r"Plan\.known_rows must have the shape"),
         # Limits by class and targets are proved of rules that were fixed, and of rows.
         ({"limits": asked_for(("error",))}, "limits must be empty where hedge is 1"),
-        ({"max_error": 0.1, "thresholds": THRESHOLDS}, "max_error needs a rule that the training rows propose"),
+        (
+            {"target": Abstain(0.1), "thresholds": THRESHOLDS},
+            r"Abstain\(max_error=0\.1\) needs a rule that the training rows propose",
+        ),
         ({"slices": ("a",)}, r"Plan\.slices must be empty without limits of errors"),
     ],
 )
@@ -255,14 +259,14 @@ def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
     ("choices", "message"),
     [
         ({"limits": asked_for(("error",)), "limits_share": 1.0}, "limits_share must lie strictly between 0 and 1"),
-        ({"max_error": 0.1}, r"Plan\.thresholds must be there for a target, and only then"),
+        ({"target": Abstain(0.1)}, r"Plan\.thresholds must be there for a target, and only then"),
         ({"thresholds": THRESHOLDS}, r"Plan\.thresholds must be there for a target, and only then"),
         (
-            {"max_error": 0.1, "thresholds": THRESHOLDS, "limits": asked_for(("error",))},
-            "limits must be empty where max_error",
+            {"target": Abstain(0.1), "thresholds": THRESHOLDS, "limits": asked_for(("error",))},
+            r"limits must be empty with Abstain\(max_error=0\.1\)",
         ),
         ({"limits": ("error",)}, r"Plan\.limits must be a tuple of questions"),
-        ({"max_error": 1.0, "thresholds": THRESHOLDS}, "max_error must lie strictly between 0 and 1"),
+        ({"target": Threshold(recall=0.9), "thresholds": THRESHOLDS}, r"Plan\.thresholds must be Cuts"),
         ({"limits": asked_for(("error",)), "slices": (("a",),)}, r"Plan\.slices must be numbers or text"),
         ({"cross_validation": None}, r"Plan\.cross_validation must be there for a proposal"),
         ({"hedge": 1.0}, r"Plan\.planned must be empty where nothing is proposed"),
@@ -284,7 +288,7 @@ def test_a_proposal_needs_rows_that_validate_nobody(division):
     [
         ({"limits": asked_for(("error",))}, "limits='error' is not for groups"),
         ({"limits": asked_for((Cost([[0, 1], [1, 0]], [0, 1]), "f1"))}, "limits='f1' is not for groups"),
-        ({"max_error": 0.1, "thresholds": THRESHOLDS}, "must ask for no target where rows come in groups"),
+        ({"target": Abstain(0.1), "thresholds": THRESHOLDS}, "must ask for no target where rows come in groups"),
     ],
 )
 def test_groups_are_asked_of_costs_alone(asked, message):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, Trees
+from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, Threshold, Trees
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.bounds.hypergeometric import hypergeometric_upper
 from pacbayes.certificates.batch import batch_of
@@ -19,6 +19,7 @@ X, Y = load_breast_cancer(return_X_y=True)
 GROUPS = np.arange(Y.size) // 3
 GRID = Grid(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3, 5]})
 DELTA, HEDGE = 0.05, 0.1
+THRESHOLD = Threshold(recall=0.8)
 
 
 def fit(groups=None, **choices):
@@ -106,14 +107,28 @@ def test_limits_of_a_fixed_rule(voting):
     [
         ({"limits": ("error",), "hedge": 1}, None, "limits must be empty where hedge is 1"),
         ({"limits": ("recall",)}, GROUPS, "groups"),
-        ({"max_error": 0.1, "hedge": 1}, None, "max_error needs a rule that the training rows propose"),
-        ({"max_error": 0.1}, GROUPS, "max_error is not for groups"),
-        ({"max_error": 0.1, "limits": ("error",)}, None, "limits must be empty where max_error is given"),
+        (
+            {"target": Abstain(0.1), "hedge": 1},
+            None,
+            r"Abstain\(max_error=0\.1\) needs a rule that the training rows propose",
+        ),
+        ({"target": Abstain(0.1)}, GROUPS, r"Abstain\(max_error=0\.1\) is not for groups"),
+        ({"target": Abstain(0.1), "limits": ("error",)}, None, r"limits must be empty with Abstain\(max_error=0\.1\)"),
+        ({"target": THRESHOLD, "hedge": 1}, None, r"Threshold\(recall=0\.8\) needs a rule that"),
+        ({"target": THRESHOLD, "cv": None, "hedge": "auto"}, None, r"Threshold\(recall=0\.8\) needs a rule that"),
+        ({"target": THRESHOLD, "split": "independent", "hedge": "auto"}, None, "needs a rule that"),
+        ({"target": THRESHOLD}, GROUPS, r"Threshold\(recall=0\.8\) is not for groups"),
+        ({"target": THRESHOLD, "limits": ("error",)}, None, r"limits must be empty with Threshold\(recall=0\.8\)"),
+        ({"target": THRESHOLD, "refit": True}, None, r"refit must be False with Threshold\(recall=0\.8\)"),
+        ({"target": THRESHOLD, "voting": "majority"}, None, "voting must be 'auto' or 'soft' with Threshold"),
+        ({"target": THRESHOLD, "voting": "best"}, None, "voting must be 'auto' or 'soft' with Threshold"),
+        ({"target": THRESHOLD, "voting": "stochastic"}, None, "voting must be 'auto' or 'soft' with Threshold"),
+        ({"target": THRESHOLD, "pos_label": 7}, None, "pos_label must be one of the classes"),
         ({"refit": True, "hedge": 1, "voting": "majority"}, None, "refit=True needs the soft vote"),
         ({"refit": True, "voting": "stochastic"}, None, "refit=True goes with voting"),
         ({"refit": True, "limits": ("precision",)}, None, "limits with refit=True must be among"),
         ({"refit": True, "limits": ("f1",)}, None, "limits with refit=True must be among"),
-        ({"refit": True, "max_error": 0.1}, None, "refit must be False with max_error"),
+        ({"refit": True, "target": Abstain(0.1)}, None, r"refit must be False with Abstain\(max_error=0\.1\)"),
         ({"voting": "soft", "hedge": 1}, None, "voting='soft' needs scores"),
         ({"voting": "soft", "cv": None, "hedge": "auto"}, None, "voting='soft' needs scores"),
         ({"voting": "soft", "split": "independent", "hedge": "auto"}, None, "voting='soft' needs scores"),
@@ -135,11 +150,32 @@ def test_a_posterior_that_wins_has_no_limits():
 
 @pytest.mark.parametrize("voting", ["soft", "majority", "best", "stochastic"])
 def test_a_target_is_tested_at_the_whole_of_delta_and_states_nothing_else(voting):
-    certificate = fit(max_error=0.08, voting=voting).certificate_
+    certificate = fit(target=Abstain(0.08), voting=voting).certificate_
     assert certificate.level == DELTA
     assert certificate.rule == "proposal"
     assert certificate.by_class == ()
     assert certificate.bound in (0.08, 1.0)
+
+
+def test_a_threshold_is_tested_at_the_whole_of_delta_and_states_nothing_else():
+    clf = fit(target=THRESHOLD)
+    certificate = clf.certificate_
+    assert (clf.voting_, clf.hedge_) == ("soft", 0.0)
+    assert (certificate.level, certificate.rule, certificate.bound) == (DELTA, "proposal", 1.0)
+    assert (certificate.limits, certificate.alternatives, certificate.baselines) == ((), (), {})
+    assert certificate.reached.passed
+    assert all(one.reached is None for voting, one in clf.certificates_.items() if voting != "soft")
+    with pytest.raises(ValueError, match="there is nothing to watch"):
+        clf.monitor()
+    with pytest.raises(ValueError, match="limits"):
+        certificate.with_class_shares({0: 0.5, 1: 0.5})
+
+
+@pytest.mark.parametrize("voting", ["majority", "best", "stochastic"])
+def test_only_the_soft_vote_predicts_with_a_threshold(voting):
+    clf = fit(target=THRESHOLD).set_params(voting=voting)
+    with pytest.raises(ValueError, match="voting must be 'soft' or 'auto' for this fit"):
+        clf.predict(X)
 
 
 @pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
@@ -206,7 +242,8 @@ def test_of_these_for_occam_alone():
         ({}, GROUPS, "rows of a group depend on each other"),
         ({"voting": "best", "hedge": 1}, GROUPS, "rows of a group depend on each other"),
         ({"duplicates": "together"}, None, "copies count once"),
-        ({"max_error": 0.08}, None, "max_error leaves rows unanswered"),
+        ({"target": Abstain(0.08)}, None, r"Abstain\(max_error=0\.08\) is certified, and nothing else"),
+        ({"target": THRESHOLD}, None, r"Threshold\(recall=0\.8\) is certified, and nothing else"),
         ({"split": "independent", "hedge": "auto", "voting": "best"}, None, "with split='independent'"),
     ],
 )

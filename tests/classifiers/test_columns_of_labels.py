@@ -6,7 +6,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import two_classes
 
-from pacbayes import CertifiedClassifier, ClassifierSet, Grid, Trees, compare_classifiers
+from pacbayes import Abstain, CertifiedClassifier, ClassifierSet, Grid, Trees, compare_classifiers
 
 GRID = {"max_depth": [1, 2, 4]}
 
@@ -35,7 +35,7 @@ def named():
     return X, np.where(y == 1, "good", "bad")
 
 
-@pytest.mark.parametrize("choices", [{}, {"max_error": 0.1}, {"split": "independent"}], ids=str)
+@pytest.mark.parametrize("choices", [{}, {"target": Abstain(0.1)}, {"split": "independent"}], ids=str)
 def test_a_grid_of_columns_is_one_of_labels(choices):
     X, y = named()
     for voting in ("stochastic", "majority"):

@@ -174,7 +174,7 @@ def test_below(data, capsys):
     assert all(one["bound"] <= 0.4 for one in values["below"]["classifiers"])
 
 
-@pytest.mark.parametrize("options", [["--by-class"], ["--slice", "a"], ["--max-error", "0.1"]])
+@pytest.mark.parametrize("options", [["--by-class"], ["--slice", "a"], ["--max-error", "0.1"], ["--recall", "0.9"]])
 def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     (tmp_path / "said.csv").write_text("truth,a,b\nx,x,y\ny,y,y\nx,x,x\ny,y,x\n")
     words = ["certify", "--predictions", tmp_path / "said.csv", "--target", "truth"]
@@ -190,6 +190,14 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
         (["--max-error", "3"], "--max-error must be a share between 0 and 1"),
         (["--below", "0"], "--below must be a share between 0 and 1"),
         (["--max-error", "0.1", "--by-class"], "not for --max-error"),
+        (["--recall", "0.9", "--by-class"], "not for --recall"),
+        (["--precision", "0"], "--precision must be a share between 0 and 1"),
+        (["--fpr", "0.1", "--max-error", "0.1"], "--max-error is not for --fpr"),
+        (["--recall", "0.9", "--voting", "majority"], "--recall is for --voting soft"),
+        (["--recall", "0.9", "--refit"], "--refit is not for --recall"),
+        (["--recall", "0.9", "--split", "independent"], "needs what the training part proposes"),
+        (["--recall", "0.9", "--group", "site"], "is not for --group"),
+        (["--positive", "b"], "--positive is for --recall, --precision and --fpr"),
         (["--by-class", "--hedge", "1"], "needs what the training part proposes"),
         (["--max-error", "0.1", "--split", "independent"], "needs what the training part proposes"),
         (["--max-error", "0.1", "--group", "site"], "is not for --group"),
@@ -202,3 +210,29 @@ def test_refusals(options, message, data, capsys):
     done = in_process(["certify", path, *words, *options], capsys)
     assert done.code == 2
     assert message in done.error
+
+
+def test_a_threshold_and_predictions(data, tmp_path, capsys):
+    frame, path, words = data
+    model, page = tmp_path / "model.pacbayes", tmp_path / "page.html"
+    asked = ["--recall", "0.6", "--fpr", "0.5", "--positive", "no", "--save", model, "--report", page]
+    done = in_process(["certify", path, *words, *asked], capsys)
+    assert done.code == 0, done.err
+    clf = load(model)
+    assert done.out.splitlines()[0] == str(clf.certificate_)
+    assert (clf.certificate_.reached.passed, clf.certificate_.reached.positive) == (True, "no")
+    assert clf.certificate_.headline in page.read_text(encoding="utf-8")
+    done = in_process(["predict", model, path], capsys)
+    rows = [row["predicted"] for row in csv.DictReader(io.StringIO(done.out))]
+    probable = clf.predict_proba(frame[["site", "a", "b"]])[:, 0] >= clf.certificate_.reached.threshold
+    assert [row == "no" for row in rows] == probable.tolist()
+    found = json.loads(in_process(["certify", path, *words, "--recall", "0.6", "--json"], capsys).out)
+    assert found["certificates"]["soft"]["reached"]["positive"] == "yes"
+    assert found["settings"]["parameters"]["target"] == "Threshold(recall=0.6)"
+
+
+def test_a_class_that_is_not_there(data, capsys):
+    _, path, words = data
+    done = in_process(["certify", path, *words, "--recall", "0.6", "--positive", "ye"], capsys)
+    assert done.code == 2
+    assert "--positive must be one of the classes no, yes, got 'ye'; did you mean 'yes'?" in done.error

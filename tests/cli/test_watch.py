@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tests.cli.running import as_process, in_process
 
-from pacbayes import CertifiedClassifier, Monitor, load, save
+from pacbayes import Abstain, CertifiedClassifier, Monitor, load, save
 
 
 def rows(n, seed, noise=0.03, names=("no", "yes")):
@@ -108,7 +108,7 @@ def test_rows_that_are_not_answered_do_not_count(tmp_path, capsys):
         frame = rows(n, seed)
         return frame.assign(kind=np.where(frame["a"] + 0.5 * frame["b"] > 0, "yes", "no"))[["a", "kind"]].assign(b=0.0)
 
-    path = trained(tmp_path, unsure(800, 8), max_error=0.06)
+    path = trained(tmp_path, unsure(800, 8), target=Abstain(0.06))
     frame, clf = unsure(200, 9), load(path)
     answered = clf.answers(frame[["a", "b"]])
     assert answered.any()

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import LAMBDAS, three_classes, two_classes
 from tests.files.model_files import Forged
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
+from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.certify import threshold_counts
 from pacbayes.numeric.words import percent_up
@@ -139,7 +139,7 @@ def test_of_rows_whose_probabilities_are_no_numbers_nothing_is_known():
     X, y = half_blind_rows(2000, np.random.default_rng(0))
     before = X.copy()
     family = Grid(HalfBlind(), {"shift": [0.0, 1e-9]})
-    clf = CertifiedClassifier(family, max_error=0.25, random_state=0, cv=3).fit(X, y)
+    clf = CertifiedClassifier(family, target=Abstain(0.25), random_state=0, cv=3).fit(X, y)
     plan, evidence, rows = clf._fitted.plan, clf._fitted.evidence, clf.classifiers_.splits(0)[1]
     shares = clf.set_params(voting="soft").predict_proba(X[rows])
     blind = X[rows, 1] > 0
@@ -200,8 +200,8 @@ def test_answers_depend_on_a_row_alone(with_target):
 
 def test_more_classes():
     X, y = three_classes()
-    for make in (svc, trees):
-        clf = make(max_error=0.2, voting="majority").fit(X, y)
+    for make, target in ((svc, {"max_error": 0.2}), (trees, {"target": Abstain(0.2)})):
+        clf = make(**target, voting="majority").fit(X, y)
         answers = clf.answers(X)
         assert answers.sum() >= 0.5 * len(X)
         assert (clf.predict(X) == y)[answers].mean() >= (clf.predict(X) == y).mean()
@@ -211,7 +211,7 @@ def test_more_classes():
 
 def test_nothing_is_answered_and_it_says_so():
     X, y = two_classes()
-    clf = trees(max_error=0.001).fit(X, y)
+    clf = trees(target=Abstain(0.001)).fit(X, y)
     assert not clf.answers(X).any()
     assert clf.predict(X).shape == y.shape
     assert "answers no example" in str(clf.certificate_)
@@ -237,12 +237,16 @@ def test_members_below(by_class):
     [
         ({"limits": ("error",), "hedge": 1}, {}, "limits must be empty where hedge is 1"),
         ({"limits": ("error",), "cv": None}, {}, "limits must be empty where hedge is 1"),
-        ({"max_error": 0.1, "split": "independent"}, {}, "max_error needs a rule"),
-        ({"max_error": 0.1, "limits": ("error",), "limits_share": 0.1}, {}, "limits must be empty where max_error"),
+        ({"max_error": 0.1, "split": "independent"}, {}, r"Abstain\(max_error=0\.1\) needs a rule"),
+        (
+            {"max_error": 0.1, "limits": ("error",), "limits_share": 0.1},
+            {},
+            r"limits must be empty with Abstain\(max_error=0\.1\)",
+        ),
         ({"max_error": 1.5}, {}, "max_error must lie strictly between 0 and 1"),
         ({"limits": ("error",), "limits_share": 1}, {}, "limits_share must lie strictly between 0 and 1"),
         ({"limits": ("error",)}, {"groups": "rows"}, "limits='error' is not for groups"),
-        ({"max_error": 0.2}, {"groups": "rows"}, "max_error is not for groups"),
+        ({"max_error": 0.2}, {"groups": "rows"}, r"Abstain\(max_error=0\.2\) is not for groups"),
         ({}, {"slices": "rows"}, "slices are for limits of errors"),
         ({"limits": ("error",)}, {"slices": [1, 2]}, "one slice for each of 569 rows"),
         ({"limits": ("error",)}, {"slices": "gap"}, "got none for row 0"),
@@ -295,8 +299,9 @@ def change(place, how):
         change("plan.thresholds.answered", lambda answered: answered + 1),
         change("plan.thresholds.wrong", lambda wrong: wrong + 300),
         change("plan.thresholds", lambda thresholds: None),
-        change("plan.max_error", lambda target: 7.0),
-        change("plan.max_error", lambda target: None),
+        change("plan.target", lambda target: target | {"max_error": 7.0}),
+        change("plan.target", lambda target: 0.1),
+        change("plan.target", lambda target: None),
         change("plan.limits", lambda limits: limits | {"values": [ERRORS]}),
         change("plan.limits_share", lambda share: 1.5),
         change("evidence.scores", lambda scores: None),
@@ -349,7 +354,7 @@ def test_copies_count_once_in_all_words():
     y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
     rows = np.concatenate([np.arange(300), np.repeat(np.arange(20), 5)])
     once = "each counted once however often it is copied"
-    target = trees(max_error=0.3, duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_
+    target = trees(target=Abstain(0.3), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_
     assert target.answered.passed
     assert f"of the examples that it answers, {once}; it answered" in str(target)
     assert "of the validation distinct rows" in str(target)

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from tests.estimators.models import three_classes, two_classes
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, Trees, load, load_dataset, save
+from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs, Trees, load, load_dataset, save
 from pacbayes.bounds.binomial import binomial_upper
 
 VOTINGS = ("soft", "stochastic", "majority", "best")
@@ -406,12 +406,12 @@ def test_a_wrong_way_of_predicting_is_said_when_predicting_not_when_looking():
 def test_rows_that_validate_change_nothing_that_is_planned():
     """Weights, maps and thresholds are functions of the training rows: other validation rows leave them as they are."""
     X, y = two_classes()
-    clf = certified(assorted(), max_error=0.05).fit(X, y)
+    clf = certified(assorted(), target=Abstain(0.05)).fit(X, y)
     rows = clf.classifiers_.splits(0)[1]
     other, labels = X.copy(), y.copy()
     other[rows] = np.random.default_rng(0).permutation(X[rows])
     labels[rows] = 1 - y[rows]
-    again = certified(assorted(), max_error=0.05).fit(other, labels)
+    again = certified(assorted(), target=Abstain(0.05)).fit(other, labels)
     for name, weights in clf.proposal_.items():
         assert np.array_equal(again.proposal_[name], weights)
     one, two = clf._fitted.plan, again._fitted.plan

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, ClassifierSet, Grid, load, optimal_posterior, save
+from pacbayes import Abstain, CertifiedClassifier, ClassifierSet, Grid, load, optimal_posterior, save
 
 KINDS = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3, random_state=0), GaussianNB())
 
@@ -275,8 +275,8 @@ def test_limits_by_class_of_a_proposal():
 
 
 def test_questions_that_need_training_rows_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"^max_error must be None for from_fitted, got 0\.05"):
-        from_fitted(proposal=1, max_error=0.05)
+    with pytest.raises(ValueError, match=r"^target must be None for from_fitted, got Abstain\(max_error=0\.05\)"):
+        from_fitted(proposal=1, target=Abstain(0.05))
     with pytest.raises(ValueError, match=r"^limits must be empty without a proposal"):
         from_fitted(limits=("error",))
     fitted, X, y = trained()

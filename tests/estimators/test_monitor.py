@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pacbayes import CertifiedClassifier, Monitor, StochasticSVC
+from pacbayes import Abstain, CertifiedClassifier, Monitor, StochasticSVC
 
 
 def rows(n, seed, noise=0.05):
@@ -29,7 +29,7 @@ def test_it_counts_the_errors_of_what_predicts_against_its_own_limit(voting):
 
 
 def test_rows_that_are_not_answered_do_not_count():
-    model = CertifiedClassifier("logistic", max_error=0.1, random_state=0).fit(*rows(800, 3, 0.04))
+    model = CertifiedClassifier("logistic", target=Abstain(0.1), random_state=0).fit(*rows(800, 3, 0.04))
     X, y = rows(300, 4, 0.04)
     answered = model.answers(X)
     assert answered.any()
@@ -42,7 +42,7 @@ def test_rows_that_are_not_answered_do_not_count():
 
 def test_a_model_that_answers_nothing_is_not_watched():
     X, y = rows(200, 5, 0.45)
-    model = CertifiedClassifier("logistic", max_error=0.01, random_state=0).fit(X, y)
+    model = CertifiedClassifier("logistic", target=Abstain(0.01), random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="nothing to watch"):
         model.monitor()
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import in_process
 
-from pacbayes import CertifiedClassifier, Cost, Grid, compare_classifiers, load, save
+from pacbayes import Abstain, CertifiedClassifier, Cost, Grid, compare_classifiers, load, save
 from pacbayes.certificates.refit import LEAD
 from pacbayes.report.view import ObservedErrors
 
@@ -89,7 +89,7 @@ def test_only_the_fitted_way_predicts(voting):
     ("choices", "message"),
     [
         ({"voting": "stochastic"}, "refit=True goes with voting='soft', 'majority', 'best'"),
-        ({"max_error": 0.05}, "refit must be False with max_error"),
+        ({"target": Abstain(0.05)}, r"refit must be False with Abstain\(max_error=0\.05\)"),
         ({"hedge": 1, "voting": "best"}, "refit=True needs the soft vote of the training rows, but hedge=1"),
         ({"cv": None, "voting": "best"}, "refit=True needs the soft vote of the training rows, but cv=None"),
         ({"split": "independent", "candidates": GRID, "voting": "best"}, "needs the soft vote of the training rows"),

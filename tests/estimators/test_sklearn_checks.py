@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs
+from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs
 
 LAMBDAS = [0.01, 0.1, 1.0, 3.0, 10.0]
 # Machines of two widths, trees that have probabilities, and a classifier with decisions alone.
@@ -35,7 +35,7 @@ ASSORTED = [
             random_state=0,
         ),
         StochasticSVC(LAMBDAS[:2], cv=2, hedge="auto", limits=("error",), random_state=0),
-        CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), cv=2, max_error=0.3, random_state=0),
+        CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), cv=2, target=Abstain(0.3), random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -12,7 +12,7 @@ from tests.estimators.models import two_classes
 from tests.report.browser_page import SVG, Page
 from tests.report.models import breast_cancer, several_families
 
-from pacbayes import CertifiedClassifier, StochasticSVC, SVMs, Trees
+from pacbayes import Abstain, CertifiedClassifier, StochasticSVC, SVMs, Trees
 from pacbayes.report import plot_coverage, plot_risks, report_html
 from pacbayes.report.questions import below_table
 from pacbayes.report.record import grid_remarks
@@ -161,7 +161,7 @@ def test_a_path_with_a_soft_vote():
 
 
 def test_a_target_of_the_way_that_predicts(ax):
-    clf = CertifiedClassifier(["logistic", GaussianNB()], max_error=0.05, random_state=0).fit(*two_classes())
+    clf = CertifiedClassifier(["logistic", GaussianNB()], target=Abstain(0.05), random_state=0).fit(*two_classes())
     assert clf.voting_ == "soft"
     plot_coverage(clf, ax)
     page = Page(report_html(clf))

@@ -19,7 +19,7 @@ from sklearn.neighbors import RadiusNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.validity.test_hedge import CLEAN, NOISE, POINTS, sample, true_risk
 
-from pacbayes import CertifiedClassifier, Grid, SVMs
+from pacbayes import Abstain, CertifiedClassifier, Grid, SVMs
 from pacbayes.certificates.voting import PROPOSAL, SOFT, parts_of_one
 from pacbayes.classifiers.calibration import PAIRS, Calibration
 from pacbayes.classifiers.evidence import observe
@@ -208,14 +208,14 @@ def test_isotonic_maps_fitted_on_validation_rows_are_caught(monkeypatch):
 def test_a_plan_is_the_same_whatever_the_validation_rows_are(classes):
     """Other rows and labels there: calibrations, weights, log-losses, prior and thresholds keep their bits."""
     X, y = sample(200, classes, np.random.default_rng(3))
-    model = assorted(0.02, "usual", classes, 5).set_params(max_error=0.3)
+    model = assorted(0.02, "usual", classes, 5).set_params(target=Abstain(0.3))
     first = model.fit(X, y)._fitted.plan
     rng = np.random.default_rng(4)
     validation = first.division.validating
     other_X, other_y = X.copy(), y.copy()
     other_X[validation] = rng.normal(size=(validation.size, 2)) * 100
     other_y[validation] = rng.integers(0, classes, validation.size)
-    second = assorted(0.02, "usual", classes, 5).set_params(max_error=0.3).fit(other_X, other_y)._fitted.plan
+    second = assorted(0.02, "usual", classes, 5).set_params(target=Abstain(0.3)).fit(other_X, other_y)._fitted.plan
     assert np.array_equal(first.cross_validation.log_losses, second.cross_validation.log_losses)
     assert np.array_equal(first.cross_validation.errors, second.cross_validation.errors)
     assert np.array_equal(first.thresholds.values, second.thresholds.values)

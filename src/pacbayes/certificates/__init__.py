@@ -15,11 +15,13 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.predictions import certify_predictions
 from pacbayes.certificates.proposals import propose
 from pacbayes.certificates.target import Answered
+from pacbayes.certificates.threshold import Abstain, Reached, Threshold
 from pacbayes.certificates.voting import VOTINGS, Rule
 from pacbayes.certificates.watching import Monitor
 
 __all__ = [
     "VOTINGS",
+    "Abstain",
     "Answered",
     "Baseline",
     "Batch",
@@ -32,7 +34,9 @@ __all__ = [
     "Limit",
     "Monitor",
     "Plan",
+    "Reached",
     "Rule",
+    "Threshold",
     "best_single",
     "binomial_upper",
     "certify",

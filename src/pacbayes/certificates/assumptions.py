@@ -32,6 +32,11 @@ TARGET = (
     "It answers an example if a score of confidence, fixed on the training rows, is large enough; thresholds were "
     "tested one after the other in an order fixed on the training rows, each at the whole of delta."
 )
+THRESHOLD = (
+    "It answers by a threshold of the probability of one class; thresholds were tested one after the other in an order "
+    "fixed on the training rows, each target at the whole of delta. Only the targets are certified: other numbers at "
+    "that threshold are shown as they were observed."
+)
 # What must hold of what was drawn.
 _DRAWN = {
     EXAMPLE: ("The rows are independent draws from the distribution that new examples come from.",),

@@ -167,8 +167,8 @@ def _not_proved(plan: Plan) -> str | None:
         return "rows of a group depend on each other, so that new rows cannot take the place of validation rows"
     if division.unit == DISTINCT:
         return "with duplicates='together' copies count once, but a batch may hold any number of them"
-    if plan.max_error is not None:
-        return "max_error leaves rows unanswered, and certifies a target and nothing else"
+    if plan.target is not None:
+        return f"{plan.target!r} is certified, and nothing else"
     if division.kind != "shared":
         return f"with split={division.kind!r} every row validates some classifier and trains others"
     return None

@@ -7,6 +7,7 @@ from typing import Any
 
 from pacbayes.certificates.limits import CLASS, SLICE, Limit, with_shares
 from pacbayes.certificates.target import Answered
+from pacbayes.certificates.threshold import Reached
 from pacbayes.certificates.voting import OCCAM, POSTERIOR, TANDEM
 from pacbayes.certificates.watching import Monitor, Wrong, wrong_answers
 from pacbayes.numeric.words import (
@@ -196,6 +197,8 @@ class Certificate:
     limits: tuple[Limit, ...] = ()
     #: With a target, which examples are answered: the bound is about these.  None where all are.
     answered: Answered | None = None
+    #: With a target for one class: at which threshold it holds.  The bound is then 1: of all errors nothing is said.
+    reached: Reached | None = None
     #: Whether a refit on all rows predicts: then bound and limits are about answers that are covered, which the
     #: certified classifier gives too.
     refit: bool = False
@@ -256,6 +259,8 @@ class Certificate:
         >>> found.monitor().update(y_true=["no"] * 90, y_pred=["no"] * 80 + ["yes"] * 10).alarm_at
         87
         """
+        if self.reached is not None:
+            raise ValueError("there is nothing to watch: a threshold's certificate has no limit of the errors")
         if self.answered is not None and not self.answered.passed:
             raise ValueError("there is nothing to watch: the certificate's classifier answers no example")
         if self.refit and wrong is wrong_answers:
@@ -268,8 +273,8 @@ class Certificate:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound says nothing: it is 1."""
-        return self.bound >= 1.0
+        """Whether nothing is said: the bound is 1, or no threshold reached its target."""
+        return self.bound >= 1.0 if self.reached is None else not self.reached.passed
 
     @property
     def main_assumption(self) -> str:
@@ -308,8 +313,9 @@ class Certificate:
         >>> Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "the classifier", "PAC-Bayes.").headline
         'At most 1.7 % errors'
         """
-        if self.answered is not None:
-            return self.answered.headline
+        told = self.answered or self.reached
+        if told is not None:
+            return told.headline
         if percent_up(self.bound) == percent_up(1.0):
             return "No useful guarantee"
         unbeaten = ", no better than always giving the same answer" if self.beats_constant is False else ""
@@ -330,12 +336,14 @@ class Certificate:
             for one in self.by_class
         ]
         answered = {"answered": None if self.answered is None else self.answered.to_dict()}
-        return found | lists | answered | properties
+        reached = {"reached": None if self.reached is None else self.reached.to_dict()}
+        return found | lists | answered | reached | properties
 
     def __str__(self) -> str:
         sure = f"With probability at least {confidence(self.delta)} over the sample,"
-        if self.answered is not None:
-            return self.answered.claim(sure, self.holds_for)
+        told = self.answered or self.reached
+        if told is not None:
+            return told.claim(sure, self.holds_for)
         most = "100 %" if self.vacuous else percent_up(self.bound)
         if self.refit:
             whom = f"all {OF_NEW[self.unit]}" if self.unit == "example" else f"{OF_NEW[self.unit]},"
@@ -392,8 +400,9 @@ class Certificate:
                 "certified, gives it too; covered(X) says which are."
             )
         lines += [one.sentence for one in self.limits]
-        if self.answered is not None:
-            lines += self.answered.details
+        told = self.answered or self.reached
+        if told is not None:
+            lines += told.details
         elif self.alternatives:
             lines.append(
                 f"Of {len(self.alternatives) + 1} rules one has the smallest bound: the {self.rule}, {self.origin}."

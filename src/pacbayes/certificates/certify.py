@@ -18,6 +18,7 @@ from pacbayes.certificates.assumptions import (
     LIMITS,
     NO_LIMITS,
     TARGET,
+    THRESHOLD,
     roles,
     shares_of_delta,
 )
@@ -30,7 +31,8 @@ from pacbayes.certificates.limits import Limit
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import REFIT
 from pacbayes.certificates.risks import limits_of
-from pacbayes.certificates.target import counted_at, loosest_passed
+from pacbayes.certificates.target import Thresholds, counted_at, loosest_passed
+from pacbayes.certificates.threshold import Abstain, CountedRows, Cuts, Threshold, reach_in_order
 from pacbayes.certificates.voting import (
     EXACT,
     KL,
@@ -112,7 +114,9 @@ def certify(
         claims = [case.claim(rule) for rule in plan.rules if rule.voting == voting]
         baselines = beside if voting == "best" else {"Occam": occam, **beside}
         certificate = case.certificate(voting, claims, baselines)
-        if plan.max_error is not None:
+        if isinstance(plan.target, Threshold):
+            certificate = case.with_threshold(certificate) if voting == SOFT else certificate
+        elif plan.target is not None:
             certificate = case.with_target(voting, certificate)
         elif plan.limits:
             certificate = case.with_limits(voting, certificate)
@@ -336,10 +340,10 @@ class _Case:
     def with_target(self, voting: str, found: Certificate) -> Certificate:
         """Return the certificate of the proposal where it answers, at the whole of delta."""
         plan = self.plan
-        assert plan.max_error is not None
-        assert plan.thresholds is not None
-        counted = threshold_counts(plan, self.evidence, voting)
-        answered = loosest_passed(plan.thresholds, counted, plan.division.m, plan.max_error, plan.delta)
+        assert isinstance(plan.target, Abstain)
+        assert isinstance(plan.thresholds, Thresholds)
+        counted, most = threshold_counts(plan, self.evidence, voting), plan.target.max_error
+        answered = loosest_passed(plan.thresholds, counted, plan.division.m, most, plan.delta)
         own = Claim(
             found.rule, found.source, found.level or plan.delta, found.bound, found.empirical_risk, found.kl,
             found.distance, found.theorem, found.lower,
@@ -349,7 +353,7 @@ class _Case:
         assumed = (KEYED if one == AVERAGED else one for one in found.assumptions if one not in shares)
         return replace(
             found,
-            bound=plan.max_error if answered.passed else 1.0,
+            bound=most if answered.passed else 1.0,
             lower=None,
             distance="binomial",
             empirical_risk=answered.errors / answered.rows if answered.passed else 0.0,
@@ -362,6 +366,26 @@ class _Case:
             source=TRAINING,
             alternatives=(own, *found.alternatives),
             answered=replace(answered, unit=found.unit),
+        )
+
+    def with_threshold(self, found: Certificate) -> Certificate:
+        """Return the certificate of the soft vote with a threshold: its targets, and no limit of anything else."""
+        plan = self.plan
+        assert isinstance(plan.target, Threshold)
+        assert isinstance(plan.thresholds, Cuts)
+        counted = cut_counts(plan, self.evidence)
+        reached = reach_in_order(plan.thresholds, counted, plan.target, plan.delta)
+        return replace(
+            found,
+            bound=1.0,
+            lower=None,
+            distance="binomial",
+            empirical_risk=reached.errors / reached.m if reached.passed else found.empirical_risk,
+            theorem="Exact binomial tests of targets, in a fixed order, of a rule fixed on the training rows.",
+            assumptions=(*found.assumptions, THRESHOLD),
+            baselines={},
+            level=plan.delta,
+            reached=replace(reached, unit=found.unit),
         )
 
 
@@ -385,11 +409,19 @@ def fixed_answers(
 
 def threshold_counts(plan: Plan, evidence: Evidence, voting: str) -> tuple[Any, Any]:
     """Return for each threshold the validation rows that a way's proposal answers, and its errors among them."""
-    assert plan.thresholds is not None
+    assert isinstance(plan.thresholds, Thresholds)
     assert evidence.said is not None
     assert evidence.scores is not None
     place = plan.place(voting, PROPOSAL)
     return counted_at(plan.thresholds.values, evidence.scores[place], evidence.said[place] != evidence.truth)
+
+
+def cut_counts(plan: Plan, evidence: Evidence) -> CountedRows:
+    """Return what is counted of the validation rows at each threshold of the positive class's probability."""
+    assert isinstance(plan.thresholds, Cuts)
+    assert evidence.scores is not None
+    positive = evidence.truth == evidence.code_of(plan.thresholds.positive)
+    return CountedRows.at(plan.thresholds.values, evidence.scores[plan.place(SOFT, PROPOSAL)], positive)
 
 
 def _lower(posterior: Posterior) -> float | None:

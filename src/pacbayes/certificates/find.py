@@ -18,7 +18,8 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.choices import check_distances
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.target import confidence
+from pacbayes.certificates.target import confidence, on_grid
+from pacbayes.certificates.threshold import Cuts
 from pacbayes.certificates.voting import (
     PROPOSAL,
     SOFT,
@@ -216,11 +217,16 @@ def gather(members: Members, plan: Plan, data: Labelled, n_jobs: int | None = No
     )
     said = np.stack(list(planned))
     evidence = replace(evidence, said=said.astype(evidence.answers.dtype))
-    if plan.max_error is None:
+    if plan.target is None:
         return evidence
     # Of the soft vote, whatever the way of predicting: any score is valid that the training rows fixed.
     rule = plan.planned[plan.place(SOFT, PROPOSAL)]
     assert rule.soft is not None
+    if isinstance(plan.thresholds, Cuts):
+        probabilities = rule.soft.spread(shares[rule], int(data.classes.size))
+        scores = np.full(said.shape, -np.inf)
+        scores[plan.place(SOFT, PROPOSAL)] = on_grid(probabilities[:, evidence.code_of(plan.thresholds.positive)])
+        return replace(evidence, scores=scores)
     scores = soft_confidences(rule.soft, shares[rule], int(data.classes.size))
     return replace(evidence, scores=np.stack([confidence(scores, one) for one in said]))
 

@@ -15,7 +15,8 @@ from pacbayes.certificates.levels import hedged_level, main_level, proposal_leve
 from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose, soft_weights
 from pacbayes.certificates.refit import check_refit
 from pacbayes.certificates.risks import Question, check_groups, check_limits_share
-from pacbayes.certificates.target import Thresholds, check_max_error
+from pacbayes.certificates.target import Thresholds
+from pacbayes.certificates.threshold import Cuts, Target, Threshold, check_target
 from pacbayes.certificates.voting import (
     BITS,
     KL,
@@ -90,9 +91,9 @@ class Plan:
     cross_validation: CrossValidation | None = None
     #: The most frequent training label; None where it is not known.
     no_skill: Any = None
-    #: A target for the errors among answered examples, and thresholds of a confidence for it.
-    max_error: float | None = None
-    thresholds: Thresholds | None = None
+    #: A target, and what is tested for it: thresholds of a confidence, or of one class's probability.
+    target: Target | None = None
+    thresholds: Thresholds | Cuts | None = None
     #: How it predicts where it was refitted on all rows, and the certificate is about covered answers; None elsewhere.
     refit: str | None = None
     #: The values of the column of slices, in order, and what it is called.
@@ -110,9 +111,9 @@ class Plan:
         need(type(self.hedge) is float and 0.0 <= self.hedge <= 1.0, "Plan.hedge", "must be from 0 to 1")
         asked = type(self.limits) is tuple and all(isinstance(one, Question) for one in self.limits)
         need(asked, "Plan.limits", "must be a tuple of questions")
-        check_questions(self.limits, self.limits_share, self.max_error, self.hedge)
+        check_questions(self.limits, self.limits_share, check_target(self.target), self.hedge)
         if self.refit is not None:
-            check_refit(self.refit, self.limits, self.max_error, "nothing was proposed" if self.hedge == 1.0 else None)
+            check_refit(self.refit, self.limits, self.target, "nothing was proposed" if self.hedge == 1.0 else None)
         check_choice("constant", self.constant, CONSTANTS)
         self._check_cross_validation()
         self._check_prior()
@@ -122,16 +123,18 @@ class Plan:
         label = self.no_skill
         need(label is None or isinstance(label, (*_PLAIN, np.generic)), "Plan.no_skill", "must be a number or text")
         grouped = self.division.unit == GROUP
-        need(not (grouped and self.max_error is not None), "Plan", "must ask for no target where rows come in groups")
+        need(not (grouped and self.target is not None), "Plan", "must ask for no target where rows come in groups")
         check_groups(self.limits, self.division.unit)
         bet = any(rule.bet is not None for rule in self.planned)
         need(grouped or not bet, "Rule.bet", "must be None where errors are counted row by row")
-        both = (self.max_error is None) == (self.thresholds is None)
+        both = (self.target is None) == (self.thresholds is None)
         need(both, "Plan.thresholds", "must be there for a target, and only then")
         if self.thresholds is not None:
-            need(isinstance(self.thresholds, Thresholds), "Plan.thresholds", "must be Thresholds")
+            kind = Cuts if self.has_cuts else Thresholds
+            need(isinstance(self.thresholds, kind), "Plan.thresholds", f"must be {kind.__name__}")
+            need(not self.has_cuts or self.hedge == 0.0, "Plan.hedge", "must be 0 where a threshold is asked for")
             counted = int(self.thresholds.answered[-1]) == self.division(0)[0].size
-            need(counted, "Thresholds.answered", "must be all training rows in the end")
+            need(counted, f"{kind.__name__}.answered", "must be all training rows in the end")
         named = type(self.slices) is tuple and all(type(name) in _PLAIN for name in self.slices)
         need(named and type(self.slice_column) is str, "Plan.slices", "must be numbers or text")
         need(all(one < other for one, other in pairwise(self.slices)), "Plan.slices", "must be sorted and different")
@@ -196,6 +199,11 @@ class Plan:
             expected = {name: weights for name, weights in expected.items() if name[1] == PROPOSAL}
         same = len(stored) == len(rules) and _same_weights(stored, expected)
         need(same, "Rule.weights", f"must follow from {source}")
+
+    @property
+    def has_cuts(self) -> bool:
+        """Whether the target is a threshold of one class's probability, which the soft vote alone has."""
+        return isinstance(self.target, Threshold)
 
     @property
     def main_level(self) -> float:
@@ -323,10 +331,9 @@ def without_reserve(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules if rule.name == PROPOSAL)
 
 
-def check_questions(limits: tuple[Question, ...], share: Any, max_error: Any, hedge: float) -> None:
+def check_questions(limits: tuple[Question, ...], share: Any, target: Target | None, hedge: float) -> None:
     """Raise for what is not proved, before any work; `hedge` is the share of delta as it is resolved."""
     check_limits_share(share)
-    target = None if max_error is None else check_max_error(max_error)
     if limits and hedge == 1.0:
         raise ValueError(
             f"limits must be empty where hedge is 1, got {limits[0].name!r}: of a posterior that the validation rows "
@@ -334,11 +341,11 @@ def check_questions(limits: tuple[Question, ...], share: Any, max_error: Any, he
         )
     if target is not None and hedge == 1.0:
         raise ValueError(
-            f"max_error needs a rule that the training rows propose, which hedge=1, cv=None and splits "
-            f"'independent' and 'out-of-bag' leave out; got max_error={max_error!r}"
+            f"{target!r} needs a rule that the training rows propose, which hedge=1, cv=None and splits 'independent' "
+            "and 'out-of-bag' leave out"
         )
     if target is not None and limits:
-        raise ValueError("limits must be empty where max_error is given: the target is tested at the whole of delta")
+        raise ValueError(f"limits must be empty with {target!r}: a target is tested at the whole of delta")
 
 
 _Named = dict[tuple[str, str], Counts]

@@ -63,7 +63,7 @@ class Refit:
         return first_two[:, 1] - first_two[:, 0] > LEAD, said, soft.spread(shares, int(classes.size))
 
 
-def check_refit(voting: str, limits: tuple[Question, ...], max_error: Any, why_not: str | None) -> None:
+def check_refit(voting: str, limits: tuple[Question, ...], target: Any, why_not: str | None) -> None:
     """Raise for what is not proved of a refit, or cannot be had; `why_not` says why there is no soft vote."""
     if why_not is not None:
         raise ValueError(f"refit=True needs the soft vote of the training rows, but {why_not}")
@@ -72,10 +72,8 @@ def check_refit(voting: str, limits: tuple[Question, ...], max_error: Any, why_n
             f"refit=True goes with voting={', '.join(map(repr, _VOTINGS))}, got {voting!r}: a random choice is another "
             "one for every row, and only its average is bounded"
         )
-    if max_error is not None:
-        raise ValueError(
-            "refit must be False with max_error: which examples are answered belongs to the certified vote"
-        )
+    if target is not None:
+        raise ValueError(f"refit must be False with {target!r}: what was tested belongs to the certified vote")
     others = [question.name for question in limits if question.name not in CARRIED]
     if others:
         raise ValueError(

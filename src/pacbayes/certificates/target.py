@@ -232,8 +232,7 @@ class Thresholds:
 
     def plausible(self) -> FloatArray:
         """Return shares of errors among answered rows that are plausible after cross-validation: (quantiles, T)."""
-        with usual_float_errors():
-            return np.asarray(betaincinv(self.wrong + 0.5, self.answered - self.wrong + 0.5, _QUANTILES[:, None]))
+        return plausible_shares(self.answered, self.wrong)
 
     def order(self, m: int, target: float, delta: float, plausible: FloatArray | None = None) -> Codes:
         """Return the thresholds to be tested, in their order: one that is likely to pass on `m` rows, then looser ones.
@@ -244,16 +243,52 @@ class Thresholds:
         by having begun there, and if it does not, everything is.  To take the share of errors as it was counted would
         begin where a lucky few rows had no error.  Who asks for many targets hands over what is `plausible`.
         """
-        shares = self.plausible() if plausible is None else plausible
-        with usual_float_errors():
-            share = self.answered / max(int(self.answered[-1]), 1)
-            likely = np.zeros(share.size)
-            for luck in _LUCK:
-                rows = np.clip(np.rint(m * share + luck * np.sqrt(m * share * (1.0 - share))), 1, m).astype(np.int64)
-                allowed = _most_errors(rows, target, delta)
-                passes = bdtr(np.maximum(allowed, 0), rows, shares).mean(axis=0)
-                likely += np.where(allowed >= 0, passes, 0.0) / len(_LUCK)
-        return np.arange(int(np.argmax(likely)), share.size)
+        likely = chance_to_pass(
+            self.answered,
+            self.wrong,
+            int(self.answered[-1]),
+            m,
+            target,
+            delta,
+            self.plausible() if plausible is None else plausible,
+        )
+        return np.arange(int(np.argmax(likely)), likely.size)
+
+
+def plausible_shares(rows: Codes, wrong: Codes) -> FloatArray:
+    """Return shares of errors that are plausible after so many of so many rows, shape (quantiles, T).
+
+    Examples
+    --------
+    >>> plausible_shares(np.array([100]), np.array([10]))[[0, 7, 14], 0].round(3)
+    array([0.055, 0.101, 0.165])
+    """
+    with usual_float_errors():
+        return np.asarray(betaincinv(wrong + 0.5, rows - wrong + 0.5, _QUANTILES[:, None]))
+
+
+def chance_to_pass(
+    rows: Codes, wrong: Codes, number: int, m: int, target: float, delta: float, plausible: FloatArray | None = None
+) -> FloatArray:
+    """Return how likely each threshold is to pass its test against a share of errors on `m` validation rows.
+
+    `rows` of `number` training rows were those that errors are counted among, and `wrong` of these were errors.
+
+    Examples
+    --------
+    >>> chance_to_pass(np.array([50, 90]), np.array([1, 20]), 100, 200, 0.1, 0.05).round(2)
+    array([0.79, 0.  ])
+    """
+    shares = plausible_shares(rows, wrong) if plausible is None else plausible
+    with usual_float_errors():
+        share = rows / max(number, 1)
+        likely = np.zeros(share.size)
+        for luck in _LUCK:
+            drawn = np.clip(np.rint(m * share + luck * np.sqrt(m * share * (1.0 - share))), 1, m).astype(np.int64)
+            allowed = _most_errors(drawn, target, delta)
+            passes = bdtr(np.maximum(allowed, 0), drawn, shares).mean(axis=0)
+            likely += np.where(allowed >= 0, passes, 0.0) / len(_LUCK)
+    return likely
 
 
 def counted_at(thresholds: FloatArray, scores: FloatArray, wrong: NDArray[np.bool_]) -> tuple[Codes, Codes]:

@@ -26,8 +26,9 @@ from pacbayes.data.labelled import check_groups
 from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_not_masked, check_number, need, need_choice, need_whole
-from pacbayes.numeric.rounding import round_up
+from pacbayes.numeric.rounding import EPS, round_up
 from pacbayes.numeric.words import PLURAL, counted_once, failure, format_share, percent_up
+from pacbayes.runtime.compiled import compiled
 from pacbayes.runtime.files import write_file
 from pacbayes.runtime.html_card import card
 
@@ -40,6 +41,10 @@ _FORMAT = "pacbayes monitor 1"
 # At a limit of 0 one error is enough.
 _AT_ONCE = 1e300
 _FIRST_ROOM = 256
+# No capital is larger: it may be lowered at any time, and infinity would not come back.
+_MOST = 1e300
+# A step has at most nine roundings, each of half an EPS (see docs/mathematics.md); the sum over bets has eleven.
+_DOWN = 1.0 - 8.0 * EPS
 # A file that claims more rows is not believed: room for them is made before any is looked at.
 _MOST_ROWS = 10**8
 # A limit with at most so many characters was written by a person.
@@ -244,7 +249,7 @@ class Monitor:
             self._evidence = np.append(self._evidence[:before], np.empty(room))
         self._losses[before:after] = losses
         found, bets = self._evidence[before:after], self._bets
-        _compiled().follow(losses, float(before), self._capital, bets.lose, bets.win, found)
+        _compiled()(losses, float(before), self._capital, bets.lose, bets.win, found)
         self._rows = after
         reached = found >= round_up(1.0 / self.alpha)
         if self.alarm_at is None and reached.any():
@@ -447,9 +452,26 @@ def _shown(values: FloatArray) -> FloatArray:
     return seen
 
 
+def _follow(
+    losses: FloatArray, seen: float, capital: FloatArray, lose: FloatArray, win: FloatArray, evidence: FloatArray
+) -> None:
+    """Move the capital of every bet over losses in [0, 1], after `seen` others, and note the evidence after each.
+
+    `lose` and `win` are by what each bet multiplies its capital at the losses 0 and 1; between them, linearly.
+    """
+    for i in range(losses.size):
+        t = seen + i + 1.0
+        new, x, total = 1.0 / (t * (t + 1.0)), losses[i], 0.0
+        for k in range(capital.size):
+            capital[k] = min((capital[k] + new) * (lose[k] + x * (win[k] - lose[k])) * _DOWN, _MOST)
+            total += capital[k]
+        evidence[i] = (total / capital.size + 1.0 / (t + 1.0)) * _DOWN
+
+
 @cache
 def _compiled() -> Any:
-    """Return the compiled functions; numba is imported here, when first needed."""
-    from pacbayes.certificates import capital
+    """Return `_follow` compiled; numba is imported here, when first needed.
 
-    return capital
+    Not with fastmath: the capital after a row has the same bits however the rows before it were handed over.
+    """
+    return compiled()(_follow)

@@ -111,10 +111,10 @@ def _role(view: ReportView) -> str:
     if view.by_probabilities:
         chosen = int(np.count_nonzero(view.weights))
         some = f"All {number}" if chosen == number else f"{chosen} of {number}"
-        return (
-            f"{some} classifiers say how probable each class is; the largest mean, with the weights below, decides "
-            f"({how})."
-        )
+        decides = "the largest mean, with the weights below, decides"
+        if view.certificate.reached is not None and view.certificate.reached.passed:
+            decides = "the mean, with the weights below, is compared with the threshold"
+        return f"{some} classifiers say how probable each class is; {decides} ({how})."
     if view.voting == "majority":
         return f"All {number} classifiers vote on every new example, with the {view.weight_name}s below ({how})."
     return f"For every new example one of {number} classifiers is drawn, with the {view.weight_name}s below ({how})."

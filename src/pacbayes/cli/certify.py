@@ -28,6 +28,7 @@ EXAMPLES = (
     "pacbayes certify data.csv --candidates auto",
     "pacbayes certify data.csv --candidates logistic --json",
     "pacbayes certify data.csv --max-error 0.05 --save model.pacbayes",
+    "pacbayes certify data.csv --recall 0.6 --fpr 0.6",
     "pacbayes certify data.csv --voting majority --by-class --below 0.2",
     "pacbayes certify data.csv --limits recall,precision,f1 --cost costs.csv",
     "pacbayes certify --predictions predictions.csv --target class --proposal second",
@@ -174,6 +175,25 @@ def certify(
             metavar="SHARE", help="Answer only where sure, so that at most this share of the answers is wrong."
         ),
     ] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Two classes: a threshold at which at least this share of the examples of --positive is found.",
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="And, or: of those answered so at least this share is right."),
+    ] = None,
+    fpr: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="And, or: of the other class at most this share is answered so."),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS", help="The class that --recall, --precision, --fpr are about.  [default: second]"),
+    ] = None,
     refit: Annotated[
         bool,
         typer.Option(
@@ -258,6 +278,10 @@ def certify(
         limits=parse_limits(limits, by_class or slice_ is not None),
         cost=cost,
         max_error=max_error,
+        recall=recall,
+        precision=precision,
+        fpr=fpr,
+        positive=positive,
         refit=refit,
         below=below,
     )
@@ -360,7 +384,7 @@ def _fitted(
             from pacbayes.cli.costs import cost_of
             from pacbayes.cli.model import make_model
 
-            model = make_model(options, rows.columns, cost_of(options.cost, rows.y)).fit(
+            model = make_model(options, rows.columns, cost_of(options.cost, rows.y), sorted(set(rows.y.tolist()))).fit(
                 rows.X, rows.y, groups=rows.groups, slices=rows.slices
             )
             model._read_as(rows.reading)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -43,6 +44,10 @@ class CertifyOptions:
     limits: tuple[str, ...] = ()
     cost: Path | None = None
     max_error: float | None = None
+    recall: float | None = None
+    precision: float | None = None
+    fpr: float | None = None
+    positive: str | None = None
     refit: bool = False
     below: float | None = None
 
@@ -132,23 +137,67 @@ class CertifyOptions:
 
     def _check_questions(self) -> None:
         """Raise for limits that are not proved, and for targets that are none."""
-        for name, value in (("--max-error", self.max_error), ("--below", self.below)):
+        given = {**self.targets, "--below": self.below}
+        for name, value in given.items():
             if value is not None and not 0.0 < value < 1.0:
                 raise ValueError(f"{name} must be a share between 0 and 1, such as 0.05, got {value!r}")
         limits = "--limits (and --by-class, --slice, --cost)"
         asks = bool(self.limits) or self.cost is not None
-        if asks and self.max_error is not None:
-            raise ValueError(f"{limits} are not for --max-error, which is tested at the whole of delta")
-        asked = limits if asks else "--max-error" if self.max_error is not None else None
+        targets = [name for name, value in self.targets.items() if value is not None]
+        if asks and targets:
+            raise ValueError(f"{limits} are not for {targets[0]}, which is tested at the whole of delta")
+        self._check_targets(targets)
+        asked = limits if asks else targets[0] if targets else None
         if asked is None:
             return
-        if self.grouped and (self.limits or self.max_error is not None):
+        if self.grouped and (self.limits or targets):
             raise ValueError(
                 f"{'--limits (and --by-class, --slice)' if self.limits else asked} is not for --group: no such limit "
                 "is proved where examples come in groups; of costs one is (--cost)"
             )
         if self.split == "independent" or self.resolved_hedge() == 1.0:
             raise ValueError(f"{asked} needs what the training part proposes: --split shared, and --hedge below 1")
+
+    @property
+    def targets(self) -> dict[str, float | None]:
+        """What may be asked for instead of a bound of all errors, by option."""
+        named = {"--max-error": self.max_error, "--recall": self.recall}
+        return named | {"--precision": self.precision, "--fpr": self.fpr}
+
+    def _check_targets(self, given: list[str]) -> None:
+        """Raise for targets that do not go together, or with what else is asked for."""
+        by_threshold = [name for name in given if name != "--max-error"]
+        if by_threshold and self.max_error is not None:
+            raise ValueError(f"--max-error is not for {by_threshold[0]}: it leaves examples out, a threshold none")
+        if by_threshold and self.voting not in ("auto", "soft"):
+            raise ValueError(f"{by_threshold[0]} is for --voting soft: a threshold is one of its probability")
+        if given and self.refit:
+            raise ValueError(f"--refit is not for {given[0]}: what was tested belongs to the certified vote")
+        if self.positive is not None and not by_threshold:
+            raise ValueError("--positive is for --recall, --precision and --fpr: it says of which class")
+
+    @property
+    def target(self) -> Any:
+        """The target as the estimator takes it, None without one."""
+        from pacbayes.certificates.threshold import Abstain, Threshold
+
+        if self.max_error is not None:
+            return Abstain(self.max_error)
+        if self.recall is None and self.precision is None and self.fpr is None:
+            return None
+        return Threshold(recall=self.recall, precision=self.precision, fpr=self.fpr)
+
+    def positive_of(self, classes: Sequence[Any]) -> Any:
+        """Return the class that --positive names, None where it is not given."""
+        if self.positive is None:
+            return None
+        named = {str(label): label for label in classes}
+        if self.positive not in named:
+            raise ValueError(
+                f"--positive must be one of the classes {', '.join(named)}, got {self.positive!r}"
+                f"{did_you_mean([self.positive], named)}"
+            )
+        return named[self.positive]
 
     def resolved_lambdas(self) -> list[float] | None:
         """Return the grid of a support vector machine, the usual one where none was asked for; None for others."""
@@ -212,7 +261,7 @@ def parse_limits(text: str | None, by_class: bool) -> tuple[str, ...]:
     return tuple(["error"] if by_class and "error" not in named else []) + tuple(named)
 
 
-def make_model(options: CertifyOptions, columns: Columns, cost: Cost | None = None) -> Any:
+def make_model(options: CertifyOptions, columns: Columns, cost: Cost | None = None, classes: Sequence[Any] = ()) -> Any:
     """Return an unfitted estimator for columns of these types."""
     from pacbayes.estimators.classifier import CertifiedClassifier
 
@@ -232,7 +281,8 @@ def make_model(options: CertifyOptions, columns: Columns, cost: Cost | None = No
         hedge=options.resolved_hedge(),
         voting=options.voting,
         limits=options.limits if cost is None else (*options.limits, cost),
-        max_error=options.max_error,
+        target=options.target,
+        pos_label=options.positive_of(classes),
         refit=options.refit,
         duplicates=options.duplicates,
         random_state=options.seed,

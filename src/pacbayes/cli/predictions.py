@@ -81,7 +81,7 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
         "--by-class": options.limits == ("error",) and choices.slice is None,
     }
     questions |= {"--limits": options.limits != (), "--cost": options.cost is not None}
-    questions["--max-error"] = options.max_error is not None
+    questions |= {name: value is not None for name, value in options.targets.items()}
     for name in (name for name, wanted in questions.items() if wanted):
         raise ValueError(f"{name} is for classifiers that are trained here: leave out {name}; --below is for both")
     for asked, usual, known in ((choices, Choices(None), _READING), (options, CertifyOptions.usual(), _CERTIFYING)):

@@ -25,6 +25,7 @@ from pacbayes.certificates.levels import AUTO, hedged_level, resolve_hedge
 from pacbayes.certificates.plan import Plan, check_questions
 from pacbayes.certificates.refit import Refit, check_refit
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups
+from pacbayes.certificates.threshold import Target, Threshold, positive_class
 from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, VOTINGS, vote_sums, weights_of
 from pacbayes.certificates.watching import Monitor
 from pacbayes.classifiers.calibration import PROBABILITIES
@@ -47,6 +48,8 @@ from pacbayes.runtime.progress import progress
 
 # Of the distances: the only one but for the paper's own estimator.
 EXACT_CONSTANT = "exact"
+# Why only one way predicts with a threshold.
+_BY_SOFT = "a threshold is one of the soft vote's probability"
 # Characters of a text about an estimator, more or less: its parameters may be lists of a thousand numbers.
 _LONGEST = 300
 
@@ -129,6 +132,8 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         forget_fit(self)
         data = self._labelled(X, y, groups, slices)
         check_classes(self.limits, self.pos_label, data.classes)
+        if isinstance(self._target(), Threshold):
+            positive_class(self.pos_label, data.classes)
         with naming_remedy(data.rows, self._remedy()), self._working(data):
             # Training rows only.
             trained = self._train(data, groups, self._seed())
@@ -158,7 +163,11 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Raise for wrong parameters of what follows training; say why nothing is proposed, or comes from training."""
         check_choice("voting", self.voting, (AUTO, *VOTINGS))
         check_choice("constant", self._constant(), CONSTANTS)
-        level, hedge = check_level(self.delta), resolve_hedge(self.hedge, no_proposal)
+        level, hedge = check_level(self.delta), self._resolved_hedge(no_proposal)
+        if isinstance(self._target(), Threshold) and self.voting not in (AUTO, SOFT):
+            raise ValueError(
+                f"voting must be 'auto' or 'soft' with {self._target()!r}, got {self.voting!r}: {_BY_SOFT}"
+            )
         if self.voting == SOFT and (hedge == 1.0 or no_training is not None):
             why = no_training or "hedge=1 keeps all of delta for what the validation rows show"
             raise ValueError(f"voting='soft' needs scores of the training rows by cross-validation, but {why}")
@@ -166,19 +175,22 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
             raise ValueError(f"hedge * delta must not be less than the smallest number, got {hedge!r} * {level!r}")
         check_prior_kind(self.prior, self.split)
-        check_questions(asked_for(self.limits, self.pos_label), self.limits_share, self.max_error, hedge)
+        check_questions(asked_for(self.limits, self.pos_label), self.limits_share, self._target(), hedge)
         check_training_choices(self.prior, self.distance, no_training)
         if not isinstance(self.refit, bool | np.bool_):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
         if self.refit:
             why_not = no_proposal or ("hedge=1 keeps all of delta for others" if hedge == 1.0 else None)
-            check_refit(refitted_voting(self.voting), asked_for(self.limits, self.pos_label), self.max_error, why_not)
+            check_refit(refitted_voting(self.voting), asked_for(self.limits, self.pos_label), self._target(), why_not)
 
     def _check_asked(self, groups: Any, slices: Any) -> None:
         """Raise for what is not proved of groups and slices."""
         check_duplicates(self.duplicates, groups)
-        if groups is not None and self.max_error is not None:
-            raise ValueError("max_error is not for groups: their rows are not independent, and no such limit is proved")
+        target = self._target()
+        if groups is not None and target is not None:
+            raise ValueError(
+                f"{target!r} is not for groups: their rows are not independent, and no such limit is proved"
+            )
         check_groups(asked_for(self.limits), EXAMPLE if groups is None else GROUP)
         if slices is not None and "error" not in self.limits:
             raise ValueError("slices are for limits of errors: set limits=('error',)")
@@ -189,12 +201,21 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             return f"with split={self.split!r} every row validates some classifier"
         return "cv=None leaves out the cross-validation behind it" if self.cv is None else None
 
+    @abstractmethod
+    def _target(self) -> Target | None:
+        """Return what is to be certified instead of a bound of all errors, None for nothing; raise if it is none."""
+
     def _constant(self) -> str:
         """Return which constants of the distances are used."""
         return EXACT_CONSTANT
 
     def _hedge(self) -> float:
-        return resolve_hedge(self.hedge, self._no_proposal())
+        return self._resolved_hedge(self._no_proposal())
+
+    def _resolved_hedge(self, no_proposal: str | None) -> float:
+        """Return the share of delta in reserve: none with a threshold, as nothing stands beside its soft vote."""
+        found = resolve_hedge(self.hedge, no_proposal)
+        return 0.0 if isinstance(self._target(), Threshold) and found < 1.0 else found
 
     def _seed(self) -> int:
         """Return the seed of a fit: that of the run which a checkpoint holds where `random_state` is None."""
@@ -257,6 +278,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
         Of a soft vote the mean of calibrated probabilities; of a majority vote the shares of its votes (a label that is
         not in `classes_` may have more still); of a single classifier its own, where it has some.  Draws have none.
+        With a `Threshold` they are the same as without, and `predict` compares one of them with the threshold.
 
         Parameters
         ----------
@@ -298,7 +320,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return None if known else f"{type(one).__name__}, the classifier that predicts, has no probabilities of its own"
 
     def answers(self, X: Any) -> NDArray[np.bool_]:
-        """Return for which rows the label of `predict` is one that it stands by: with `max_error`, where it is sure.
+        """Return for which rows the label of `predict` is one that it stands by: with `Abstain`, where it is sure.
 
         Parameters
         ----------
@@ -307,8 +329,8 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Returns
         -------
         ndarray of bool, shape (n,)
-            All true without `max_error`.  With it, the certificate is about the rows where it is true; `predict` gives
-            the others a label too, of which nothing is guaranteed.
+            All true without a target `Abstain` (or `max_error`).  With it, the certificate is about the rows where it
+            is true; `predict` gives the others a label too, of which nothing is guaranteed.
         """
         check_is_fitted(self)
         voting = self._voting()
@@ -389,7 +411,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         ------
         ValueError
             Where nothing is proved: for weights that the validation rows found (a posterior, a tandem vote), with
-            groups, ``duplicates="together"``, `max_error`, and splits other than "shared"; and if more rows than chance
+            groups, ``duplicates="together"``, targets, and splits other than "shared"; and if more rows than chance
             explains equal rows that the model was fitted with.
         """
         check_is_fitted(self)
@@ -415,7 +437,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Returns
         -------
         Monitor
-            Of the certificate of `voting` as it is now.  With `max_error` rows that are not answered do not count;
+            Of the certificate of `voting` as it is now.  With `Abstain` rows that are not answered do not count;
             after a refit answers that are not covered are no errors; a model that was fitted with groups needs
             ``groups=`` and counts complete groups.  Refused for draws by a posterior and ``duplicates="together"``.
         """
@@ -450,6 +472,8 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             return plan.usual_voting
         if plan.refit not in (None, voting):
             raise ValueError(f"voting must be {plan.refit!r} or 'auto': the model was refitted for it, got {voting!r}")
+        if plan.has_cuts and voting != SOFT:
+            raise ValueError(f"voting must be 'soft' or 'auto' for this fit, got {voting!r}: {_BY_SOFT}")
         if voting not in plan.votings:
             raise ValueError(
                 f"voting must be one of {', '.join(plan.votings)} for this fit, got {voting!r}: nothing was proposed "

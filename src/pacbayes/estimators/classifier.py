@@ -15,6 +15,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
+from pacbayes.certificates.threshold import Target, check_target
 from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.families import (
     Grid,
@@ -80,12 +81,19 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     split : {"shared", "independent", "out-of-bag"}
         One division for all classifiers; for each its own, as in the paper; or, for `Trees`, no division at all: each
         tree is validated by the rows that its bag left out.
-    duplicates, prior, distance, limits, limits_share, pos_label, max_error
+    duplicates, prior, distance, limits, limits_share
         As for `StochasticSVC`.
+    target : Abstain, Threshold or None
+        What is certified instead of a bound of all errors, at the whole of `delta`.  ``Abstain(max_error=0.02)``: it
+        answers only where it is sure, and of these answers at most 2 % are wrong; see `answers`.
+        ``Threshold(recall=0.9)``, or of precision or false alarms: two classes, a soft vote, and `predict` says
+        `pos_label` where its probability is at least a threshold at which the targets hold.
+    pos_label : label, optional
+        The class of a `Threshold`, by default the second; and of limits, as for `StochasticSVC`.
     hedge : float or "auto"
         The share of `delta` kept for what the validation rows may show: single classifiers, the posterior, other votes.
         The rest is for what the training rows propose.  "auto" is 0.02 where there is a proposal, else 1.  Nothing
-        stands beside a soft vote, which has all of `delta` unless this is 1.
+        stands beside a soft vote, which has all of `delta` unless this is 1; with a `Threshold` it is 0.
     refit : bool
         Train once more, on all rows, when everything is certified.  This refit predicts where it is clear, its largest
         mean probability ahead by more than 0.2, and the certified vote elsewhere.  The certificate is then about
@@ -121,6 +129,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     See Also
     --------
     SVMs : Support vector machines of several widths, as candidates.
+    Abstain : A target for the errors among answers.
+    Threshold : A target for recall, precision or false alarms.
     Grid : An estimator with every setting of a grid, as candidates.
     StochasticSVC : The paper's stochastic support vector machine.
     Certificate : What is guaranteed.
@@ -167,8 +177,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         distance: str | Distance | list[str | Distance] = "kl",
         limits: Any = (),
         limits_share: float = 0.2,
+        target: Target | None = None,
         pos_label: Any = None,
-        max_error: float | None = None,
         refit: bool = False,
         cv: int | None = 5,
         n_jobs: int | None = None,
@@ -187,8 +197,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.distance = distance
         self.limits = limits
         self.limits_share = limits_share
+        self.target = target
         self.pos_label = pos_label
-        self.max_error = max_error
         self.refit = refit
         self.cv = cv
         self.n_jobs = n_jobs
@@ -196,6 +206,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.random_state = random_state
 
     _splits = (*SPLITS, OUT_OF_BAG)
+
+    def _target(self) -> Target | None:
+        return check_target(self.target)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return parameters, with those of named candidates as ``name__parameter``."""
@@ -351,7 +364,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         limits: Any = (),
         limits_share: float = 0.2,
         pos_label: Any = None,
-        max_error: None = None,
+        target: None = None,
         voting: str = "auto",
         random_state: Any = None,
     ) -> Self:
@@ -386,8 +399,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             one classifier alone, which is its own proposal.
         limits, limits_share, pos_label
             As for the estimator, where there is a proposal.
-        max_error : None
-            Refused: from which confidence on to answer comes from training rows, which are not here.
+        target : None
+            Refused: which thresholds are tested comes from training rows, which are not here.
 
         Returns
         -------
@@ -420,7 +433,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             limits=limits,
             limits_share=limits_share,
             pos_label=pos_label,
-            max_error=max_error,
+            target=target,
             voting=voting,
             random_state=random_state,
         )

@@ -18,7 +18,8 @@ from pacbayes.certificates.find import Found
 from pacbayes.certificates.levels import best_single
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.target import confidence
+from pacbayes.certificates.target import confidence, on_grid
+from pacbayes.certificates.threshold import Cuts
 from pacbayes.certificates.voting import (
     OCCAM,
     POSTERIOR,
@@ -76,7 +77,10 @@ class Fitted:
             if rule.soft is not None:
                 need(int(rule.soft.classes[-1]) < classes.size, "Calibrated.classes", "must be classes")
                 self.members.check_maps(rule.soft)
-        need((evidence.scores is None) == (plan.max_error is None), "Evidence.scores", "must be there for a target")
+        need((evidence.scores is None) == (plan.target is None), "Evidence.scores", "must be there for a target")
+        if isinstance(plan.thresholds, Cuts):
+            two = classes.size == 2 and plan.thresholds.positive in classes.tolist()
+            need(two, "Cuts.positive", "must be one of two classes")
         for question in plan.limits:
             question.check(classes)
         known = evidence.slices is None or int(evidence.slices.max()) < len(plan.slices)
@@ -228,7 +232,12 @@ class Fitted:
 
         if voting == SOFT:
             soft, shares = self._soft(prepared)
-            return soft.classes[shares.argmax(axis=1)]
+            reached = self.certificates[SOFT].reached
+            if reached is None or not reached.passed:
+                return soft.classes[shares.argmax(axis=1)]
+            code = self.evidence.code_of(reached.positive)
+            probable = on_grid(soft.spread(shares, 2)[:, code]) >= reached.threshold
+            return np.where(probable, code, 1 - code)
         return say(voting, self.weights(voting), self.members, prepared, hashes, coding)
 
     def probabilities(self, X: Any) -> FloatArray:

@@ -117,10 +117,10 @@ def _check_choices(model: CertifiedModel, fitted: Any, proposal: Any) -> tuple[R
     """Return the rules that the proposal stands for, or raise for wrong parameters."""
     if not isinstance(fitted, list) or not fitted:
         raise TypeError(f"estimators must be a fitted classifier, or a list of such, got {fitted!r}")
-    if model.max_error is not None:
+    if model._target() is not None:
         raise ValueError(
-            f"max_error must be None for from_fitted, got {model.max_error!r}: from which confidence on to answer is "
-            f"taken from the training rows, and {_ELSEWHERE}"
+            f"target must be None for from_fitted, got {model._target()!r}: which thresholds are tested is taken from "
+            f"the training rows, and {_ELSEWHERE}"
         )
     rules = () if proposal is None else given_rules(proposal, len(fitted))
     if asked_for(model.limits) and not rules:

@@ -10,11 +10,13 @@ import numpy as np
 from pacbayes.bounds.bets import USUAL_BET
 from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
 from pacbayes.certificates.levels import AUTO, main_level, proposal_level
+from pacbayes.certificates.limits import plain
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import MOST_ANSWERS, errors_of_votes, propose, propose_soft
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.risks import Rehearsal, asked_for, fix_questions
 from pacbayes.certificates.target import Thresholds, confidence
+from pacbayes.certificates.threshold import Cuts, Target, Threshold, positive_class
 from pacbayes.certificates.voting import PROPOSAL, SOFT, Rule, soft_confidences, weights_of
 from pacbayes.classifiers.calibration import calibrate
 from pacbayes.classifiers.classifier_set import Trained
@@ -37,7 +39,6 @@ class Choices(Protocol):
     limits: Any
     limits_share: float
     pos_label: Any
-    max_error: float | None
     voting: str
     refit: bool
     prior: Any
@@ -45,6 +46,7 @@ class Choices(Protocol):
     cv: int | None
 
     def _constant(self) -> str: ...
+    def _target(self) -> Target | None: ...
 
 
 def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, params: list[dict[str, Any]]) -> Plan:
@@ -75,7 +77,7 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
         seen=seen,
         cross_validation=found,
         no_skill=data.classes[codes[np.argmax(counts)]],
-        thresholds=None if choices.max_error is None or tried is None else _thresholds(tried, data.codes[train], rules),
+        thresholds=None if tried is None else _thresholds(choices, tried, data, train, rules),
     )
 
 
@@ -123,7 +125,7 @@ def planned(choices: Choices, data: Labelled, seen: Rehearsal | None = None, **f
         prior_kind=prior_kind(choices.prior, division.kind == "shared"),
         distance=tuple(given) if isinstance(given, list | tuple) else (given,),
         constant=choices._constant(),
-        max_error=None if choices.max_error is None else float(choices.max_error),
+        target=choices._target(),
         refit=refitted_voting(choices.voting) if choices.refit else None,
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,
@@ -158,7 +160,7 @@ def _cross_validate(choices: Choices, trained: Trained, hedge: float) -> Tried |
     losses, maps = np.zeros(which.size), {}
     probabilities: dict[int, FloatArray] = {}
     best: dict[int, int] = {}
-    needed = choices.max_error is not None or len(choices.limits) > 0 or division.unit == GROUP
+    needed = choices._target() is not None or len(choices.limits) > 0 or division.unit == GROUP
     answers = np.empty((which.size, codes.size), dtype=kept_as(members.n_classes))
     # The bits of a fitted map depend on how many threads share a product.
     with one_thread(), progress("cross-validation", which.size) as advance:
@@ -235,9 +237,18 @@ def _rehearsal(tried: Tried, data: Labelled, division: Division, rules: tuple[Ru
     return Rehearsal(said, truth, data.classes, int(data.classes.size), groups, division.m)
 
 
-def _thresholds(tried: Tried, codes: Rows, rules: tuple[Rule, ...]) -> Thresholds:
-    """Return thresholds of the confidence from out-of-fold probabilities of the training rows."""
+def _thresholds(
+    choices: Choices, tried: Tried, data: Labelled, train: Rows, rules: tuple[Rule, ...]
+) -> Thresholds | Cuts | None:
+    """Return what is tested for a target, from out-of-fold probabilities of the training rows; None without one."""
+    target, codes = choices._target(), data.codes[train]
+    if target is None:
+        return None
     soft, shares = _voted(tried, rules)
+    if isinstance(target, Threshold):
+        code = positive_class(choices.pos_label, data.classes)
+        probabilities = soft.spread(shares, int(data.classes.size))
+        return Cuts.from_scores(probabilities[:, code], codes == code, plain(data.classes[code]))
     said = soft.classes[shares.argmax(axis=1)]
     scores = soft_confidences(soft, shares, int(codes.max()) + 1)
     return Thresholds.from_scores(confidence(scores, said), said != codes)

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distance import Distance
+from pacbayes.certificates.threshold import Abstain, Target
 from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.classifiers.svm.kernel import Gamma
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
@@ -252,6 +253,9 @@ class StochasticSVC(CertifiedModel):
             checkpoint=self.checkpoint,
             options=choices.as_dict(),
         )
+
+    def _target(self) -> Target | None:
+        return None if self.max_error is None else Abstain(self.max_error)
 
     def _constant(self) -> str:
         return self.constant

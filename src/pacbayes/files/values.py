@@ -16,6 +16,7 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.risks import Question
 from pacbayes.certificates.target import Thresholds
+from pacbayes.certificates.threshold import Abstain, Cuts, Threshold
 from pacbayes.certificates.voting import Rule
 from pacbayes.classifiers.calibration import Calibration
 from pacbayes.classifiers.cross_validation import CrossValidation
@@ -34,10 +35,12 @@ from pacbayes.data.tables import TableReading, TextColumn
 KNOWN: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
+        Abstain,
         Calibrated,
         Calibration,
         Cost,
         CrossValidation,
+        Cuts,
         Division,
         Estimators,
         Evidence,
@@ -55,6 +58,7 @@ KNOWN: dict[str, Any] = {
         SharedMachines,
         TableReading,
         TextColumn,
+        Threshold,
         Thresholds,
     )
 }

@@ -8,6 +8,7 @@ from pacbayes.report.plots import (
     plot_monitor,
     plot_plan,
     plot_risks,
+    plot_target,
 )
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "plot_monitor",
     "plot_plan",
     "plot_risks",
+    "plot_target",
     "report_html",
     "write_report",
 ]

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pacbayes.certificates.baselines import format_label
 from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, TRAINING, VALIDATION, Certificate
 from pacbayes.certificates.target import Answered, format_target
+from pacbayes.certificates.threshold import Reached
 from pacbayes.certificates.voting import OCCAM, POSTERIOR, SOFT
 from pacbayes.numeric.words import (
     OF_NEW,
@@ -80,7 +82,7 @@ def guarantee(view: ReportView) -> Guarantee:
         headline=certificate.headline,
         sentence=str(certificate),
         meaning=[("Which classifier", _who(view)), *_meaning(view)],
-        compared=[] if certificate.answered is not None else _compared(view),
+        compared=[] if certificate.answered or certificate.reached else _compared(view),
         observed=_observed(view),
         assumptions=certificate.assumptions,
         breaks=_breaks(view),
@@ -146,6 +148,10 @@ def _who_says_how_probable(view: ReportView) -> str:
             f"{some} classifiers say how probable each class is, and the class with the largest mean, with the weights "
             "shown below, is the answer"
         )
+    reached = view.certificate.reached
+    if reached is not None and reached.passed:
+        who += f" where no threshold is set; here the answer is {format_label(reached.positive)} if its probability is "
+        who += f"at least {reached.shown}, and the other class elsewhere"
     return (
         f"The soft vote: {who}. Cross-validation within the training rows fixed the weights, and how scores become "
         "probabilities, before any validation row was looked at."
@@ -161,6 +167,8 @@ def _meaning(view: ReportView) -> list[tuple[str, str]]:
     )
     if certificate.answered is not None:
         return [sure, *_meaning_of_target(certificate.answered)]
+    if certificate.reached is not None:
+        return [sure, *_meaning_of_threshold(certificate.reached)]
     if _is_useless(certificate):
         return [
             sure,
@@ -207,6 +215,26 @@ def _meaning_of_target(answered: Answered) -> list[tuple[str, str]]:
             "How many new examples it will answer is not guaranteed; of examples of the same kind it will be about as "
             "many.",
         ),
+    ]
+
+
+def _meaning_of_threshold(reached: Reached) -> list[tuple[str, str]]:
+    if not reached.passed:
+        return [
+            (
+                "Nothing is guaranteed",
+                f"The aim was that {reached.target.words(reached.positive)}. The threshold that the training rows put "
+                "first was tested, and the validation rows did not confirm it. More rows, better classifiers or a "
+                "weaker target might.",
+            )
+        ]
+    return [
+        (
+            reached.headline,
+            f"In the long run {reached.target.words(reached.positive)}, if every example whose probability is at least "
+            f"{reached.shown} is answered so. That is all that is guaranteed.",
+        ),
+        ("What was observed", " ".join(reached.details)),
     ]
 
 
@@ -281,9 +309,14 @@ class Bar:
         """Return the certificate of a way of predicting."""
         found = view.model.certificates_[voting]
         answered = found.answered
+        if answered is not None:
+            label = f"{label}, among its answers"
+        elif found.reached is not None:
+            label = f"{label}, which has a target and no bound"
+        stated = found.reached is None and (answered is None or answered.passed)
         return cls(
-            label if answered is None else f"{label}, among its answers",
-            found.bound if answered is None or answered.passed else None,
+            label,
+            found.bound if stated else None,
             view.validation_risk(voting),
             found.kl,
             note,

@@ -7,6 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.registry import DISTANCES
 from pacbayes.bounds.rows_needed import chances, rows_needed
+from pacbayes.certificates.certify import cut_counts
+from pacbayes.certificates.threshold import MEASURES, Cuts, Threshold
 from pacbayes.certificates.watching import Monitor
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.caller import import_optional
@@ -176,7 +178,7 @@ def plot_gibbs_curve(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
 
 
 def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
-    """Draw the errors among answered validation rows against the share answered, for an estimator with `max_error`.
+    """Draw the errors among answered validation rows against the share answered, with `Abstain`.
 
     The dashed line is the exact upper limit at each threshold, alone at delta; thresholds were tested against the
     target in an order that the training rows fixed, and the one in use is marked.
@@ -184,7 +186,7 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     clf : StochasticSVC or CertifiedClassifier
-        Fitted with `max_error`.
+        Fitted with a target `Abstain`, or `max_error`.
     ax : matplotlib Axes, optional
         Drawn into; a new one by default.
 
@@ -205,7 +207,7 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     axes = _axes(clf, ax)
     found = Coverage.of(clf, clf.voting_)
     if found is None:
-        raise ValueError("clf must have been fitted with max_error, got an estimator that answers every row")
+        raise ValueError("clf must have been fitted with Abstain (max_error), got an estimator that answers every row")
     axes.plot(found.shares, found.errors, color=_RISK, label="errors among answered rows")
     axes.plot(found.shares, found.limits, color=_RISK, linestyle="--", label="upper limit, each alone")
     axes.axhline(found.target, color=_POSTERIOR, label="target")
@@ -216,6 +218,55 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     axes.set_ylim(0.0, max(3.0 * found.target, 1.1 * float(found.errors.max())))
     axes.set_xlabel("share of validation rows answered")
     axes.set_ylabel("share of errors")
+    axes.legend(loc="best", frameon=False)
+    return axes
+
+
+def plot_target(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
+    """Draw recall, precision and false alarms of the validation rows against the threshold, with their targets.
+
+    They are observed and no limits; the dashed lines are the targets that were tested, and the threshold in use is
+    marked where there is one.  For `Abstain` it is `plot_coverage`.
+
+    Parameters
+    ----------
+    clf : CertifiedClassifier
+        Fitted with a target.
+    ax : matplotlib Axes, optional
+        Drawn into; a new one by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from pacbayes import CertifiedClassifier, Threshold
+    >>> from pacbayes.report import plot_target
+    >>> clf = CertifiedClassifier("logistic", target=Threshold(recall=0.5), cv=2, random_state=0)
+    >>> plot_target(clf.fit([[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)])).get_xlabel()
+    'threshold of the probability of 1'
+    """
+    axes, plan = _axes(clf, ax), clf._fitted.plan
+    if not isinstance(plan.target, Threshold):
+        return plot_coverage(clf, axes)
+    assert isinstance(plan.thresholds, Cuts)
+    reached, counted = clf.certificate_.reached, cut_counts(plan, clf._fitted.evidence)
+    assert reached is not None
+    for (name, (_, words, _)), color in zip(MEASURES.items(), (_POSTERIOR, _RISK, _TEST), strict=True):
+        rows, wrong = counted.errors(name)
+        shares = wrong / np.maximum(rows, 1)
+        shown = np.where(rows > 0, shares if name == "fpr" else 1.0 - shares, np.nan)
+        axes.plot(plan.thresholds.values, shown, color=color, label=words)
+        if name in plan.target.asked:
+            axes.axhline(plan.target.asked[name], color=color, linestyle="--", label=f"{words}: target")
+    if reached.passed:
+        axes.axvline(reached.threshold, color="black", linewidth=1.0, label="threshold in use")
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel(f"threshold of the probability of {reached.positive}")
+    axes.set_ylabel("share of validation rows, observed")
     axes.legend(loc="best", frameon=False)
     return axes
 

@@ -10,6 +10,7 @@ from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import threshold_counts
 from pacbayes.certificates.limits import CLASS
 from pacbayes.certificates.target import format_target
+from pacbayes.certificates.threshold import Abstain
 from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.arrays import FloatArray
@@ -45,7 +46,7 @@ class Coverage:
     def of(cls, model: CertifiedModel, voting: str) -> "Coverage | None":
         """Return the curve of a model with a target, None without one."""
         fitted = model._fitted
-        if fitted.plan.max_error is None:
+        if not isinstance(fitted.plan.target, Abstain):
             return None
         counts, m = threshold_counts(fitted.plan, fitted.evidence, voting), model.classifiers_.m
         some = np.flatnonzero(counts[0] > 0)
@@ -56,7 +57,7 @@ class Coverage:
         if answered is not None and answered.passed:
             chosen = max(place for place, a in enumerate(rows) if a == answered.rows)
         shares, errors = np.array(rows) / m, np.array(wrong) / np.array(rows)
-        return cls(shares, errors, np.array(limits), rows, wrong, chosen, fitted.plan.max_error)
+        return cls(shares, errors, np.array(limits), rows, wrong, chosen, fitted.plan.target.max_error)
 
 
 def part_table(view: ReportView) -> TextTable | None:

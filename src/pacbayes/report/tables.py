@@ -201,6 +201,8 @@ def _certificate_caption(view: ReportView) -> str:
         )
     if view.certificate.answered is not None:
         caption += " Errors are shares of the examples that are answered; the target was tested at the whole of delta."
+    elif view.certificate.reached is not None:
+        caption += " Only the soft vote predicts; its targets were tested at the whole of delta."
     elif view.model.hedge_ < 1.0:
         caption += f" Of delta, {view.divided}. Of all rules those with the smallest bounds predict: "
         caption += ", ".join(f"{voting} {one.rule}" for voting, one in view.model.certificates_.items()) + "."
@@ -307,6 +309,8 @@ def _share_of(errors: int | None, rows: int) -> str:
 
 
 def _limit(certificate: Certificate) -> str:
+    if certificate.reached is not None:
+        return "(has a target)" if certificate.reached.passed else "(did not reach its target)"
     if certificate.answered is None:
         return _percent_of(certificate.bound)
     answered = certificate.answered

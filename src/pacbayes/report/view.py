@@ -54,8 +54,9 @@ class ObservedErrors:
             # A copy with the same parts: the user's estimator is not touched, not even for a moment.
             one = copy(model)
             one.voting = name
-            # After a refit only one way predicts; of the others it is what was certified.
+            # After a refit, or with a threshold, only one way predicts; of the others it is what was certified.
             alone = model._fitted.refit is not None and not certificate.refit
+            alone = alone or (model._fitted.plan.has_cuts and name != SOFT)
             said = model._fitted.certified(name, model._validated(X)) if alone else one.predict(X)
             check_same_kind("model.predict(X_test)", said, labels)
             errors[name] = int(np.count_nonzero(said != labels))

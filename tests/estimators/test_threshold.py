@@ -1,0 +1,134 @@
+"""A classifier with a threshold of one class's probability: what it predicts, says, stores and shows."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_classification
+from sklearn.linear_model import LogisticRegression
+
+from pacbayes import CertifiedClassifier, Grid, Threshold, load, save
+from pacbayes.report import plot_target, report_html
+
+GRID = Grid(LogisticRegression(), {"C": [0.1, 1.0]})
+
+
+def rows(n=900, seed=0):
+    X, y = make_classification(n, 6, n_informative=4, weights=[0.7], class_sep=1.0, random_state=seed)
+    return X, np.where(y == 1, "late", "punctual")
+
+
+def fitted(target, **choices):
+    return CertifiedClassifier(GRID, **{"target": target, "pos_label": "late", "cv": 3, "random_state": 0} | choices)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted(Threshold(recall=0.8)).fit(*rows())
+
+
+def test_predict_uses_the_threshold_and_probabilities_are_untouched(model):
+    X, _ = rows()
+    plain = fitted(None).fit(*rows())
+    assert np.array_equal(model.predict_proba(X), plain.predict_proba(X))
+    late = model.predict_proba(X)[:, 0] >= model.certificate_.reached.threshold
+    assert np.array_equal(model.predict(X), np.where(late, "late", "punctual"))
+    assert not np.array_equal(model.predict(X), plain.predict(X))
+
+
+def test_what_was_observed_is_counted_by_predict(model):
+    X, y = rows()
+    validation = model.classifiers_.splits(0)[1]
+    said, true, reached = model.predict(X[validation]), y[validation], model.certificate_.reached
+    assert reached.m == validation.size
+    assert reached.positives == (true == "late").sum()
+    assert reached.answered == (said == "late").sum()
+    assert reached.hits == ((said == "late") & (true == "late")).sum()
+    assert model.certificate_.empirical_risk == pytest.approx((said != true).mean())
+
+
+def test_it_is_the_same_row_by_row_and_in_any_order(model):
+    X, _ = rows()
+    whole = model.predict(X)
+    assert np.array_equal(model.predict(X[::-1])[::-1], whole)
+    assert np.array_equal([model.predict(X[i : i + 1])[0] for i in range(20)], whole[:20])
+
+
+def test_the_plan_does_not_depend_on_validation_rows(model):
+    X, y = rows()
+    plan = model._fitted.plan
+    validation = plan.division.validating
+    rng = np.random.default_rng(1)
+    other_X, other_y = X.copy(), y.copy()
+    other_X[validation] = 10 * rng.normal(size=(validation.size, X.shape[1]))
+    other_y[validation] = rng.permutation(y[validation])
+    other = fitted(Threshold(recall=0.8)).fit(other_X, other_y)._fitted.plan
+    assert np.array_equal(plan.thresholds.values, other.thresholds.values)
+    assert np.array_equal(plan.thresholds.answered, other.thresholds.answered)
+    assert np.array_equal(plan.thresholds.hits, other.thresholds.hits)
+
+
+@pytest.mark.parametrize("pos_label", [None, "late"])
+def test_which_class_is_positive(pos_label):
+    clf = fitted(Threshold(recall=0.8), pos_label=pos_label).fit(*rows())
+    assert clf.certificate_.reached.positive == (pos_label or "punctual")
+
+
+def test_words(model):
+    said = str(model.certificate_)
+    assert said.startswith("With probability at least 95 % over the sample, at the threshold 0.")
+    assert said.endswith(" recall of class 'late' is at least 80.0 %.")
+    assert model.certificate_.headline == "Recall at least 80.0 %"
+    assert "and not guaranteed: recall" in model.certificate_.explain()
+    assert not model.certificate_.vacuous
+    assert json.loads(json.dumps(model.certificate_.to_dict()))["reached"]["target"] == {"recall": 0.8}
+
+
+def test_nothing_passes_and_it_says_so():
+    X, y = rows()
+    clf = fitted(Threshold(recall=0.99, precision=0.99)).fit(X, y)
+    said = str(clf.certificate_)
+    assert said.startswith("No threshold was shown to reach the target: recall of class 'late' is at least 99.0 %")
+    assert "information and no guarantee" in said
+    assert clf.certificate_.vacuous
+    assert np.array_equal(clf.predict(X), fitted(None).fit(X, y).predict(X))
+
+
+def test_more_classes_are_refused():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"Threshold\(\.\.\.\) is for two classes, got 3"):
+        fitted(Threshold(recall=0.8), pos_label=None).fit(X, y)
+
+
+def test_a_file_holds_it(model, tmp_path):
+    save(model, tmp_path / "m.pacbayes")
+    again = load(tmp_path / "m.pacbayes")
+    X, _ = rows()
+    assert again.target == Threshold(recall=0.8)
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.certificate_.to_dict() == model.certificate_.to_dict()
+
+
+def test_parameters_are_not_read_after_the_fit():
+    X, _ = rows()
+    clf = fitted(Threshold(recall=0.8)).fit(*rows())
+    before, said = clf.predict(X), str(clf.certificate_)
+    clf.set_params(target=None, pos_label="punctual", delta=0.5)
+    assert np.array_equal(clf.predict(X), before)
+    assert str(clf.certificate_) == said
+
+
+@pytest.mark.parametrize("target", [Threshold(recall=0.8), Threshold(recall=0.99, fpr=0.01)])
+def test_page_and_plot(target):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    clf = fitted(target).fit(*rows())
+    page = report_html(clf, test=rows(200, 5))
+    assert clf.certificate_.headline in page
+    assert "has a target and no bound" in page
+    axes = plot_target(clf)
+    shown = {line.get_label() for line in axes.get_lines()}
+    assert {"recall", "precision", "false positive rate", "recall: target"} <= shown
+    assert ("threshold in use" in shown) == clf.certificate_.reached.passed
+    (drawn,) = (line for line in axes.get_lines() if line.get_label() == "recall")
+    assert drawn.get_ydata()[-1] == 1.0
