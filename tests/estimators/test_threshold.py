@@ -132,3 +132,14 @@ def test_page_and_plot(target):
     assert ("threshold in use" in shown) == clf.certificate_.reached.passed
     (drawn,) = (line for line in axes.get_lines() if line.get_label() == "recall")
     assert drawn.get_ydata()[-1] == 1.0
+
+
+def test_copies_count_once():
+    X, y = rows(600)
+    twice = np.repeat(np.arange(600), 2)
+    clf = fitted(Threshold(recall=0.7), duplicates="together").fit(X[twice], y[twice])
+    reached = clf.certificate_.reached
+    assert (reached.unit, reached.m) == ("distinct example", clf.certificate_.m)
+    assert reached.m <= 300
+    assert reached.passed
+    assert str(clf.certificate_).endswith("at least 70.0 %. Each example counts once, however often it is copied.")

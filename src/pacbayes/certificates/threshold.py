@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.target import chance_to_pass, check_max_error, counted_at, format_target, on_grid
+from pacbayes.data.division import DISTINCT
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_number, need, need_array, read_only
-from pacbayes.numeric.words import PLURAL, counted_once, format_share, percent_down, percent_up
+from pacbayes.numeric.words import PLURAL, format_share, percent_down, percent_up
 
 AUTO = "auto"
 #: What there may be targets of, in words, and on which side of the target they are to lie.
@@ -455,7 +456,8 @@ class Reached:
         """Return the guarantee in words, after `sure`: with which probability; `who` is what it is about."""
         words = self.target.words(self.positive)
         if self.passed:
-            return f"{sure} at the threshold {self.shown} {words}{counted_once(self.unit)}."
+            once = " Each example counts once, however often it is copied." if self.unit == DISTINCT else ""
+            return f"{sure} at the threshold {self.shown} {words}.{once}"
         return (
             f"No threshold was shown to reach the target: {words}. At the one that was tested first, {self.shown}, "
             f"{self._would_have()} would have passed, which is information and no guarantee. {who[0].upper()}{who[1:]} "
