@@ -195,3 +195,19 @@ def test_texts_with_pandas_own_gaps():
     clf = CertifiedClassifier(["svm", "boosting"], cv=3, random_state=0).fit(frame, y)
     assert clf.certificate_.bound < 0.4
     assert clf.predict(frame.iloc[:3]).tolist() == clf.predict(frame).tolist()[:3]
+
+
+def test_dates_are_the_business_of_the_user_s_own_pipeline():
+    """An estimator gets the rows as given; only families by name need them prepared."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    frame = pd.DataFrame({"when": pd.date_range("2026-01-01", periods=60), "a": rng.normal(size=60) + y})
+    first = FunctionTransformer(_without_dates)
+    clf = CertifiedClassifier(make_pipeline(first, SVC()), cv=3, random_state=0).fit(frame, y)
+    assert clf.predict(frame).shape == (60,)
+    with pytest.raises(ValueError, match="column 'when' of X holds dates"):
+        CertifiedClassifier("svm", random_state=0).fit(frame, y)
+
+
+def _without_dates(frame):
+    return frame[["a"]]

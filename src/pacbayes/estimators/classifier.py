@@ -301,7 +301,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         number = data.number if units is None else int(units.max()) + 1
         share = usual_share(number) if isinstance(size, str) else size
         choices = DivisionChoices(self.split, share, groups, self.duplicates)
-        prepare = resolve_prepare(self.prepare, data.rows)
+        prepare = self._preparation(data.rows)
 
         known: dict[int, Division] = {}
 
@@ -319,6 +319,11 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             check_prepare(prepare, self.split)
         return self._train_families(families, data, division, seed, self.checkpoint, choices.as_dict())
 
+    def _preparation(self, rows: Any) -> Any:
+        """Return what prepares rows for families of our own; nothing where there are none, which get rows as given."""
+        own = any(isinstance(one, str | SVMs) for _, one in named_candidates(self.candidates))
+        return resolve_prepare(self.prepare, rows) if own or not isinstance(self.prepare, str) else None
+
     def _train_families(
         self, families: list[Any], data: Labelled, division: Any, seed: int, checkpoint: Any, options: dict[str, Any]
     ) -> Trained:
@@ -334,7 +339,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
     def _refit(self, data: Labelled, plan: Plan) -> Refit:
         everything = training_division(plan.division)
-        prepare = resolve_prepare(self.prepare, data.rows)
+        prepare = self._preparation(data.rows)
         families = resolve_families(self.candidates, prepare, Size.of(data.rows, data.number, prepare))
         checkpoint = part_of(self.checkpoint, "refit")
         seed = plan.division.seed
