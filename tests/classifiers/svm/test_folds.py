@@ -288,6 +288,22 @@ def test_matrices_are_given_back_when_the_last_machine_was_heard():
     assert shared._rooms == []
 
 
+def test_two_may_ask_for_the_last_room_at_once():
+    """To look whether there is one and to take it were two steps: the second of two threads found none."""
+
+    class Taken(list):
+        def __bool__(self):
+            return True
+
+    shared = SharedValues(np.zeros((20, 1)), "rbf", True, None)
+    shared.prepare()
+    shared._rooms = Taken()
+    with shared.room() as one, shared.room() as other:
+        assert one is not other
+        assert one.size == other.size == 400
+    assert len(shared._rooms) == 2
+
+
 def test_no_more_decisions_at_once_than_allowed(monkeypatch):
     folds = folds_of_set(*sample(3), FEW_LAMBDAS, gamma="widths")
     fold = folds_of(folds.codes, 3, np.random.default_rng(0))

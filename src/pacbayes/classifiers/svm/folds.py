@@ -352,9 +352,11 @@ class SharedValues:
         if self._matrix is None:
             yield None
             return
-        # Both are atomic.
-        kept = np.float32 if self._single else np.float64
-        room = self._rooms.pop() if self._rooms else np.empty(self._matrix.size, dtype=kept)
+        try:
+            # Asked for, not looked for first: another thread may take the last one in between.
+            room = self._rooms.pop()
+        except IndexError:
+            room = np.empty(self._matrix.size, dtype=np.float32 if self._single else np.float64)
         yield room
         self._rooms.append(room)
 
