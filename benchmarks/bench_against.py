@@ -205,7 +205,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Found, Any]:
     """Return what pacbayes finds, and the rows that trained and validated."""
     tried: list[Any] = []
-    cross_validate, refit = planning._cross_validate, CertifiedClassifier._refit
+    cross_validate, refit = planning._cross_validate, CertifiedClassifier._again
     seconds = []
 
     def noted(*given: Any) -> Any:
@@ -217,12 +217,12 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[Found, An
         seconds.append(took)
         return found
 
-    planning._cross_validate, CertifiedClassifier._refit = noted, clocked
+    planning._cross_validate, CertifiedClassifier._again = noted, clocked
     try:
         clf = CertifiedClassifier(refit=True, delta=DELTA, n_jobs=1, random_state=seed)
         took, _ = timed(lambda: clf.fit(X, y))
     finally:
-        planning._cross_validate, CertifiedClassifier._refit = cross_validate, refit
+        planning._cross_validate, CertifiedClassifier._again = cross_validate, refit
     members = clf._fitted.refit.members
     best, coding = np.array([tried[-1].counted.middle]), Coding(members.classes)
     of_best = coding.labels[members.answers(members.prepared(X_test), best, coding)[0]]

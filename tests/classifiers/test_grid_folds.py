@@ -16,11 +16,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid
 from pacbayes.classifiers.calibration import ANSWERS, DECISIONS, PROBABILITIES, calibrate
+from pacbayes.classifiers.classifier_set import Work
 from pacbayes.classifiers.cross_validation import dealt
 from pacbayes.classifiers.grid_set import GridFamily, train_grids
 from pacbayes.classifiers.members import kind_of, scores_of
 from pacbayes.data.division import DivisionChoices
-from pacbayes.data.labelled import Labelled, divide
+from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows_alone import few_rows
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -50,15 +51,7 @@ def trained(estimator, grid, X, y, groups=None, n_jobs=None, duplicates="keep"):
     """Classifiers of a grid with their folds, trained on half of the rows."""
     data = Labelled.checked(X, y, groups)
     choices = DivisionChoices("shared", 0.5, groups, duplicates)
-    return train_grids(
-        [GridFamily("", estimator, grid)],
-        data,
-        lambda number, seed: divide(data, choices, number, seed),
-        n_jobs=n_jobs,
-        random_state=0,
-        checkpoint=None,
-        options=choices.as_dict(),
-    )
+    return train_grids([GridFamily("", estimator, grid)], Work.divided(data, choices, n_jobs, 0, None))
 
 
 def heard(folds, fold):

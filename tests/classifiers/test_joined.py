@@ -14,12 +14,13 @@ from sklearn.tree import DecisionTreeClassifier
 from pacbayes import CertifiedClassifier, Grid, SVMs
 from pacbayes.certificates.voting import majority, pick_prepared, vote_sums
 from pacbayes.classifiers.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
+from pacbayes.classifiers.classifier_set import Work
 from pacbayes.classifiers.families import Size, resolve_families, train_families
 from pacbayes.classifiers.joined import Joined, Prepared
 from pacbayes.classifiers.members import Calibrated, Coding, Estimators
 from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.data.division import DivisionChoices
-from pacbayes.data.labelled import Labelled, divide
+from pacbayes.data.labelled import Labelled
 
 X, Y = load_wine(return_X_y=True)
 NAMES = np.array(["red", "green", "blue"])[Y]
@@ -32,15 +33,8 @@ LINEAR = make_pipeline(StandardScaler(), LinearSVC(dual=False))
 def train(candidates, rows=X, labels=NAMES, prepare=None):
     """Families as a set, trained on half of the rows."""
     data, choices = Labelled.checked(rows, labels), DivisionChoices("shared", 0.5, None, "keep")
-    return train_families(
-        resolve_families(candidates, prepare, Size(90)),
-        data,
-        lambda number, seed: divide(data, choices, number, seed),
-        n_jobs=1,
-        random_state=0,
-        checkpoint=None,
-        options=choices.as_dict(),
-    )
+    families = resolve_families(candidates, prepare, Size(90))
+    return train_families(families, Work.divided(data, choices, 1, 0, None))
 
 
 @pytest.fixture(scope="module")

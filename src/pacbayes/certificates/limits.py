@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,6 @@ from pacbayes.numeric.words import PLURAL, counted_once, digits_up, percent_down
 UPPER, LOWER = "upper", "lower"
 #: What a limit may be about: a class, a slice, all examples, all with other shares of classes.
 CLASS, SLICE, ALL, SHARES = "class", "slice", "all", "shares"
-#: What limits have of delta where some are asked for: the main bound is then at four fifths.
-USUAL_SHARE = 0.2
 COST, BALANCED = "cost", "balanced_error"
 # Characters of a name in a sentence.
 _LONGEST = 40
@@ -338,7 +337,7 @@ def _class_limits(limits: Sequence[Limit]) -> tuple[list[Any], list[Callable[[li
         if len(own) > 1:
             classes = [one.of for one in own]
             bounds = [one.bound if one.side == UPPER else min(round_up(1.0 - one.bound), 1.0) for one in own]
-            found.append(lambda shares, bounds=bounds: mean_up(bounds, shares))  # type: ignore[misc]
+            found.append(partial(mean_up, bounds))
     for one in limits:
         if one.parts is not None:
             classes = list(one.parts.classes)

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.bounds.bets import USUAL_BET, best_bet, bet_upper
+from pacbayes.bounds.bets import USUAL_BET, best_bet, best_bets, bet_upper
 from pacbayes.certificates.levels import part_level
 from pacbayes.certificates.limits import (
     BALANCED,
@@ -381,10 +381,7 @@ _EXPECTED = 0.1
 
 
 def _fix_balanced(question: Question, seen: Rehearsal | None, classes: Labels, m: int, level: float) -> Question:
-    """Return the question with bets on all classes together, where their limit is expected to be the smaller one.
-
-    Each class has about an equal part of the logarithm of the capital to be won.
-    """
+    """Return the question with bets on all classes together, where their limit is expected to be the smaller one."""
     number = int(classes.size)
     if seen is None:
         rows = [max(m // number, 1)] * number
@@ -394,14 +391,12 @@ def _fix_balanced(question: Question, seen: Rehearsal | None, classes: Labels, m
         missed = np.bincount(seen.truth[seen.said != seen.truth], minlength=number)
         scale = m / max(seen.truth.size, 1)
         rows, wrong = [round(scale * one) for one in true.tolist()], [scale * one for one in missed.tolist()]
-    each, bets, errors = level ** (1.0 / number), [], []
-    for n, k in zip(rows, wrong, strict=True):
-        share = min(k / n, 1.0) if n > 0 else 0.0
-        losses = np.repeat([0.0, 1.0], [round(1000 * (1.0 - share)), round(1000 * share)])
-        bets.append(best_bet(losses if n > 0 else [], n, each))
-        errors.append(min(round(k), n))
-    together = ClassErrors(tuple(classes), tuple(errors), tuple(rows), level, tuple(bets))
+    shares = [min(k / n, 1.0) if n > 0 else 0.0 for n, k in zip(rows, wrong, strict=True)]
+    losses = [np.repeat([0.0, 1.0], [round(1000 * (1.0 - share)), round(1000 * share)]) for share in shares]
     equal = [1.0 / number] * number
+    bets = best_bets([one if n > 0 else [] for one, n in zip(losses, rows, strict=True)], rows, level, equal)
+    errors = [min(round(k), n) for n, k in zip(rows, wrong, strict=True)]
+    together = ClassErrors(tuple(classes), tuple(errors), tuple(rows), level, tuple(bets))
     better = together.upper(equal) < replace(together, bets=()).upper(equal)
     return replace(question, bets=tuple(bets)) if better else question
 

@@ -32,9 +32,10 @@ FAMILIES: dict[str, tuple[list[tuple[str, dict[str, Any]]], bool]] = {
         True,
     ),
 }
-#: What stands for support vector machines where rows are sparse.
-SPARSE_MACHINES = "linear machines"
-_SPARSE = [("sklearn.svm.LinearSVC", {"C": c, "max_iter": 10_000}) for c in (0.01, 0.1, 1.0, 10.0)]
+# Where rows are sparse "svm" stands for linear machines.
+_OF_SPARSE_ROWS = {
+    "svm": ([("sklearn.svm.LinearSVC", {"C": c, "max_iter": 10_000}) for c in (0.01, 0.1, 1.0, 10.0)], True)
+}
 # Trees of a forest draw no more rows than this: twenty times as many would take twenty times as long.
 _MOST_DRAWN = 50_000
 _DOTTED = re.compile(r"sklearn(\.[a-z]\w*)+\.[A-Z]\w*")
@@ -51,7 +52,7 @@ def named_family(name: str, prepare: Any, rows: int, sparse: bool = False) -> li
     >>> [one.get_params()["model__n_neighbors"] for one in named_family("neighbours", None, 40)]
     [1, 5, 11]
     """
-    settings, scaled = (_SPARSE, True) if name == SPARSE_MACHINES else FAMILIES[name]
+    settings, scaled = (FAMILIES | _OF_SPARSE_ROWS if sparse else FAMILIES)[name]
     found = [_class(path)(**params) for path, params in settings if params.get("n_neighbors", 1) <= max(1, rows // 3)]
     if name == "forest" and rows > _MOST_DRAWN:
         found = [one.set_params(max_samples=_MOST_DRAWN) for one in found]

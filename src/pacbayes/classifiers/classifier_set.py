@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,16 @@ from pacbayes.classifiers.counted import Counted, risks_of_losses
 from pacbayes.classifiers.cross_validation import Folds
 from pacbayes.classifiers.evidence import BoolArray, Evidence, check_evidence_fits, observe
 from pacbayes.classifiers.members import Coding, Estimators, Members, kept_as, number_of_rows
-from pacbayes.data.division import EXAMPLE, GROUP, OUT_OF_BAG, Division, check_duplicates, validating_division
-from pacbayes.data.labelled import Labelled, all_validate
+from pacbayes.data.division import (
+    EXAMPLE,
+    GROUP,
+    OUT_OF_BAG,
+    Division,
+    DivisionChoices,
+    check_duplicates,
+    validating_division,
+)
+from pacbayes.data.labelled import Labelled, all_validate, divide
 from pacbayes.data.labels import check_complete, check_same_kind
 from pacbayes.data.rows import csr_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
@@ -346,6 +354,28 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"y_val must be one-dimensional and not empty, got shape {labels.shape}")
     return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What classifiers are trained with: rows and their division, workers, seed, and where finished ones are kept."""
+
+    data: Labelled
+    #: From how many classifiers there are, and a seed, to the division of the rows.
+    division: Callable[[int, int], Division]
+    n_jobs: int | None
+    random_state: Any
+    checkpoint: Any
+    #: What else makes two runs the same.
+    options: dict[str, Any]
+
+    @classmethod
+    def divided(
+        cls, data: Labelled, choices: DivisionChoices, n_jobs: int | None, random_state: Any, checkpoint: Any
+    ) -> Work:
+        """Return work on rows that are divided as somebody chose."""
+        options = choices.as_dict()
+        return cls(data, lambda *given: divide(data, choices, *given), n_jobs, random_state, checkpoint, options)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
-from pacbayes.classifiers.by_name import FAMILIES, SPARSE_MACHINES, named_family
+from pacbayes.classifiers.by_name import FAMILIES, named_family
 from pacbayes.classifiers.candidates import check_classifier
-from pacbayes.classifiers.classifier_set import Trained
+from pacbayes.classifiers.classifier_set import Trained, Work
 from pacbayes.classifiers.forest_set import ForestFamily
 from pacbayes.classifiers.grid_set import GridFamily, train_grids
 from pacbayes.classifiers.joined import Joined, JoinedFolds
@@ -24,7 +24,6 @@ from pacbayes.classifiers.svm.kernel import THREE_WIDTHS, Gamma
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import Division
-from pacbayes.data.labelled import Labelled
 
 AUTO, SVM = "auto", "svm"
 #: The families of "auto".
@@ -95,7 +94,7 @@ class SVMs(BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
         self.scale = scale
 
 
-class Grid(BaseEstimator):  # type: ignore[misc]
+class Grid(BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
     """Any scikit-learn classifier with every setting of a grid, as one family.
 
     Parameters
@@ -135,7 +134,7 @@ class Grid(BaseEstimator):  # type: ignore[misc]
         self.error_score = error_score
 
 
-class Trees(BaseEstimator):  # type: ignore[misc]
+class Trees(BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
     """The trees of a forest, each a classifier of its own that is validated by the rows its bag left out.
 
     For ``split="out-of-bag"`` alone.  A forest as one classifier is the forest itself, or ``"forest"``.
@@ -284,11 +283,9 @@ def resolve_families(candidates: Any, prepare: Any, size: Size) -> list[Family]:
 
 def _family(name: str, one: Any, prepare: Any, size: Size) -> Family:
     if isinstance(one, str):
-        if one == SVM and size.sparse:
-            return GridFamily(name, None, named_family(SPARSE_MACHINES, prepare, size.rows, sparse=True), own=True)
-        if one == SVM:
+        if one == SVM and not size.sparse:
             one = machines_for(size)
-        elif one in FAMILIES:
+        elif one in PORTFOLIO:
             return GridFamily(name, None, named_family(one, prepare, size.rows, size.sparse), own=True)
         elif one == AUTO:
             raise ValueError(f"candidates 'auto' is no item of a list: name its families, {', '.join(PORTFOLIO)}")
@@ -350,28 +347,19 @@ def _tags_of(one: Any, prepare: Any) -> list[InputTags]:
     return [get_tags(each).input_tags if known else InputTags() for each, known in zip(several, tagged, strict=True)]
 
 
-def train_families(
-    families: Sequence[Family],
-    data: Labelled,
-    division: Callable[[int, int], Division],
-    *,
-    n_jobs: int | None,
-    random_state: Any,
-    checkpoint: Any,
-    options: dict[str, Any],
-) -> Trained:
-    """Train families on training rows alone, and join them; ``division(number, seed)`` divides the rows."""
+def train_families(families: Sequence[Family], work: Work) -> Trained:
+    """Train families on training rows alone, and join them."""
     machines = [one for one in families if isinstance(one, SvmFamily)]
     grids = [one for one in families if isinstance(one, GridFamily)]
-    settings = {"n_jobs": n_jobs, "random_state": random_state, "checkpoint": checkpoint, "options": options}
     if not grids and len(machines) == 1:
-        return machines[0].train(data, division, **settings)
+        return machines[0].train(work)
     if not machines:
-        return train_grids(grids, data, division, **settings)
-    divided = division(1, random_state)
-    parts = [one.train(data, lambda number, seed: divided, **settings) for one in machines]
+        return train_grids(grids, work)
+    divided = work.division(1, work.random_state)
+    alike = replace(work, division=lambda number, seed: divided)
+    parts = [one.train(alike) for one in machines]
     if grids:
-        parts.append(train_grids(grids, data, lambda number, seed: divided, **settings))
+        parts.append(train_grids(grids, alike))
     # Of several grids each classifier says what its own is called; of a single one none does.
     of_grids = [grids[0].name] if len(grids) == 1 else [""] * bool(grids)
     return _joined(parts, [*(one.name for one in machines), *of_grids], len(machines), divided)

@@ -1,6 +1,5 @@
 """Any classifiers, trained anew on parts of their training rows: their answers, and their scores."""
 
-import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows
 from pacbayes.numeric.arrays import Codes, FloatArray, Rows
 from pacbayes.numeric.caller import warn_caller
-from pacbayes.runtime.checkpoint import Checkpoint, Codec, describe_run, open_checkpoint
+from pacbayes.runtime.checkpoint import Checkpoint, describe_run, open_checkpoint, pickled
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units
 
@@ -37,18 +36,16 @@ class FoldStore:
     @contextmanager
     def opened(self, number: int, together: int, told: dict[str, Any]) -> Iterator[Checkpoint | None]:
         """Open the directory for so many units of work, stored so many together."""
-        with open_checkpoint(self.path, Codec(".pickle", pickle.dumps, _unpickled, together)) as store:
+        with open_checkpoint(self.path, pickled(_is_said, "what classifiers said", together)) as store:
             assert store is not None
             files = told | {"estimator and param_grid": self.candidates}
             store.begin(describe_run("folds", number, self.seed, files, {}, self.modules, together))
             yield store
 
 
-def _unpickled(data: bytes) -> list[Any]:
-    unit: list[Any] = pickle.loads(data)
-    if not all(isinstance(one, tuple) and len(one) == 3 for one in unit):
-        raise ValueError("it must hold what classifiers said")
-    return unit
+def _is_said(one: Any) -> bool:
+    """Return whether it is what a classifier said of a fold: answers, scores, and why it could not."""
+    return isinstance(one, tuple) and len(one) == 3
 
 
 @dataclass(frozen=True, eq=False)

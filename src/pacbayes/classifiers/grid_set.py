@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, NoReturn
@@ -19,19 +19,19 @@ from pacbayes.classifiers.candidates import (
     fit_arguments,
     plan_candidates,
 )
-from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
+from pacbayes.classifiers.classifier_set import ClassifierSet, Trained, Work
 from pacbayes.classifiers.evidence import check_evidence_fits
 from pacbayes.classifiers.forest_set import fit_out_of_bag, leaves_rows_out
 from pacbayes.classifiers.grid_folds import FoldStore, GridFolds
 from pacbayes.classifiers.members import Estimators
 from pacbayes.data.division import Division, DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows, check_weights, divide
+from pacbayes.data.labelled import Labelled, check_rows, check_weights
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice
-from pacbayes.runtime.checkpoint import UNIT, Codec, describe_run, open_checkpoint, seed_of_run
+from pacbayes.runtime.checkpoint import UNIT, describe_run, open_checkpoint, pickled, seed_of_run
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import jobs_of, run_units
 
@@ -92,12 +92,9 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
         return Failed(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
-def _unpickled(data: bytes) -> list[Fitted | Failed]:
-    # Estimators of any library have no other common form; the SHA-256 in the manifest is checked before one is read.
-    unit = pickle.loads(data)
-    if type(unit) is not list or not all(isinstance(one, Fitted | Failed) for one in unit):
-        raise ValueError("it must hold classifiers of a grid")
-    return unit
+def _is_trained(one: Any) -> bool:
+    """Return whether it is what `fit_one` gives."""
+    return isinstance(one, Fitted | Failed)
 
 
 ERROR_SCORES = ("raise", "drop")
@@ -197,16 +194,8 @@ def grid_set(
     family.check(split)
     rows, labels = check_rows(X, y)
     data = Labelled.checked(rows, labels, groups, weights=check_weights(sample_weight, labels.size))
-    trained = train_grids(
-        [family],
-        data,
-        lambda number, seed: divide(data, choices, number, seed),
-        n_jobs=n_jobs,
-        random_state=random_state,
-        checkpoint=checkpoint,
-        options=choices.as_dict(),
-    )
-    return trained.as_set(data, n_jobs)
+    work = Work.divided(data, choices, n_jobs, random_state, checkpoint)
+    return train_grids([family], work).as_set(data, n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,35 +229,24 @@ def plan_families(grids: Sequence[GridFamily], seed: int) -> Families:
     return Families(tuple(parts), tuple(grid.name for grid in grids))
 
 
-def train_grids(
-    grids: Sequence[GridFamily],
-    data: Labelled,
-    division: Callable[[int, int], Division],
-    *,
-    n_jobs: int | None,
-    random_state: Any,
-    checkpoint: Any,
-    options: dict[str, Any],
-) -> Trained:
-    """Train every classifier of some grids on its training rows alone, a unit of work each.
-
-    ``division(number, seed)`` divides the rows; `options` are what else makes two runs the same.
-    """
+def train_grids(grids: Sequence[GridFamily], work: Work) -> Trained:
+    """Train every classifier of some grids on its training rows alone, a unit of work each."""
+    data, checkpoint = work.data, work.checkpoint
     # Of scikit-learn's own it is known that they let other threads work.
     threads = all(grid.own for grid in grids)
-    jobs, prefer = (jobs_of(n_jobs), "threads") if threads else (n_jobs, None)
+    jobs, prefer = (jobs_of(work.n_jobs), "threads") if threads else (work.n_jobs, None)
     what = ", ".join(grid.name for grid in grids) if threads else "classifiers of the grid"
-    seed = seed_of_run(random_state, checkpoint)
+    seed = seed_of_run(work.random_state, checkpoint)
     candidates = plan_families(grids, seed)
     _check_fits(candidates, data.weights is not None, checkpoint is not None)
-    divided = division(len(candidates), seed)
+    divided = work.division(len(candidates), seed)
     check_evidence_fits(len(candidates), divided.validating.size)
     # Few are likely to be large, and are stored one by one.
     together = 1 if len(candidates) < UNIT else UNIT
-    with open_checkpoint(checkpoint, Codec(".pickle", pickle.dumps, _unpickled, together)) as store:
+    with open_checkpoint(checkpoint, pickled(_is_trained, "classifiers of a grid", together)) as store:
         if store is not None:
             files = {"X": data.rows, "y": data.labels, "estimator and param_grid": candidates.described()}
-            choices = options | {"sample_weight": data.weights}
+            choices = work.options | {"sample_weight": data.weights}
             modules = candidates.modules()
             store.begin(describe_run("grid_set", len(candidates), seed, files, choices, modules, together))
 

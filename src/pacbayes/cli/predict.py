@@ -99,9 +99,10 @@ def predict(
 def _counted_batch(model: Any) -> "CountedBatch | None":
     """Return what counts the rows of the file, None where nothing is proved of a batch."""
     try:
-        return model._counted_batch()  # type: ignore[no-any-return]
+        counted: CountedBatch = model._counted_batch()
     except ValueError:
         return None
+    return counted
 
 
 def _said(counted: "CountedBatch | None") -> list[str]:

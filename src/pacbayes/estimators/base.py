@@ -38,7 +38,7 @@ from pacbayes.data.tables import TableReading
 from pacbayes.data.unusable import naming_remedy
 from pacbayes.estimators.fitted import CountedBatch, Fitted, cv_results
 from pacbayes.estimators.methods import available, forget_fit, whole_or_not_at_all
-from pacbayes.estimators.planning import make_plan, refitted_voting
+from pacbayes.estimators.planning import make_plan
 from pacbayes.estimators.watching import Watched, check_watched
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
@@ -87,12 +87,13 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _working(self, data: Labelled) -> AbstractContextManager[Any]:
         """Return what is to be around all work on rows."""
 
-    #: Whether to train once more, on all rows.
-    refit: bool = False
+    def _refit_voting(self) -> str | None:
+        """Return how it predicts after a refit on all rows; None where nobody asked for one."""
+        return None
 
-    def _refit(self, data: Labelled, plan: Plan) -> Refit:
-        """Train once more, on all rows."""
-        raise NotImplementedError
+    def _again(self, data: Labelled, plan: Plan) -> Refit | None:
+        """Train once more, on all rows, where that was planned."""
+        return None
 
     def _workers(self) -> int | None:
         """Return how many workers ask classifiers about their validation rows."""
@@ -142,7 +143,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             # The only line that asks about them.
             evidence = gather(trained.members, plan, data, self._workers())
             # What follows may see all rows.
-            again = None if plan.refit is None else self._refit(data, plan)
+            again = self._again(data, plan)
         return self._take(Fitted(trained.members, plan, evidence, find(plan, evidence), again))
 
     def _take(self, fitted: Fitted) -> Self:
@@ -177,11 +178,10 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_prior_kind(self.prior, self.split)
         check_questions(asked_for(self.limits, self.pos_label), self.limits_share, self._target(), hedge)
         check_training_choices(self.prior, self.distance, no_training)
-        if not isinstance(self.refit, bool | np.bool_):
-            raise TypeError(f"refit must be True or False, got {self.refit!r}")
-        if self.refit:
+        again = self._refit_voting()
+        if again is not None:
             why_not = no_proposal or ("hedge=1 keeps all of delta for others" if hedge == 1.0 else None)
-            check_refit(refitted_voting(self.voting), asked_for(self.limits, self.pos_label), self._target(), why_not)
+            check_refit(again, asked_for(self.limits, self.pos_label), self._target(), why_not)
 
     def _check_asked(self, groups: Any, slices: Any) -> None:
         """Raise for what is not proved of groups and slices."""

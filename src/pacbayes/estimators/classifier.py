@@ -16,7 +16,8 @@ from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.threshold import Target, check_target
-from pacbayes.classifiers.classifier_set import Trained
+from pacbayes.certificates.voting import SOFT
+from pacbayes.classifiers.classifier_set import Trained, Work
 from pacbayes.classifiers.families import (
     Grid,
     Size,
@@ -301,7 +302,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         number = data.number if units is None else int(units.max()) + 1
         share = usual_share(number) if isinstance(size, str) else size
         choices = DivisionChoices(self.split, share, groups, self.duplicates)
-        prepare = self._preparation(data.rows)
 
         known: dict[int, Division] = {}
 
@@ -312,39 +312,36 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
                 known[own] = divide(data, choices, candidates, own)
             return known[own]
 
+        work = Work(data, division, self.n_jobs, seed, self.checkpoint, choices.as_dict())
         # Whatever the seed: how many rows train depends on sizes alone, but for groups.
-        n_train = division(1, seed)(0)[0].size if self.split == "shared" else data.number // 2
-        families = resolve_families(self.candidates, prepare, Size.of(data.rows, n_train, prepare))
+        return self._trained(work, division(1, seed)(0)[0].size if self.split == "shared" else data.number // 2)
+
+    def _trained(self, work: Work, n_train: int) -> Trained:
+        """Train what the candidates stand for where so many rows train."""
+        rows, prepare = work.data.rows, self._preparation(work.data.rows)
+        families = resolve_families(self.candidates, prepare, Size.of(rows, n_train, prepare))
         if any(isinstance(one, SvmFamily) for one in families):
             check_prepare(prepare, self.split)
-        return self._train_families(families, data, division, seed, self.checkpoint, choices.as_dict())
+        return train_families(families, work)
 
     def _preparation(self, rows: Any) -> Any:
         """Return what prepares rows for families of our own; nothing where there are none, which get rows as given."""
         own = any(isinstance(one, str | SVMs) for _, one in named_candidates(self.candidates))
         return resolve_prepare(self.prepare, rows) if own or not isinstance(self.prepare, str) else None
 
-    def _train_families(
-        self, families: list[Any], data: Labelled, division: Any, seed: int, checkpoint: Any, options: dict[str, Any]
-    ) -> Trained:
-        return train_families(
-            families,
-            data,
-            division,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            checkpoint=checkpoint,
-            options=options,
-        )
+    def _refit_voting(self) -> str | None:
+        if not isinstance(self.refit, bool | np.bool_):
+            raise TypeError(f"refit must be True or False, got {self.refit!r}")
+        voting = SOFT if self.voting == AUTO else self.voting
+        return voting if self.refit else None
 
-    def _refit(self, data: Labelled, plan: Plan) -> Refit:
+    def _again(self, data: Labelled, plan: Plan) -> Refit | None:
+        if plan.refit is None:
+            return None
         everything = training_division(plan.division)
-        prepare = self._preparation(data.rows)
-        families = resolve_families(self.candidates, prepare, Size.of(data.rows, data.number, prepare))
-        checkpoint = part_of(self.checkpoint, "refit")
-        seed = plan.division.seed
-        trained = self._train_families(families, data, lambda *_: everything, seed, checkpoint, {"refit": True})
-        return make_refit(self, trained)
+        kept = part_of(self.checkpoint, "refit")
+        work = Work(data, lambda *_: everything, self.n_jobs, plan.division.seed, kept, {"refit": True})
+        return make_refit(self, self._trained(work, data.number))
 
     @contextmanager
     def _working(self, data: Labelled) -> Iterator[None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pacbayes.bounds.bets import USUAL_BET
 from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
-from pacbayes.certificates.levels import AUTO, main_level, proposal_level
+from pacbayes.certificates.levels import main_level, proposal_level
 from pacbayes.certificates.limits import plain
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import MOST_ANSWERS, errors_of_votes, propose, propose_soft
@@ -39,14 +39,13 @@ class Choices(Protocol):
     limits: Any
     limits_share: float
     pos_label: Any
-    voting: str
-    refit: bool
     prior: Any
     distance: Any
     cv: int | None
 
     def _constant(self) -> str: ...
     def _target(self) -> Target | None: ...
+    def _refit_voting(self) -> str | None: ...
 
 
 def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, params: list[dict[str, Any]]) -> Plan:
@@ -79,11 +78,6 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
         no_skill=data.classes[codes[np.argmax(counts)]],
         thresholds=None if tried is None else _thresholds(choices, tried, data, train, rules),
     )
-
-
-def refitted_voting(voting: str) -> str:
-    """Return how a model predicts that is to be refitted."""
-    return SOFT if voting == AUTO else voting
 
 
 def make_refit(choices: Choices, trained: Trained) -> Refit:
@@ -126,7 +120,7 @@ def planned(choices: Choices, data: Labelled, seen: Rehearsal | None = None, **f
         distance=tuple(given) if isinstance(given, list | tuple) else (given,),
         constant=choices._constant(),
         target=choices._target(),
-        refit=refitted_voting(choices.voting) if choices.refit else None,
+        refit=choices._refit_voting(),
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,
         known_rows=data.known_again(draw_key(division.seed)),

@@ -16,13 +16,13 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.threshold import Abstain, Target
-from pacbayes.classifiers.classifier_set import Trained
+from pacbayes.classifiers.classifier_set import Trained, Work
 from pacbayes.classifiers.svm.kernel import Gamma
 from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
 from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows, divide
+from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.rows import check_values
@@ -245,14 +245,7 @@ class StochasticSVC(CertifiedModel):
         family = replace(SvmFamily.checked("svm", lambdas, *settings), prepare=self.prepare)
         family.check(self.split)
         choices = DivisionChoices(self.split, self.validation_size, groups, self.duplicates)
-        return family.train(
-            data,
-            lambda number, seed: divide(data, choices, number, seed),
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            checkpoint=self.checkpoint,
-            options=choices.as_dict(),
-        )
+        return family.train(Work.divided(data, choices, self.n_jobs, seed, self.checkpoint))
 
     def _target(self) -> Target | None:
         return None if self.max_error is None else Abstain(self.max_error)

@@ -252,12 +252,6 @@ def need_rows(values: Any, name: str, end: int) -> None:
     need(bool(inside and (values[1:] > values[:-1]).all()), name, f"must be sorted, different and below {end}")
 
 
-def need_counts(values: Any, name: str, number: int, most: int) -> None:
-    """Raise unless values are so many counts, none above `most`."""
-    need_array(values, name, "i", (number,))
-    need(bool((values >= 0).all() and (values <= most).all()), name, f"must be from 0 to {most}")
-
-
 def need_array(values: Any, name: str, kind: str, shape: tuple[int | None, ...], finite: bool = True) -> None:
     """Raise unless `values` is an array of 64-bit numbers ("f", "i"), booleans ("b"), bytes ("u") or objects ("O")."""
     dtype = np.dtype({"f": np.float64, "i": np.int64, "b": np.bool_, "u": np.uint8, "O": object}[kind])

@@ -69,7 +69,8 @@ def part_table(view: ReportView) -> TextTable | None:
     title = "Limits of other risks"
     if errors_only:
         title = "Errors by class" if not plan.slices else "Errors by class and in slices"
-    columns = ("among", "errs on at most", "errors", "rows") if errors_only else ("of", "limit", "counted", "rows")
+    most = "covered and wrong at most" if found.refit else "errs on at most"
+    columns = ("among", most, "errors", "rows") if errors_only else ("of", "limit", "counted", "rows")
     if not found.limits:
         why = (
             "None: the rule that predicts is a posterior that the validation rows chose, and of these none are proved."

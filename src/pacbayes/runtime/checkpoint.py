@@ -13,6 +13,7 @@ the run is differs (`describe_run`), results of one are not results of the other
 
 import hashlib
 import json
+import pickle
 import platform
 import sys
 from collections.abc import Callable, Iterator
@@ -43,6 +44,30 @@ class Codec:
     decode: Callable[[bytes], list[Any]]
     #: How many results a file holds.
     number: int = UNIT
+
+
+def pickled(is_one: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
+    """Return how results become bytes that have no form of their own, such as estimators of any library.
+
+    The SHA-256 in the manifest is checked before a file is read.
+
+    Examples
+    --------
+    >>> codec = pickled(lambda one: isinstance(one, int), "whole numbers")
+    >>> codec.decode(codec.encode([1, 2]))
+    [1, 2]
+    >>> codec.decode(codec.encode(["a"]))
+    Traceback (most recent call last):
+    ValueError: it must hold whole numbers
+    """
+
+    def decode(data: bytes) -> list[Any]:
+        unit = pickle.loads(data)
+        if type(unit) is not list or not all(map(is_one, unit)):
+            raise ValueError(f"it must hold {what}")
+        return unit
+
+    return Codec(".pickle", pickle.dumps, decode, number)
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """Training machines that share their rows, on all of these and anew on parts of them: one matrix of distances."""
 
-import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.rounding import usual_float_errors
-from pacbayes.runtime.checkpoint import Codec, describe_run, open_checkpoint
+from pacbayes.runtime.checkpoint import describe_run, open_checkpoint, pickled
 from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread
@@ -224,15 +223,12 @@ def _middle_first(parts: int, each: int) -> list[int]:
     return sorted(range(parts * each), key=lambda unit: abs(unit // each - (parts - 1) / 2))
 
 
-def _unpickled(data: bytes) -> list[Any]:
-    unit: list[Any] = pickle.loads(data)
-    if not all(isinstance(one, Machines) or (isinstance(one, tuple) and len(one) == 2) for one in unit):
-        raise ValueError("it must hold support vector machines, or what they said")
-    return unit
+def _is_unit(one: Any) -> bool:
+    """Return whether it is the machines of a width, or what they said of a fold."""
+    return isinstance(one, Machines) or (isinstance(one, tuple) and len(one) == 2)
 
 
-# One unit in each file; the SHA-256 in the manifest is checked before one is read.
-MACHINE_CHUNKS = Codec(".pickle", pickle.dumps, _unpickled, 1)
+MACHINE_CHUNKS = pickled(_is_unit, "support vector machines, or what they said", 1)
 
 
 @dataclass(frozen=True, eq=False)

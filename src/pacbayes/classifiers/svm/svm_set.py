@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -13,7 +12,7 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names
 
-from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
+from pacbayes.classifiers.classifier_set import ClassifierSet, Trained, Work
 from pacbayes.classifiers.evidence import check_evidence_fits
 from pacbayes.classifiers.svm.folds import train_shared
 from pacbayes.classifiers.svm.hinge_path import GRAM_BLOCKS
@@ -32,7 +31,7 @@ from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.data.division import Division, DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows, divide
+from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, fit_prepare
 from pacbayes.data.rows import pick_rows
@@ -153,16 +152,8 @@ def svm_set(
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     data = Labelled.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
-        trained = family.train(
-            data,
-            lambda number, seed: divide(data, choices, number, seed),
-            n_jobs=n_jobs,
-            random_state=random_state,
-            checkpoint=checkpoint,
-            options=choices.as_dict(),
-            max_bytes=max_bytes,
-        )
-        return trained.as_set(data, jobs_of(n_jobs))
+        work = Work.divided(data, choices, n_jobs, random_state, checkpoint)
+        return family.train(work, max_bytes).as_set(data, jobs_of(n_jobs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,21 +199,11 @@ class SvmFamily:
         """How many machines there are."""
         return self.lambdas.size * (1 if self.kernel == "linear" else number_of_widths(self.gamma))
 
-    def train(
-        self,
-        data: Labelled,
-        division: Callable[[int, int], Division],
-        *,
-        n_jobs: int | None,
-        random_state: Any,
-        checkpoint: Any = None,
-        options: dict[str, Any],
-        max_bytes: int | None = None,
-    ) -> Trained:
-        """Train the machines on training rows alone; ``division(number, seed)`` divides the rows."""
-        jobs = jobs_of(n_jobs)
-        seed = seed_of_run(random_state, checkpoint)
-        divided = division(self.number, seed)
+    def train(self, work: Work, max_bytes: int | None = None) -> Trained:
+        """Train the machines on training rows alone."""
+        data, jobs = work.data, jobs_of(work.n_jobs)
+        seed = seed_of_run(work.random_state, work.checkpoint)
+        divided = work.division(self.number, seed)
         settings = MachineSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
         check_evidence_fits(self.number, divided.validating.size, max_bytes)
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores.
@@ -232,15 +213,15 @@ class SvmFamily:
                 numbers = replace(data, rows=check_array(data.rows, dtype=np.float64))
                 _check_memory(settings, self.number, divided, data, numbers.rows.shape[1], jobs, max_bytes)
                 task = IndependentTask(settings, numbers, divided, _get_feature_names(data.rows))
-                with open_checkpoint(checkpoint, SVM_CHUNKS) as store:
+                with open_checkpoint(work.checkpoint, SVM_CHUNKS) as store:
                     if store is not None:
-                        store.begin(self._run(data, options, seed))
+                        store.begin(self._run(data, work.options, seed))
                     return Trained(train_independent(task, jobs, store), divided)
             train = divided.shared[0]
             rows, fitted = self._numbers(data, train)
             _check_memory(settings, self.number, divided, data, rows.shape[1], jobs, max_bytes)
             units, codes = divided.units_of(train), data.codes[train]
-            own = part_of(checkpoint, self.name or "svm")
+            own = part_of(work.checkpoint, self.name or "svm")
             members, folds = train_shared(settings, rows, codes, data.classes, fitted, jobs, units, max_bytes, own)
             return Trained(members, divided, folds)
 
