@@ -52,6 +52,16 @@ _DRAWN = {
         "whatever its size: it is not the share of errors among all rows.",
     ),
 }
+# And where the user divided: whatever the training rows are, only those that validate need be such draws.
+_GIVEN = {
+    unit: tuple(
+        line.replace("The rows are", "Whatever rows trained, the validation rows are")
+        .replace("The distinct rows are", "Whatever rows trained, the distinct validation rows are")
+        .replace("The groups are", "Whatever groups trained, the validation groups are")
+        for line in lines
+    )
+    for unit, lines in _DRAWN.items()
+}
 
 
 def _out_of_bag(splits: Division) -> tuple[str, ...]:
@@ -88,9 +98,13 @@ def roles(splits: Division) -> tuple[str, ...]:
             f"For each classifier {splits.n_train} {what} of {all_units}, drawn for it alone, trained it, "
             f"with everything fitted inside it (scaling, kernel width); {others} its errors."
         )
+    if splits.own:
+        by, drawn = f"The user divided the {what}; their labels must have had no part in that.", _GIVEN[splits.unit]
+    else:
+        by, drawn = f"The {what} were divided at random without looking at the labels.", _DRAWN[splits.unit]
     return (
-        f"{rows} The {what} were divided at random without looking at the labels.",
-        *_DRAWN[splits.unit],
+        f"{rows} {by}",
+        *drawn,
         "Nothing outside this estimator has seen the validation rows: not a scaler fitted before it in a Pipeline, "
         "not a GridSearchCV around it. What is fitted belongs inside: CertifiedClassifier(pipeline).",
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.classifiers.counted import Counted, risks_of_losses
 from pacbayes.classifiers.cross_validation import Folds
-from pacbayes.classifiers.evidence import BoolArray, Evidence, check_evidence_fits, observe
+from pacbayes.classifiers.evidence import Evidence, check_evidence_fits, observe
 from pacbayes.classifiers.members import Coding, Estimators, Members, kept_as, number_of_rows
 from pacbayes.data.division import (
     EXAMPLE,
@@ -26,7 +26,7 @@ from pacbayes.data.labelled import Labelled, all_validate, divide
 from pacbayes.data.labels import check_complete, check_same_kind
 from pacbayes.data.rows import csr_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.numeric.arrays import FloatArray, Rows
+from pacbayes.numeric.arrays import BoolArray, FloatArray, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_between, check_not_masked
 from pacbayes.runtime.html_card import card

@@ -18,12 +18,10 @@ from pacbayes.classifiers.members import Answers, Coding, Estimators, Members, k
 from pacbayes.data.division import GROUP, Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
-from pacbayes.numeric.arrays import FloatArray, Labels, Rows
+from pacbayes.numeric.arrays import BoolArray, FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import need, need_array, need_whole, read_only
 from pacbayes.runtime.memory import check_fits
-
-BoolArray = NDArray[np.bool_]
 
 # Answers that are looked at together.
 _BLOCK = 1 << 22

@@ -220,6 +220,21 @@ def certify(
             "and a smaller share of more.",
         ),
     ] = "auto",
+    validation: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A division of your own: examples that count errors, in a file like DATA, all of which then trains.",
+        ),
+    ] = None,
+    validation_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A division of your own: true or false, whether an example counts errors; not a feature. It must not "
+            "depend on the classes.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random choices; fix it before you look.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
     checkpoint: Annotated[
@@ -257,6 +272,8 @@ def certify(
         skip_unlabelled=skip_unlabelled,
         group=group,
         slice=slice_,
+        validation=validation,
+        validation_column=validation_column,
     )
     options = CertifyOptions(
         candidates=candidates,
@@ -348,9 +365,13 @@ def _read(given: _Given, choices: "Choices", options: "CertifyOptions") -> "tupl
             raise ValueError("--proposal is for --predictions FILE: else the training examples propose")
         if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
             raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
+        own = choices.validation or choices.validation_column
+        if own is not None and (options.split != "shared" or options.validation_size != "auto"):
+            raise ValueError("--validation and --validation-column leave no choice to --split and --validation-size")
         rows = read_data(data, given.dataset, choices)
     check_outputs(
-        {"--save": given.save, "--report": given.report}, (data, test, options.grid, options.cost, given.predictions)
+        {"--save": given.save, "--report": given.report},
+        (data, test, choices.validation, options.grid, options.cost, given.predictions),
     )
     tested = None if test is None else read_test(test, rows, choices)
     return rows, tested, [] if tested is None else check_other(rows.X, tested[0])
@@ -384,8 +405,7 @@ def _fitted(
             from pacbayes.cli.costs import cost_of
             from pacbayes.cli.model import make_model
 
-            model = make_model(options, rows.columns, cost_of(options.cost, rows.y), sorted(set(rows.y.tolist()))).fit(
-                rows.X, rows.y, groups=rows.groups, slices=rows.slices
-            )
+            model = make_model(options, rows.columns, cost_of(options.cost, rows.y), sorted(set(rows.y.tolist())))
+            model.fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices, validation=rows.validation)
             model._read_as(rows.reading)
         return ReportView.of(model, tested, (rows.X, rows.y))

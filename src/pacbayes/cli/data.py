@@ -40,6 +40,14 @@ class Choices:
     skip_unlabelled: bool = False
     group: str | None = None
     slice: str | None = None
+    #: A file with the examples that count errors, or a column that says which do.
+    validation: Path | None = None
+    validation_column: str | None = None
+
+    @property
+    def as_text(self) -> list[str]:
+        """The columns beside the features that are read as they are written."""
+        return [name for name in (self.group, self.validation_column) if name is not None]
 
     @property
     def are_for_files(self) -> bool:
@@ -68,6 +76,8 @@ class Data:
     slices: "pd.Series[Any] | None" = None
     #: How a file was read, which a model remembers.
     reading: TableReading = field(default_factory=TableReading)
+    #: Which examples count errors, where the user says it.
+    validation: NDArray[Any] | None = None
 
 
 def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
@@ -78,8 +88,8 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
         return _read_path(path, choices)
     if choices.are_for_files:
         raise ValueError(
-            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled, --slice and --group are for "
-            "a file: certify data.csv ..."
+            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled, --slice, --group, "
+            "--validation and --validation-column are for a file: certify data.csv ..."
         )
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
@@ -97,16 +107,18 @@ def _read_named(name: str) -> Data:
 
 
 def _read_path(path: Path, choices: Choices) -> Data:
-    apart = [] if choices.group is None else [choices.group]
-    frame = read_frame(path, choices.missing, (*choices.categorical, *apart), choices.sep)
+    frame = read_frame(path, choices.missing, (*choices.categorical, *choices.as_text), choices.sep)
     _check_names(frame, choices, path)
+    frame, validates = _validating(frame, choices, path)
     sliced = None if choices.slice is None else _check_slice(frame[choices.slice], path)
     frame = frame.drop(columns=list(choices.drop))
+    apart = [] if choices.group is None else [choices.group]
     target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
     _check_features(target, choices)
     frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
     slices = None if sliced is None else sliced[frame.index]
     frame, groups = take_groups(frame, choices, path)
+    validation = None if validates is None else validates[frame.index].to_numpy()
     features, y = divide_columns(frame, target, path, in_shell, choices.sep)
     check_classes(y, target)
     columns, X = read_columns(features, choices.categorical, choices.keep)
@@ -119,10 +131,69 @@ def _read_path(path: Path, choices: Choices) -> Data:
     notes += _describe(columns)
     if groups is not None:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
+    if validation is not None:
+        notes.append(f"{int(validation.sum())} examples count errors, as {_where(choices)} says; the others train.")
     made = TableReading.of(X)
     assert made is not None
     reading = made.of_file(choices.missing, cells=file_kind(path, choices.sep) is not None)
-    return Data(str(path), X, y, names, columns, target, notes, path, skipped, choices.group, groups, slices, reading)
+    return Data(
+        str(path),
+        X,
+        y,
+        names,
+        columns,
+        target,
+        notes,
+        path,
+        skipped,
+        choices.group,
+        groups,
+        slices,
+        reading,
+        validation,
+    )
+
+
+def _where(choices: Choices) -> str:
+    return f"{str(choices.validation)!r}" if choices.validation else f"column {choices.validation_column!r}"
+
+
+# What may stand in a column that divides examples, and whether such an example counts errors.
+_SIDES = {"true": True, "yes": True, "1": True, "validation": True, "valid": True, "val": True, "test": True}
+_SIDES |= {"false": False, "no": False, "0": False, "training": False, "train": False}
+
+
+def _validating(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, pd.Series[bool] | None]":
+    """Return the examples, those of a file of validation examples behind the others, and which count errors."""
+    import pandas as pd
+
+    if choices.validation is not None:
+        if choices.validation_column is not None:
+            raise ValueError("give --validation FILE or --validation-column NAME, not both")
+        other = read_frame(choices.validation, choices.missing, (*choices.categorical, *choices.as_text), choices.sep)
+        lacks = [name for name in frame.columns if name not in other.columns and name not in choices.drop]
+        if lacks:
+            raise ValueError(
+                f"--validation: {str(choices.validation)!r} must have the columns of {str(path)!r}, but lacks "
+                f"{listed(lacks)}{did_you_mean(lacks, other.columns)}"
+            )
+        both = pd.concat([frame, other.reindex(columns=frame.columns)], ignore_index=True)
+        return both, pd.Series([False] * len(frame) + [True] * len(other))
+    if choices.validation_column is None:
+        return frame, None
+    if choices.validation_column in (choices.target, choices.group, *choices.drop, *choices.keep, *choices.categorical):
+        raise ValueError(
+            f"--validation-column must name a column that is nothing else, got {choices.validation_column!r}"
+        )
+    column = frame[choices.validation_column]
+    sides = column.astype(str).str.strip().str.lower().map(_SIDES)
+    if sides.isna().any():
+        place = int(sides.isna().to_numpy().argmax())
+        raise ValueError(
+            f"--validation-column: column {choices.validation_column!r} must hold true and false, 1 and 0, yes and no, "
+            f"or validation and train, got {column.iloc[place]!r} in example {place + 1}"
+        )
+    return frame.drop(columns=choices.validation_column), sides.astype(bool)
 
 
 def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":
@@ -161,12 +232,14 @@ def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
             wrong.append(f"--{option} must name columns of the features, got {listed(unknown)}")
     if choices.group is not None and choices.group not in frame.columns:
         wrong.append(f"--group must name a column of {str(path)!r}, got {choices.group!r}")
+    if choices.validation_column is not None and choices.validation_column not in frame.columns:
+        wrong.append(f"--validation-column must name a column of {str(path)!r}, got {choices.validation_column!r}")
     if choices.slice is not None and choices.slice not in frame.columns:
         wrong.append(f"--slice must name a column of {str(path)!r}, got {choices.slice!r}")
     if choices.target is not None and choices.target not in frame.columns:
         wrong.append(f"target must be a column of {str(path)!r}, got {choices.target!r}")
     if wrong:
-        one_each = (choices.group, choices.slice, choices.target)
+        one_each = (choices.group, choices.validation_column, choices.slice, choices.target)
         asked = [*choices.drop, *choices.keep, *choices.categorical, *(name for name in one_each if name is not None)]
         like = did_you_mean([name for name in asked if name not in frame.columns], frame.columns)
         raise ValueError(f"{'; '.join(wrong)}; its columns are {listed(list(frame.columns), 30)}{like}")

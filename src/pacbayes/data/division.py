@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.numeric.arrays import Labels, Rows
+from pacbayes.numeric.arrays import BoolArray, Labels, Rows
 from pacbayes.numeric.checks import check_choice, need, need_array, need_choice, need_rows, need_whole
 from pacbayes.runtime.seeds import Purpose, generator
 
@@ -44,6 +44,8 @@ class Division:
     copies : int or None
         Validation rows that equal a training row in features and class; of all classifiers the most.  None where that
         is not known.
+    own : bool
+        Whether the user divided the rows, and not chance.
     """
 
     kind: str
@@ -56,6 +58,7 @@ class Division:
     units: Rows | None = None
     bags: NDArray[np.uint8] | None = None
     copies: int | None = None
+    own: bool = False
 
     def __post_init__(self) -> None:
         """Raise unless the parts are sorted rows, none of them in two parts, of the sizes that are said."""
@@ -65,6 +68,8 @@ class Division:
         need_whole(self.m, "Division.m", 0)
         need_whole(self.n_rows, "Division.n_rows", 1)
         need(type(self.seed) is int and 0 <= self.seed < 2**4096, "Division.seed", "must be a seed")
+        need(type(self.own) is bool, "Division.own", "must be true or false")
+        need(self.kind == "shared" or not self.own, "Division.own", "must be false unless all share one division")
         if self.copies is not None:
             need_whole(self.copies, "Division.copies", 0, self.n_rows)
         number = self._check_units()
@@ -205,6 +210,38 @@ def plan_division(
     return Division(kind, n_train, m, n_rows, seed, shared, unit, units)
 
 
+def own_division(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: Rows | None = None) -> Division:
+    """Return the division that somebody made: rows validate where `validation` is true; all rows of a unit together.
+
+    Examples
+    --------
+    >>> division = own_division(np.array([False, False, True, True, True]), seed=0)
+    >>> division.n_train, division.m, division(0)[1]
+    (2, 3, array([2, 3, 4]))
+    """
+    sides = [np.flatnonzero(side) for side in (~validation, validation)]
+    numbers = sides if units is None else [np.unique(units[side]) for side in sides]
+    if units is not None:
+        both = np.intersect1d(*numbers)
+        if both.size:
+            what = "a group" if unit == GROUP else "an example and its copies"
+            rows = np.flatnonzero(units == both[0])
+            train, other = (int(rows[validation[rows] == side][0]) for side in (False, True))
+            raise ValueError(
+                f"validation must have all rows of {what} on one side, but {both.size} of {int(units.max()) + 1} are "
+                f"on both, as rows {train} and {other}"
+            )
+        sides = [_all_rows(units, numbers[0]), _counted_rows(units, numbers[1], unit)]
+    n_train, m = (part.size for part in numbers)
+    if m < 2 or n_train < 2:
+        counted = "groups" if unit == GROUP else "examples"
+        raise ValueError(
+            f"validation must leave at least two training and two validation {counted}, got {n_train} and {m}"
+        )
+    shared = (sides[0], sides[1])
+    return Division("shared", n_train, m, validation.size, seed, shared, unit, units, own=True)
+
+
 def usual_share(number: int) -> float:
     r"""Return the share of so many rows, or groups, that validates where nobody says it.
 
@@ -316,6 +353,12 @@ def copies_across(same: Rows, division: Division, number: int) -> int:
     return most
 
 
+def check_own(validation: Any, split: str) -> None:
+    """Raise if rows that validate are named where every row validates some classifier."""
+    if validation is not None and split != "shared":
+        raise ValueError(f"validation (and X_val) must be None with split={split!r}: every row validates a classifier")
+
+
 DUPLICATES = ("keep", "together")
 
 
@@ -345,9 +388,12 @@ class DivisionChoices:
     validation_size: Any
     groups: Any
     duplicates: str
+    #: Which rows validate; None where chance decides.
+    validation: BoolArray | None = None
 
     def __post_init__(self) -> None:
         check_choice("split", self.split, SPLITS)
+        check_own(self.validation, self.split)
         check_duplicates(self.duplicates, self.groups)
 
     def as_dict(self) -> dict[str, Any]:

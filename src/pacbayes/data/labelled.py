@@ -18,11 +18,12 @@ from pacbayes.data.division import (
     DivisionChoices,
     check_training_classes,
     copies_across,
+    own_division,
     plan_division,
     validating_division,
 )
 from pacbayes.data.labels import check_complete
-from pacbayes.data.rows import csr_rows, hashes_if_few, pick_rows, row_hashes
+from pacbayes.data.rows import csr_rows, hashed_rows, hashes_if_few, overlap, pick_rows, row_hashes
 from pacbayes.data.suspected_copies import equal_labelled_rows, warn_of_copies
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
@@ -206,6 +207,16 @@ class Labelled:
         warn_of_copies(self.rows, self.codes, self.same, found, self.groups)
         return replace(division, copies=found)
 
+    def check_apart(self, division: Division) -> None:
+        """Raise if more rows validate that equal a training row than chance explains: they count no errors."""
+        known, new = (hashed_rows(pick_rows(self.rows, rows), b"") for rows in division(0))
+        met = None if known is None else overlap(known, new)
+        if met is not None and met.is_large:
+            raise ValueError(
+                f"the rows that validate must be others than those that train, but {met.said} that trains. Leave them "
+                "out of one side"
+            )
+
 
 def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> Division:
     """Divide rows among `number` classifiers, each of which must see two classes; warn of copies.
@@ -219,14 +230,14 @@ def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> 
     """
     check_two_classes(data)
     unit, units = data.units(choices.duplicates)
-    division = plan_division(
-        data.number,
-        kind=choices.split,
-        validation_size=choices.validation_size,
-        seed=seed,
-        unit=unit,
-        units=units,
-    )
+    if choices.validation is not None:
+        division = own_division(choices.validation, seed, unit, units)
+        data.check_apart(division)
+    else:
+        size = choices.validation_size
+        division = plan_division(
+            data.number, kind=choices.split, validation_size=size, seed=seed, unit=unit, units=units
+        )
     check_training_classes(division, data.codes, data.classes, number)
     return data.count_copies(division, number)
 

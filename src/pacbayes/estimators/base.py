@@ -1,24 +1,20 @@
-"""What all estimators share: a fit from rows to certificates, predictions, and what a fitted model says of itself."""
+"""What all estimators share: a fit from rows to certificates, and what a fitted model says of itself."""
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes.bounds.distance import CONSTANTS
-from pacbayes.certificates.batch import Batch
-from pacbayes.certificates.below import CertifiedMember, members_below
-from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.choices import check_prior_kind, check_training_choices
 from pacbayes.certificates.find import find, gather
 from pacbayes.certificates.levels import AUTO, hedged_level, resolve_hedge
@@ -26,21 +22,18 @@ from pacbayes.certificates.plan import Plan, check_questions
 from pacbayes.certificates.refit import Refit, check_refit
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups
 from pacbayes.certificates.threshold import Target, Threshold, positive_class
-from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, VOTINGS, vote_sums, weights_of
-from pacbayes.certificates.watching import Monitor
-from pacbayes.classifiers.calibration import PROBABILITIES
-from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
-from pacbayes.classifiers.members import Coding, number_of_rows, scores_of
-from pacbayes.data.division import EXAMPLE, GROUP, SPLITS, check_duplicates
+from pacbayes.certificates.voting import PROPOSAL, SOFT, VOTINGS, weights_of
+from pacbayes.classifiers.classifier_set import Trained
+from pacbayes.data.division import EXAMPLE, GROUP, SPLITS, check_duplicates, check_own
 from pacbayes.data.labelled import Labelled
-from pacbayes.data.rows import Overlap
+from pacbayes.data.own_division import Given, given_rows
 from pacbayes.data.tables import TableReading
 from pacbayes.data.unusable import naming_remedy
-from pacbayes.estimators.fitted import CountedBatch, Fitted, cv_results
-from pacbayes.estimators.methods import available, forget_fit, whole_or_not_at_all
+from pacbayes.estimators.fitted import Fitted, cv_results
+from pacbayes.estimators.methods import forget_fit, whole_or_not_at_all
 from pacbayes.estimators.planning import make_plan
-from pacbayes.estimators.watching import Watched, check_watched
-from pacbayes.numeric.arrays import FloatArray, Labels
+from pacbayes.estimators.prediction import BY_SOFT, Predicts
+from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.runtime.checkpoint import seed_of_run
@@ -48,13 +41,11 @@ from pacbayes.runtime.progress import progress
 
 # Of the distances: the only one but for the paper's own estimator.
 EXACT_CONSTANT = "exact"
-# Why only one way predicts with a threshold.
-_BY_SOFT = "a threshold is one of the soft vote's probability"
 # Characters of a text about an estimator, more or less: its parameters may be lists of a thousand numbers.
 _LONGEST = 300
 
 
-class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no types in scikit-learn
+class CertifiedModel(Predicts):
     """A set of classifiers as one, with a certificate for each way of predicting; subclasses train the set.
 
     All that a fit leaves is the value `_fitted`, and the certificates that follow from it.
@@ -62,8 +53,6 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     #: How rows may be divided.
     _splits: tuple[str, ...] = SPLITS
-    _fitted: Fitted
-    certificates_: dict[str, Certificate]
 
     # -- what subclasses provide -------------------------------------------------------------------------------------
 
@@ -72,16 +61,8 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return rows with their labels, or raise."""
 
     @abstractmethod
-    def _train(self, data: Labelled, groups: Any, seed: int) -> Trained:
+    def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
         """Divide the rows and train the classifiers on training rows alone."""
-
-    @abstractmethod
-    def _validated(self, X: Any) -> Any:
-        """Return new rows, or raise."""
-
-    @abstractmethod
-    def _remedy(self) -> str:
-        """Say where missing values are to be filled in."""
 
     @abstractmethod
     def _working(self, data: Labelled) -> AbstractContextManager[Any]:
@@ -107,7 +88,19 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @whole_or_not_at_all
     @progress("fitting", None)
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, slices: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        slices: ArrayLike | None = None,
+        *,
+        validation: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
+        slices_val: ArrayLike | None = None,
+    ) -> Self:
         """Train the classifiers, find the posterior and the certificates.
 
         Parameters
@@ -123,6 +116,14 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         slices : array_like of shape (N,), optional
             With "error" among `limits`: a value for every row (a site, a device), and the certificate has a limit for
             the rows of each beside those by class; a pandas Series gives them its name.
+        validation : array_like of bool, shape (N,), optional
+            A division of your own: true for rows that count errors, false for rows that train.  Of rows in the order of
+            time the last are the common choice.  It must not depend on the labels.  By default chance divides, and
+            `validation_size` says how.
+        X_val, y_val : array_like of shape (M, d) and (M,), optional
+            Instead of `validation`: rows of their own that count errors; all of X trains.
+        groups_val, slices_val : array_like of shape (M,), optional
+            Groups and slices of these.
 
         Returns
         -------
@@ -130,14 +131,17 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._check_choices()
         self._check_asked(groups, slices)
+        own = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
+        given = given_rows(X, y, groups, slices, validation=validation, **own)
+        check_own(given.validation, self.split)
         forget_fit(self)
-        data = self._labelled(X, y, groups, slices)
+        data = self._labelled(given.X, given.y, given.groups, given.slices)
         check_classes(self.limits, self.pos_label, data.classes)
         if isinstance(self._target(), Threshold):
             positive_class(self.pos_label, data.classes)
         with naming_remedy(data.rows, self._remedy()), self._working(data):
             # Training rows only.
-            trained = self._train(data, groups, self._seed())
+            trained = self._train(data, given, self._seed())
             # The last line before any classifier is asked about a validation row.
             plan = make_plan(self, trained, data, self._hedge(), self._prior_params(trained))
             # The only line that asks about them.
@@ -166,9 +170,7 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_choice("constant", self._constant(), CONSTANTS)
         level, hedge = check_level(self.delta), self._resolved_hedge(no_proposal)
         if isinstance(self._target(), Threshold) and self.voting not in (AUTO, SOFT):
-            raise ValueError(
-                f"voting must be 'auto' or 'soft' with {self._target()!r}, got {self.voting!r}: {_BY_SOFT}"
-            )
+            raise ValueError(f"voting must be 'auto' or 'soft' with {self._target()!r}, got {self.voting!r}: {BY_SOFT}")
         if self.voting == SOFT and (hedge == 1.0 or no_training is not None):
             why = no_training or "hedge=1 keeps all of delta for what the validation rows show"
             raise ValueError(f"voting='soft' needs scores of the training rows by cross-validation, but {why}")
@@ -221,277 +223,11 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return the seed of a fit: that of the run which a checkpoint holds where `random_state` is None."""
         return seed_of_run(self.random_state, self.checkpoint)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "certificates_")
-
     def _read_as(self, reading: TableReading | None) -> None:
         """Note how the columns of the file were read that the rows of the fit came from."""
         self._fitted = replace(self._fitted, plan=replace(self._fitted.plan, reading=reading))
 
-    # -- predicting --------------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted labels, shape (n,), in the way `voting` says now.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            As the classifiers say.  A label that is not in `classes_` (of a classifier that marks outliers, for one) is
-            passed on: it counted as an error on the validation rows, and has votes like any other.
-        """
-        check_is_fitted(self)
-        voting = self._voting()
-        with naming_remedy(X, self._remedy()):
-            return self._fitted.predict(voting, self._validated(X))
-
-    def vote_share(self, X: Any) -> FloatArray:
-        """Return for every row and class the weight of the classifiers that vote for it.
-
-        The weights are those of the rule that predicts: of the draws for ``voting="stochastic"``, where it is also the
-        probability with which the stochastic classifier, its key not yet drawn, says that class; else of the vote.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, classes)
-            Columns in the order of `classes_`.  Rows sum to one, less the weight of classifiers that answer with a
-            label which is none of them.
-        """
-        check_is_fitted(self)
-        parts, members = self._fitted.weights(self._shared_voting()), self._fitted.members
-        chosen = np.flatnonzero(parts)
-        with naming_remedy(X, self._remedy()):
-            taken = members.prepared(self._validated(X))
-            votes = vote_sums(members, taken, chosen, parts[chosen], Coding(members.classes))
-        return np.ldexp(votes[:, : self.classes_.size], -BITS)
-
-    @available(lambda self: self._no_probabilities())
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the rule that predicts, whose largest is what `predict` says.
-
-        Of a soft vote the mean of calibrated probabilities; of a majority vote the shares of its votes (a label that is
-        not in `classes_` may have more still); of a single classifier its own, where it has some.  Draws have none.
-        With a `Threshold` they are the same as without, and `predict` compares one of them with the threshold.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, classes)
-            Columns in the order of `classes_`.
-        """
-        check_is_fitted(self)
-        voting = self._voting()
-        with naming_remedy(X, self._remedy()):
-            rows = self._validated(X)
-            if voting == SOFT:
-                return self._fitted.probabilities(rows)
-            if voting == "majority":
-                return self._fitted.with_refit(rows, self.vote_share(X))
-            own = scores_of(self.best_estimator_, rows, PROBABILITIES, self.classes_)
-            return self._fitted.with_refit(rows, own)
-
-    def _no_probabilities(self) -> str | None:
-        """Say why there are no probabilities of what predicts, None where there are."""
-        if not self.__sklearn_is_fitted__():
-            return None
-        try:
-            voting = self._voting()
-        except (TypeError, ValueError) as error:
-            return str(error)
-        if voting == "stochastic":
-            return (
-                "voting='stochastic' does not predict what has the largest share; use vote_share(X), or "
-                'set_params(voting="majority")'
-            )
-        if voting in (SOFT, "majority"):
-            return None
-        one = self.best_estimator_
-        known = hasattr(one, "predict_proba") and hasattr(one, "classes_")
-        return None if known else f"{type(one).__name__}, the classifier that predicts, has no probabilities of its own"
-
-    def answers(self, X: Any) -> NDArray[np.bool_]:
-        """Return for which rows the label of `predict` is one that it stands by: with `Abstain`, where it is sure.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-            All true without a target `Abstain` (or `max_error`).  With it, the certificate is about the rows where it
-            is true; `predict` gives the others a label too, of which nothing is guaranteed.
-        """
-        check_is_fitted(self)
-        voting = self._voting()
-        with naming_remedy(X, self._remedy()):
-            rows, answered = self._validated(X), self.certificates_[voting].answered
-            if answered is None or answered.threshold is None:
-                return np.full(number_of_rows(rows), answered is None)
-            return np.asarray(self._fitted.confidence(voting, rows) >= answered.threshold)
-
-    def covered(self, X: Any) -> NDArray[np.bool_]:
-        """Return which answers of `predict` the certificate covers: those that the certified classifier gives too.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-            All true without a refit.
-        """
-        check_is_fitted(self)
-        voting = self._voting()
-        with naming_remedy(X, self._remedy()):
-            return self._fitted.covered(voting, self._validated(X))
-
-    def certified_below(
-        self,
-        target: float,
-        cost: ArrayLike | Callable[[Any], float] | None = None,
-        *,
-        risk: str = "error",
-        pos_label: Any = None,
-    ) -> list[CertifiedMember]:
-        """Return the single classifiers whose risk is certified to be below a target: all of them at once.
-
-        Whichever of them is taken afterwards, for whatever reason (speed, size, being readable), its limit holds: each
-        has the exact limit (for groups, Chernoff's) at delta times its prior weight.  That is a guarantee beside
-        `certificate_`, at the same delta, and not at once with it.
-
-        Parameters
-        ----------
-        target : float
-            Limits at most this, between 0 and 1; of recall at least this.
-        cost : array_like of shape (H,) or callable, optional
-            What each classifier of `classifiers_` costs, or a function of a fitted one: the cheapest comes first.
-        risk : {"error", "recall"}
-            What the limits are about: errors, or the recall of the class `pos_label`.
-        pos_label : label, optional
-            The class, for ``risk="recall"``.
-
-        Returns
-        -------
-        list of CertifiedMember
-            The cheapest first, or without `cost` the one with the smallest limit.
-        """
-        check_is_fitted(self)
-        plan = self._fitted.plan
-        return members_below(self.classifiers_, target, cost, plan.delta, plan.prior, risk, pos_label)
-
-    def of_these(self, X: Any) -> Batch:
-        """Return how many of the answers to a batch of new rows are wrong at most.
-
-        Exact for the rows at hand, where `certificate_` is about all that may come: the validation rows and those of
-        the batch could change places.  It is one statement about one batch, at the level delta, beside `certificate_`
-        and not at once with it.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, d)
-            New rows, as `predict` takes them: independent draws that the model was not fitted with.
-
-        Returns
-        -------
-        Batch
-
-        Raises
-        ------
-        ValueError
-            Where nothing is proved: for weights that the validation rows found (a posterior, a tandem vote), with
-            groups, ``duplicates="together"``, targets, and splits other than "shared"; and if more rows than chance
-            explains equal rows that the model was fitted with.
-        """
-        check_is_fitted(self)
-        counted = self._counted_batch()
-        with naming_remedy(X, self._remedy()):
-            counted.add(self._validated(X))
-        return counted.batch()
-
-    def _counted_batch(self) -> CountedBatch:
-        """Return what counts a batch that is given block by block; raise where nothing is proved of one."""
-        return self._fitted.batch(self._voting())
-
-    def monitor(self, alpha: float = 0.01) -> Monitor:
-        """Return what watches whether the certificate holds for rows that arrive with their labels.
-
-        Its ``update(X, y_true)`` takes them in batches of any size, in the order in which they arrived.
-
-        Parameters
-        ----------
-        alpha : float, default=0.01
-            If the certificate is true and nothing changes, an alarm is ever seen with at most this probability.
-
-        Returns
-        -------
-        Monitor
-            Of the certificate of `voting` as it is now.  With `Abstain` rows that are not answered do not count;
-            after a refit answers that are not covered are no errors; a model that was fitted with groups needs
-            ``groups=`` and counts complete groups.  Refused for draws by a posterior and ``duplicates="together"``.
-        """
-        check_is_fitted(self)
-        voting = self._voting()
-        check_watched(self.certificates_[voting], voting)
-        return self.certificates_[voting].monitor(alpha, wrong=Watched(self, self._fitted, voting))
-
     # -- what a fitted model says of itself --------------------------------------------------------------------------
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate of the chosen way of predicting."""
-        check_is_fitted(self)
-        return self.certificates_[self.voting_]
-
-    @property
-    def voting_(self) -> str:
-        """How it predicts: `voting`, or what "auto" stands for in this fit."""
-        check_is_fitted(self)
-        try:
-            return self._voting()
-        except (TypeError, ValueError) as error:
-            # No other error: who lists the attributes of an estimator takes this one for an absent attribute.
-            raise AttributeError(f"there is no certificate_ for voting={self.voting!r}: {error}") from None
-
-    def _voting(self) -> str:
-        """Return how a fitted model predicts now, or raise for a way it was not fitted for."""
-        voting = check_choice("voting", self.voting, (AUTO, *VOTINGS))
-        plan = self._fitted.plan
-        if voting == AUTO:
-            return plan.usual_voting
-        if plan.refit not in (None, voting):
-            raise ValueError(f"voting must be {plan.refit!r} or 'auto': the model was refitted for it, got {voting!r}")
-        if plan.has_cuts and voting != SOFT:
-            raise ValueError(f"voting must be 'soft' or 'auto' for this fit, got {voting!r}: {_BY_SOFT}")
-        if voting not in plan.votings:
-            raise ValueError(
-                f"voting must be one of {', '.join(plan.votings)} for this fit, got {voting!r}: nothing was proposed "
-                "that has probabilities"
-            )
-        return voting
-
-    @property
-    def classes_(self) -> Labels:
-        """The classes, sorted."""
-        check_is_fitted(self)
-        return self._fitted.members.classes
-
-    @property
-    def classifiers_(self) -> ClassifierSet:
-        """The classifiers with their answers to the validation rows."""
-        check_is_fitted(self)
-        return self._fitted.classifiers
 
     @property
     def hedge_(self) -> float:
@@ -560,9 +296,6 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         return weights_of(self._fitted.weights(self._shared_voting()))
 
-    def _shared_voting(self) -> str:
-        return "majority" if self.voting_ == "best" else self.voting_
-
     @property
     def vote_errors_(self) -> int | None:
         """The validation rows that the majority vote gets wrong; None where no row validates all classifiers."""
@@ -574,22 +307,6 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """The majority vote's own share of validation errors, rounded up; None where they were not counted."""
         check_is_fitted(self)
         return None if self._fitted.vote is None else float(self._fitted.vote.risks[0])
-
-    @property
-    def best_index_(self) -> int:
-        """The number of the classifier used by ``voting="best"``."""
-        check_is_fitted(self)
-        return self._fitted.best_index
-
-    @property
-    def best_params_(self) -> dict[str, Any]:
-        """The parameters of the classifier used by ``voting="best"``, number `best_index_`."""
-        return self.classifiers_.params[self.best_index_]
-
-    @property
-    def best_estimator_(self) -> Any:
-        """The fitted classifier used by ``voting="best"``, which ``certificates_["best"]`` is for."""
-        return self.classifiers_[self.best_index_]
 
     @property
     def cv_results_(self) -> dict[str, Any]:
@@ -609,14 +326,6 @@ class CertifiedModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 "split='shared' and a number of folds as cv"
             )
         return cv_results(self.classifiers_.params, found, self._fitted.plan.division(0)[0].size)
-
-    def _overlap_with(self, X: Any) -> Overlap | None:
-        """Return how many rows equal rows that the model was fitted with, validation rows among them.
-
-        None where it is not known: for rows without a value to be compared by.
-        """
-        check_is_fitted(self)
-        return self._fitted.overlap(X)
 
     # -- how it shows itself -----------------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, training_division, usual_share
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
+from pacbayes.data.own_division import Given
 from pacbayes.data.preparing import check_prepare, resolve_prepare
 from pacbayes.data.rows import check_values, pickable_rows
 from pacbayes.data.unusable import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline, naming_column
@@ -293,7 +294,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         check_values(rows)
         return Labelled.checked(rows, labels, groups, slices)
 
-    def _train(self, data: Labelled, groups: Any, seed: int) -> Trained:
+    def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
         if self.split == OUT_OF_BAG:
             (forest,) = resolve_families(self.candidates, None, Size(data.number))
             assert isinstance(forest, ForestFamily)
@@ -301,7 +302,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         size, units = self.validation_size, data.units(self.duplicates)[1]
         number = data.number if units is None else int(units.max()) + 1
         share = usual_share(number) if isinstance(size, str) else size
-        choices = DivisionChoices(self.split, share, groups, self.duplicates)
+        choices = DivisionChoices(self.split, share, given.groups, self.duplicates, given.validation)
 
         known: dict[int, Division] = {}
 

@@ -24,6 +24,7 @@ from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
+from pacbayes.data.own_division import Given
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.rows import check_values
 from pacbayes.data.unusable import (
@@ -239,12 +240,12 @@ class StochasticSVC(CertifiedModel):
         rows, labels = self._checked(X, check_complete(narrow_labels(y)))
         return Labelled.checked(rows, labels, groups, slices)
 
-    def _train(self, data: Labelled, groups: Any, seed: int) -> Trained:
+    def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
         lambdas = DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas
         settings = (self.kernel, self.gamma, self.n_components, self.scale)
         family = replace(SvmFamily.checked("svm", lambdas, *settings), prepare=self.prepare)
         family.check(self.split)
-        choices = DivisionChoices(self.split, self.validation_size, groups, self.duplicates)
+        choices = DivisionChoices(self.split, self.validation_size, given.groups, self.duplicates, given.validation)
         return family.train(Work.divided(data, choices, self.n_jobs, seed, self.checkpoint))
 
     def _target(self) -> Target | None:

@@ -25,12 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpstrf
 
 from pacbayes.bounds.bound import average_risk
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import BoolArray, FloatArray
 from pacbayes.numeric.checks import check_not_masked, check_sample_size
 from pacbayes.numeric.rounding import EPS, SMALLEST, round_down, round_up
 from pacbayes.posteriors.grouping import Groups, group_risks
-
-BoolArray = NDArray[np.bool_]
 
 # Rows are turned into floating-point numbers in blocks of about this many entries.
 _BLOCK = 1 << 20

@@ -24,12 +24,11 @@ from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.bound import divergence
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.bounds.registry import get_distance
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.arrays import BoolArray, FloatArray
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import check_choice, check_distribution
 from pacbayes.numeric.rounding import EPS, round_up, usual_float_errors
 from pacbayes.posteriors.error_rows import (
-    BoolArray,
     OwnRows,
     TandemFactor,
     check_error_rows,

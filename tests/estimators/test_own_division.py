@@ -1,0 +1,125 @@
+"""A division of one's own: a mask, or rows of their own; what is refused, and what the certificate says of it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from pacbayes import CertifiedClassifier, StochasticSVC, load, save
+
+X, y = load_breast_cancer(return_X_y=True)
+X, y = X[:240, :4], y[:240]
+LATE = np.arange(240) >= 150
+
+
+def model(**choices):
+    return CertifiedClassifier(LogisticRegression(max_iter=5000), random_state=0, **choices)
+
+
+def test_exactly_these_rows_validate_and_the_limit_is_that_of_their_errors():
+    clf = model().fit(X, y, validation=LATE)
+    alone = LogisticRegression(max_iter=5000).fit(X[:150], y[:150])
+    assert clf.certificate_.m == 90
+    np.testing.assert_array_equal(clf.classifiers_.splits.shared[1], np.arange(150, 240))
+    np.testing.assert_array_equal(clf.best_estimator_.predict(X[150:]), alone.predict(X[150:]))
+    assert clf.certificates_["best"].empirical_risk == pytest.approx(np.mean(alone.predict(X[150:]) != y[150:]))
+
+
+@pytest.mark.parametrize("made", [np.asarray, pd.DataFrame, sp.csr_array, np.ndarray.tolist])
+def test_rows_of_their_own_are_the_same_as_a_mask(made):
+    masked = model().fit(X, y, validation=LATE).certificate_
+    apart = model().fit(made(X[:150]), y[:150], X_val=made(X[150:]), y_val=y[150:]).certificate_
+    assert (apart.bound, apart.m, apart.assumptions) == (masked.bound, masked.m, masked.assumptions)
+
+
+def test_the_paper_s_estimator_takes_it_too():
+    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y, validation=LATE)
+    assert clf.certificate_.m == 90
+
+
+def test_groups_and_slices_of_both_parts_are_joined():
+    groups, slices = np.arange(240) // 3, pd.Series(np.where(np.arange(240) % 2, "odd", "even"), name="parity")
+    parts = {"groups": groups[:150], "X_val": X[150:], "y_val": y[150:], "groups_val": groups[150:]}
+    assert model().fit(X[:150], y[:150], **parts).certificate_.m == 30
+    parts = {"slices": slices[:150], "X_val": X[150:], "y_val": y[150:], "slices_val": slices[150:]}
+    found = model(limits=("error",)).fit(X[:150], y[:150], **parts).certificate_
+    assert {one.column for one in found.limits if one.kind == "slice"} == {"parity"}
+
+
+def test_the_certificate_says_whose_division_it_was(tmp_path):
+    clf = model().fit(X, y, validation=LATE)
+    first, drawn = clf.certificate_.assumptions[:2]
+    assert first.endswith("The user divided the rows; their labels must have had no part in that.")
+    assert drawn.startswith("Whatever rows trained, the validation rows are independent draws")
+    assert "at random" not in " ".join(clf.certificate_.assumptions)
+    save(clf, tmp_path / "own.pacbayes")
+    assert load(tmp_path / "own.pacbayes").certificate_ == clf.certificate_
+    assert "at random" in model().fit(X, y).certificate_.assumptions[0]
+
+
+def test_a_pipeline_passes_the_mask_on():
+    with sklearn.config_context(enable_metadata_routing=True):
+        inside = model().set_fit_request(validation=True)
+        routed = make_pipeline(FunctionTransformer(), inside).fit(X, y, validation=LATE)
+    assert routed[-1].certificate_.m == 90
+
+
+def test_time_order_with_other_shares_of_classes_before():
+    early = np.argsort(y, kind="stable")
+    late = np.zeros(240, dtype=bool)
+    late[early[::2]] = True
+    assert model().fit(X, y, validation=late).certificate_.m == 120
+
+
+TWICE = np.arange(240) % 120
+OTHER = {"X_val": X[150:], "y_val": y[150:]}
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"validation": LATE[:5]}, ValueError, r"each of 240 rows, got shape \(5,\)"),
+        ({"validation": LATE.astype(int)}, TypeError, "true or false for each of 240 rows"),
+        ({"validation": np.ones(240, dtype=bool)}, ValueError, "at least two training .* got 0 and 240"),
+        ({"validation": LATE, "groups": np.arange(240) % 50}, ValueError, "all rows of a group on one side, but 50 of"),
+        ({"validation": LATE, **OTHER}, ValueError, "not both"),
+        ({"X_val": X[150:]}, ValueError, "y_val must be the labels"),
+        ({"y_val": y[150:]}, ValueError, "are for X_val"),
+        ({"X_val": X[150:], "y_val": y[149:]}, ValueError, "X_val and y_val must have the same length"),
+        ({"X_val": X[150:, :2], "y_val": y[150:]}, ValueError, "the same columns"),
+        ({"X_val": X[150:].tolist(), "y_val": y[150:]}, TypeError, "of one kind, got ndarray and list"),
+        ({"X_val": X[150:], "y_val": y[150:].astype(str)}, TypeError, "labels like those of y"),
+        ({"X_val": X[150:].astype(str), "y_val": y[150:]}, TypeError, "of one type"),
+        ({"groups": TWICE, **OTHER}, ValueError, "groups and groups_val must both be given"),
+        (OTHER, ValueError, "90 of 90 rows equal a row that trains"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_work(given, error, said):
+    with pytest.raises(error, match=said):
+        model().fit(X, y, **given)
+
+
+def test_frames_must_have_the_same_columns_and_types():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(ValueError, match="but d, e is in one alone"):
+        model().fit(frame, y, X_val=frame.rename(columns={"d": "e"}), y_val=y)
+    with pytest.raises(TypeError, match="got float64 and .* for 'a'"):
+        model().fit(frame, y, X_val=frame.assign(a="x"), y_val=y)
+
+
+def test_copies_that_are_one_example_must_not_stand_on_both_sides():
+    rows, labels = np.vstack([X, X[:3]]), np.concatenate([y, y[:3]])
+    mask = np.concatenate([LATE, [True] * 3])
+    with pytest.raises(ValueError, match=r"an example and its copies on one side, but 3 of .* as rows 0 and 240"):
+        model(duplicates="together").fit(rows, labels, validation=mask)
+    assert model().fit(rows, labels, validation=mask).certificate_.copies == 3
+
+
+def test_every_row_validates_with_other_splits():
+    with pytest.raises(ValueError, match="must be None with split='independent'"):
+        model(split="independent").fit(X, y, validation=LATE)
