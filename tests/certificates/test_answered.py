@@ -7,13 +7,14 @@ def test_words():
     found = Answered(0.02, 0.5, 1000, 910, 10, 7)
     assert found.share == 0.91
     assert found.headline == "At most 2.0 % errors among the 91.0 % that it answers"
-    assert "10 errors on 910 answered of 1000" in found.details[0]
-    assert Answered(0.02, 0.5, 1000, 910, 1, 7).details[0].startswith("1 error on")
+    assert found.observed == "It erred on 10 of the 910 that it answered."
+    assert found.details[0].startswith("Of 7 thresholds")
 
 
 def test_words_where_nothing_passed():
     found = Answered(0.02, None, 100, 0, 0, 1, None)
     assert not found.passed
+    assert found.observed == ""
     assert "no guarantee" not in found.claim("Surely,", "it")
     assert found.headline == "Answers nothing: 2.0 % was not reached"
     assert "did not pass" in found.details[0]

@@ -14,6 +14,7 @@ from tests.report.browser_page import Page
 from pacbayes import Baseline, Certificate, StochasticSVC, load, save
 from pacbayes.certificates import constant_baseline, most_frequent
 from pacbayes.classifiers.counted import Counted
+from pacbayes.numeric.words import percent_up
 from pacbayes.report import report_html
 from pacbayes.report.tables import certificate_table
 from pacbayes.report.view import ReportView
@@ -64,7 +65,6 @@ def test_beside_every_certificate(kind, data, split):
         assert binom.cdf(errors, certificate.m, found.bound) == pytest.approx(certificate.delta, rel=1e-6)
         assert found.empirical_risk * certificate.m == pytest.approx(errors)
         assert f"always answering {label!r}" in certificate.explain()
-        assert ("of the first classifier" in found.note) == (split == "independent")
         assert certificate.beats_constant is (certificate.bound < found.bound)
 
 
@@ -73,16 +73,16 @@ def test_noise_is_said_to_be_no_better(noise):
     for certificate in clf.certificates_.values():
         assert certificate.bound < 0.05
         assert certificate.beats_constant is False
-        second = str(certificate).partition("of new examples. ")[2]
-        assert second.startswith("That is no better than always answering 'no', the class most frequent among the")
-        share = f"{100 * np.mean(noise[2][clf.classifiers_.splits(0)[1]] == 'yes'):.1f} %"
-        assert second.endswith(f"({share} of the validation rows).")
+        always = percent_up(certificate.baselines["most frequent class"].bound)
+        second = f"That is no better than always answering 'no', which errs on at most {always}."
+        assert certificate.lines[1].endswith(second)
 
 
 def test_where_it_is_beaten_one_sentence_is_enough():
     certificate = fitted("grid", two_classes).certificate_
     assert certificate.beats_constant is True
-    assert str(certificate).count(".") == 2  # the full stop and that of the percentage
+    assert certificate.lines[1].startswith("It erred on ")
+    assert "no better" not in str(certificate)
 
 
 def test_a_bound_as_large_as_the_constants_does_not_beat_it():
@@ -120,7 +120,7 @@ def test_in_the_table_of_certificates(noise):
 def test_in_the_report(noise):
     page = Page(report_html(noise[0]))
     assert page.text("headline").endswith("errors, no better than always giving the same answer")
-    assert "always answering 'no', the class most frequent among the training rows" in page.text("compared")
+    assert "always answering 'no'" in page.text("compared")
 
 
 def test_in_the_json_of_the_command_line(tmp_path, capsys):

@@ -21,7 +21,7 @@ def rows(m, only_a, only_b, both=0):
 
 
 def said(lower, upper):
-    return str(Difference(lower, upper, 0.05, 100, 1, 2, 3)).partition("sample, ")[2]
+    return str(Difference(lower, upper, 0.05, 100, 1, 2, 3)).partition("%, ")[2]
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,12 @@ class Done:
 
 
 def with_candidates(arguments):
-    """Return arguments as text; `certify` trains machines alone where a test asks for nothing else, which is fast."""
+    """Return arguments as text; `certify` trains machines alone where a test asks for nothing else, and says all."""
     given = [str(argument) for argument in arguments]
-    asked = {"--candidates", "--predictions", "--help"} & set(given)
-    return given if given[:1] != ["certify"] or asked else [*given, "--candidates", "svm"]
+    if given[:1] != ["certify"] or "--help" in given:
+        return given
+    fast = [] if {"--candidates", "--predictions"} & set(given) else ["--candidates", "svm"]
+    return [*given, *fast, "--details"]
 
 
 def in_process(arguments, capsys, as_given=False):

@@ -19,7 +19,7 @@ from pacbayes.report.view import ReportView
 from pacbayes.runtime.fingerprint import fingerprint
 
 QUICK = ["--lambdas", "0.1,1"]
-SENTENCE = "With probability at least 95 % over the sample, the soft vote errs on at most "
+SENTENCE = "With probability at least 95 %, the soft vote errs on at most "
 ASSUMED = "This assumes that the rows are independent draws from the distribution that new examples come from."
 
 
@@ -35,7 +35,8 @@ def test_guarantee_and_assumption_are_on_stdout(options, data, capsys):
     done = in_process(["certify", data, *quick, *options], capsys)
     lines = done.out.splitlines()
     assert lines[0].startswith(SENTENCE)
-    assert lines[1:3] == [ASSUMED, ""]
+    assert lines[1].startswith("It erred on ")
+    assert lines[-lines[::-1].index(ASSUMED) :][0] == ""
     assert SENTENCE not in done.err
     assert "-q" not in options or done.err == ""
 
@@ -46,7 +47,7 @@ def test_guarantee_is_in_a_file_that_stdout_goes_to(data, tmp_path):
     assert done.code == 0
     lines = (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith(SENTENCE)
-    assert lines[1] == ASSUMED
+    assert ASSUMED in lines
 
 
 def test_json_is_nothing_but_json(data, capfd):

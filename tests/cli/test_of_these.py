@@ -84,6 +84,6 @@ def test_nothing_is_said_where_it_is_not_proved(files, capsys, words, data):
     model = certified(files, capsys, *words, data=data)
     done = in_process(["predict", model, files / "new.csv"], capsys)
     assert done.code == 0, done.err
-    assert "With probability at least 95 % over the sample" in done.err
+    assert "With probability at least 95 %" in done.err
     assert "one statement" not in done.err + done.out
     assert "are wrong at most" not in done.err + done.out

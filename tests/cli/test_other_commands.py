@@ -50,7 +50,7 @@ def test_predict(voting, model, tmp_path, capsys):
     assert [row["predicted"] for row in rows] == expected.tolist()
     shares = np.array([[float(row["share of no"]), float(row["share of yes"])] for row in rows])
     np.testing.assert_array_equal(shares, clf.vote_share(new[["a", "b"]]))
-    assert str(clf.certificate_) in done.err
+    assert clf.certificate_.sentence in done.err
     assert "Columns not used: 'kind'" in done.err
     in_process([*words, "--out", tmp_path / "out.csv"], capsys)
     assert (tmp_path / "out.csv").read_text(encoding="utf-8") == done.out

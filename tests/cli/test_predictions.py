@@ -175,7 +175,20 @@ def test_every_option_either_counts_or_is_refused(path):
     from pacbayes.cli.model import CertifyOptions
     from pacbayes.cli.predictions import refuse_others
 
-    counts = {"delta", "distances", "seed", "grouped", "hedge", "voting", "below", "target", "drop", "sep", "group"}
+    counts = {
+        "delta",
+        "distances",
+        "seed",
+        "grouped",
+        "hedge",
+        "voting",
+        "below",
+        "target",
+        "drop",
+        "sep",
+        "group",
+        "positive",
+    }
     for usual in (Choices(None), CertifyOptions.usual()):
         for one in fields(usual):
             given = [replace(usual, **{one.name: object()}), *(Choices(None), CertifyOptions.usual())]

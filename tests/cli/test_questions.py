@@ -125,7 +125,7 @@ def test_target_and_predictions(data, tmp_path, capsys):
     done = in_process(["certify", path, *words, "--max-error", "0.05", "--save", model], capsys)
     assert done.code == 0, done.err
     clf = load(model)
-    assert done.out.splitlines()[0] == str(clf.certificates_["soft"])
+    assert done.out.splitlines()[0] == clf.certificates_["soft"].sentence
     done = in_process(["predict", model, path], capsys)
     rows = [row["predicted"] for row in csv.DictReader(io.StringIO(done.out))]
     answers = clf.answers(frame[["site", "a", "b"]])
@@ -197,7 +197,7 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
         (["--recall", "0.9", "--refit"], "--refit is not for --recall"),
         (["--recall", "0.9", "--split", "independent"], "needs what the training part proposes"),
         (["--recall", "0.9", "--group", "site"], "is not for --group"),
-        (["--positive", "b"], "--positive is for --recall, --precision and --fpr"),
+        (["--positive", "b"], "--positive must be one of the classes no, yes, got 'b'"),
         (["--by-class", "--hedge", "1"], "needs what the training part proposes"),
         (["--max-error", "0.1", "--split", "independent"], "needs what the training part proposes"),
         (["--max-error", "0.1", "--group", "site"], "is not for --group"),
@@ -219,7 +219,7 @@ def test_a_threshold_and_predictions(data, tmp_path, capsys):
     done = in_process(["certify", path, *words, *asked], capsys)
     assert done.code == 0, done.err
     clf = load(model)
-    assert done.out.splitlines()[0] == str(clf.certificate_)
+    assert done.out.splitlines()[0] == clf.certificate_.sentence
     assert (clf.certificate_.reached.passed, clf.certificate_.reached.positive) == (True, "no")
     assert clf.certificate_.headline in page.read_text(encoding="utf-8")
     done = in_process(["predict", model, path], capsys)

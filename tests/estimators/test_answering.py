@@ -101,7 +101,7 @@ def test_the_target_is_tested_on_what_is_answered(voting, with_target):
     assert float(binomial_upper(answered.errors, answered.rows, 0.05)) <= 0.05 == clf.certificate_.bound
     assert clf.certificate_.rule == "proposal"
     assert clf.certificate_.level == clf.delta_ == 0.05
-    assert "of the examples that it answers; it answered" in str(clf.certificate_)
+    assert "of the examples that it answers; it answered" in clf.certificate_.sentence
     assert "Not at once with it" in clf.certificate_.explain()
     stored = json.loads(json.dumps(clf.certificate_.to_dict(), allow_nan=False))["answered"]
     assert (stored["rows"], stored["errors"], stored["target"]) == (answered.rows, answered.errors, 0.05)
@@ -183,9 +183,9 @@ def test_a_target_that_every_example_meets_is_ready_for_json(tmp_path):
 def test_what_is_set_after_fitting_changes_no_certificate():
     X, y = two_classes()
     clf = svc(max_error=0.05, voting="majority").fit(X, y)
-    said, answers = str(clf.certificate_), clf.answers(X)
+    said, answers = clf.certificate_.sentence, clf.answers(X)
     clf.set_params(max_error=0.5, limits=("error",), limits_share=0.3, delta=0.5, hedge=1)
-    assert str(clf.certificate_) == said
+    assert clf.certificate_.sentence == said
     assert np.array_equal(clf.answers(X), answers)
 
 
@@ -214,8 +214,8 @@ def test_nothing_is_answered_and_it_says_so():
     clf = trees(target=Abstain(0.001)).fit(X, y)
     assert not clf.answers(X).any()
     assert clf.predict(X).shape == y.shape
-    assert "answers no example" in str(clf.certificate_)
-    assert "information and no guarantee" in str(clf.certificate_)
+    assert "answers no example" in clf.certificate_.sentence
+    assert "information and no guarantee" in clf.certificate_.sentence
     assert clf.certificate_.vacuous
 
 

@@ -349,7 +349,7 @@ def test_the_soft_vote_is_tested_by_its_own_errors(data):
     assert clf.hedge_ == 0.02
     assert clf.certificate_.level == pytest.approx(level, rel=1e-12)
     assert clf.certificate_.bound == pytest.approx(float(binomial_upper(errors, rows.size, level)), rel=1e-9)
-    assert str(clf.certificate_).startswith("With probability at least 95 % over the sample, the soft vote errs on at")
+    assert clf.certificate_.sentence.startswith("With probability at least 95 %, the soft vote errs on at")
     assert clf.certificate_.alternatives == ()
 
 

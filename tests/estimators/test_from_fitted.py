@@ -361,8 +361,8 @@ def one_model(errors, rows, **choices):
 
 def test_one_model_and_a_test_set():
     clf = one_model(5, 100)
-    assert str(clf.certificate_) == (
-        "With probability at least 95 % over the sample, the classifier errs on at most 10.3 % of new examples."
+    assert clf.certificate_.sentence == (
+        "With probability at least 95 %, the classifier errs on at most 10.3 % of new examples."
     )
     assert clf.certificate_.assumptions[0].startswith("These 100 rows trained, tuned and chose nothing")
     assert clf.hedge_ == 0.0

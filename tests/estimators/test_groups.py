@@ -39,7 +39,7 @@ def test_the_certificate_is_about_groups_and_says_so(make, split, tmp_path):
     clf = make(split=split).fit(X, y, groups=groups)
     certificate = clf.certificate_
     assert (certificate.unit, certificate.m, certificate.copies) == ("group", 30, 0)
-    assert SENTENCE.format(percent_up(certificate.bound)) in str(certificate)
+    assert SENTENCE.format(percent_up(certificate.bound)) in certificate.sentence
     assert any("not the share of errors among all rows" in line for line in certificate.assumptions)
     assert any("30" in line and "groups" in line for line in certificate.assumptions)
     best = clf.best_index_
@@ -121,7 +121,7 @@ def test_without_groups_nothing_changes(make):
     assert one.certificate_.bound == two.certificate_.bound
     assert one.certificates_["best"].bound < two.certificates_["best"].bound
     assert one.certificate_.unit == "example"
-    assert "of new examples." in str(one.certificate_)
+    assert "of new examples." in one.certificate_.sentence
 
 
 def test_the_votes_errors_are_those_of_groups(tmp_path):
@@ -164,7 +164,7 @@ def test_copies_are_counted_and_kept_together_where_asked(make, tmp_path):
     once = make(duplicates="together").fit(many, labels)
     assert (once.certificate_.copies, once.certificate_.m) == (0, y.size // 2)
     assert once.certificate_.unit == "distinct example"
-    assert "of new examples, each counted once however often it is copied." in str(once.certificate_)
+    assert "of new examples, each counted once however often it is copied." in once.certificate_.sentence
     assert "independent draws from the distribution that new originals come from" in once.certificate_.explain()
     assert once.certificate_.bound > kept.certificate_.bound
     assert once.get_params()["duplicates"] == "together"

@@ -62,7 +62,7 @@ def test_what_it_says(forest):
     words = " ".join(forest.certificate_.assumptions)
     assert "a bag of 569 draws from all 569 rows" in words
     assert "not the forest's own predict" in words
-    assert "the majority vote errs on at most" in str(forest.certificate_)
+    assert "the majority vote errs on at most" in forest.certificate_.sentence
     assert forest.certificate_.baselines["hold-out"].bound is None
 
 

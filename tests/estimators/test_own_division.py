@@ -108,7 +108,7 @@ def test_frames_must_have_the_same_columns_and_types():
     frame = pd.DataFrame(X, columns=list("abcd"))
     with pytest.raises(ValueError, match="but d, e is in one alone"):
         model().fit(frame, y, X_val=frame.rename(columns={"d": "e"}), y_val=y)
-    with pytest.raises(TypeError, match="got float64 and .* for 'a'"):
+    with pytest.raises(TypeError, match=r"got float64 and .* for 'a'"):
         model().fit(frame, y, X_val=frame.assign(a="x"), y_val=y)
 
 

@@ -40,7 +40,7 @@ def most_frequent(train: ArrayLike, validation: ArrayLike) -> tuple[Any, int]:
     return (label.item() if isinstance(label, np.generic) else label), errors
 
 
-def constant_baseline(label: Any, counted: Counted, delta: float, whose: str = "the training rows") -> Baseline:
+def constant_baseline(label: Any, counted: Counted, delta: float) -> Baseline:
     """Return what always answering `label` errs on: the share of errors on validation rows, and its upper limit.
 
     The label must be chosen before any of these rows is seen, as `most_frequent` does.  Then it is one classifier, and
@@ -49,23 +49,17 @@ def constant_baseline(label: Any, counted: Counted, delta: float, whose: str = "
     Examples
     --------
     >>> print(constant_baseline("no", Counted(np.array([[6]]), None, np.array([1000])), 0.05))
-    at most 1.2 % (0.6 % of the validation rows): always answering 'no', the class most frequent among the training rows
+    at most 1.2 % (0.6 % of the validation rows): always answering 'no'
     """
-    return Baseline(
-        float(counted.upper(delta)[0]),
-        float(counted.risks[0]),
-        f"always answering {format_label(label)}, the class most frequent among {whose}",
-    )
+    return Baseline(float(counted.upper(delta)[0]), float(counted.risks[0]), f"always answering {format_label(label)}")
 
 
 def no_skill(plan: Plan, evidence: Evidence) -> Baseline:
     """Return what always answering the most frequent training label errs on, on the first classifier's rows."""
     if plan.no_skill is None:
         return Baseline(None, None, "the training rows are not here")
-    kind = plan.division.kind
-    whose = "the training rows" if kind == "shared" else "the training rows of the first classifier"
     counted = evidence.count_constant(evidence.code_of(plan.no_skill), plan.division)
-    baseline = constant_baseline(plan.no_skill, counted, plan.delta, whose)
+    baseline = constant_baseline(plan.no_skill, counted, plan.delta)
     wrong = evidence.truth != evidence.code_of(plan.no_skill)
     # Compared with limits by bets, Chernoff's would make always the same answer look worse than it is.
     return baseline if plan.bet is None else _by_bet(baseline, wrong, plan, USUAL_BET)

@@ -23,11 +23,20 @@ from pacbayes.certificates.assumptions import (
     shares_of_delta,
 )
 from pacbayes.certificates.baselines import hold_out, no_skill
-from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, TRAINING, VALIDATION, Baseline, Certificate, Claim
+from pacbayes.certificates.certificate import (
+    BEFOREHAND,
+    CONSTANT,
+    TRAINING,
+    VALIDATION,
+    Baseline,
+    Certificate,
+    Claim,
+    Missed,
+)
 from pacbayes.certificates.choices import PRIORS
 from pacbayes.certificates.find import Found, have_pairs
 from pacbayes.certificates.levels import best_single, divide_delta, occam_levels
-from pacbayes.certificates.limits import Limit
+from pacbayes.certificates.limits import Limit, plain
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import REFIT
 from pacbayes.certificates.risks import limits_of
@@ -316,6 +325,23 @@ class _Case:
             level=won.level,
             source=won.source,
             alternatives=tuple(claim for claim in claims if claim is not won),
+            missed=() if plan.target is not None else self._missed(voting, won),
+            positive=plan.positive,
+        )
+
+    def _missed(self, voting: str, won: Claim) -> tuple[Missed, ...]:
+        """Return what the rule that predicts missed of each class; nothing of a posterior, whose draws vary."""
+        plan, evidence = self.plan, self.evidence
+        fixed = fixed_answers(plan, evidence, self.counted, voting, won.rule, won.level)
+        if fixed is None or evidence.validates() is not None:
+            return ()
+        number = evidence.n_classes
+        rows = np.bincount(evidence.truth, minlength=number)
+        missed = np.bincount(evidence.truth[fixed[0] != evidence.truth], minlength=number)
+        return tuple(
+            Missed(plain(label), int(n), int(k))
+            for label, n, k in zip(evidence.labels[:number], rows, missed, strict=True)
+            if n > 0
         )
 
     def with_limits(self, voting: str, found: Certificate) -> Certificate:

@@ -47,7 +47,7 @@ class Difference:
     --------
     >>> seen = Difference(lower=-0.0133, upper=-0.0024, delta=0.05, m=2000, only_a=22, only_b=6, both=178)
     >>> print(seen)  # doctest: +NORMALIZE_WHITESPACE
-    With probability at least 95 % over the sample, B errs at least 0.2 percentage points less often than A,
+    With probability at least 95 %, B errs at least 0.2 percentage points less often than A,
     and at most 1.4.
     >>> seen
     Difference(B less A in [-0.0133, -0.0023]; m=2000, delta=0.05)
@@ -94,7 +94,7 @@ class Difference:
 
     def __str__(self) -> str:
         among = "" if self.of is None else f"on examples of class {self.of!r} "
-        return f"With probability at least {confidence(self.delta)} over the sample, {among}{self._claim()}"
+        return f"With probability at least {confidence(self.delta)}, {among}{self._claim()}"
 
     def _claim(self) -> str:
         a, b = self.names
@@ -113,7 +113,7 @@ class Difference:
         Examples
         --------
         >>> print(certify_difference([0, 1, 0, 1], [0, 1, 0, 0]).explain())  # doctest: +NORMALIZE_WHITESPACE
-        With probability at least 95 % over the sample, B errs at most 45.9 percentage points more often than A,
+        With probability at least 95 %, B errs at most 45.9 percentage points more often than A,
         and at most 80.8 less often.
         Of 4 rows, A errs on 2 (50.0 %) and B on 1 (25.0 %): both on 1, A alone on 1, B alone on 0.
         Both limits are exact, from the rows on which one errs alone, each at half of delta.
@@ -214,7 +214,7 @@ def certify_difference(
     >>> wrong_a, wrong_b = np.zeros(1000, dtype=bool), np.zeros(1000, dtype=bool)
     >>> wrong_a[:100] = wrong_b[10:110] = True
     >>> print(certify_difference(wrong_a, wrong_b))  # doctest: +NORMALIZE_WHITESPACE
-    With probability at least 95 % over the sample, B errs at most 1.1 percentage points more often than A,
+    With probability at least 95 %, B errs at most 1.1 percentage points more often than A,
     and at most 1.1 less often.
     """
     level = check_level(delta)

@@ -91,6 +91,8 @@ class Plan:
     cross_validation: CrossValidation | None = None
     #: The most frequent training label; None where it is not known.
     no_skill: Any = None
+    #: The class that matters, of which is said how many were missed; None where nobody says so.
+    positive: Any = None
     #: A target, and what is tested for it: thresholds of a confidence, or of one class's probability.
     target: Target | None = None
     thresholds: Thresholds | Cuts | None = None
@@ -120,8 +122,10 @@ class Plan:
         self._check_planned()
         several = type(self.distance) is tuple and len(self.distance) > 0
         need(several and len(self.distances) > 0, "Plan.distance", "must be a tuple of distances that are known")
-        label = self.no_skill
-        need(label is None or isinstance(label, (*_PLAIN, np.generic)), "Plan.no_skill", "must be a number or text")
+        for name in ("no_skill", "positive"):
+            label = getattr(self, name)
+            known = label is None or isinstance(label, (*_PLAIN, np.generic))
+            need(known, f"Plan.{name}", "must be a number or text")
         grouped = self.division.unit == GROUP
         need(not (grouped and self.target is not None), "Plan", "must ask for no target where rows come in groups")
         check_groups(self.limits, self.division.unit)

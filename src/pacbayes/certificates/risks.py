@@ -101,8 +101,7 @@ class Question:
         if self.cost is not None:
             self.cost.check(classes)
         known = [plain(name) for name in classes]
-        if self.of is not None and self.of not in known:
-            raise ValueError(f"pos_label must be one of the classes {known}, got {self.of!r}")
+        need(self.of is None or self.of in known, "Question.of", f"must be one of the classes {known}")
         fits = len(self.bets) in (0, len(known)) or self.name == COST
         need(fits, "Question.bets", "must be one for each class")
 
@@ -141,7 +140,7 @@ def asked_for(limits: Any, pos_label: Any = None) -> tuple[Question, ...]:
 
 
 def check_classes(limits: Any, pos_label: Any, classes: Labels) -> None:
-    """Raise unless what is asked can be asked where there are these classes.
+    """Raise unless what is asked, and the class that matters, can be asked about where there are these classes.
 
     Examples
     --------
@@ -149,6 +148,9 @@ def check_classes(limits: Any, pos_label: Any, classes: Labels) -> None:
     Traceback (most recent call last):
     ValueError: pos_label must be one of the classes ['ill', 'well'], got 'sick'
     """
+    known = [plain(name) for name in classes]
+    if pos_label is not None and plain(pos_label) not in known:
+        raise ValueError(f"pos_label must be one of the classes {known}, got {pos_label!r}")
     for question in asked_for(limits, pos_label):
         question.check(classes)
 

@@ -109,11 +109,15 @@ class Answered:
         """How it was found, in sentences."""
         if not self.passed:
             return [f"The threshold that the training rows put first did not pass; {self.tested} tested."]
-        errors = f"{self.errors} {'error' if self.errors == 1 else 'errors'}"
         return [
-            f"{errors} on {self.rows} answered of {self.m} validation {PLURAL[self.unit]}; of {self.tested} thresholds "
-            "tested in an order fixed on the training rows, each at the whole of delta, the loosest that passed."
+            f"Of {self.tested} thresholds tested in an order fixed on the training rows, each at the whole of delta, "
+            "it is the loosest that passed."
         ]
+
+    @property
+    def observed(self) -> str:
+        """What the validation rows showed, in a sentence; empty where nothing is answered."""
+        return f"It erred on {self.errors} of the {self.rows} that it answered." if self.passed else ""
 
 
 def format_target(target: float) -> str:

@@ -480,8 +480,6 @@ class Reached:
     def details(self) -> list[str]:
         """How it was found, and what was observed, in sentences."""
         rule = f"An example is answered {self.positive!r} if its probability of that is at least {self.shown}"
-        seen = (("recall", self.recall), ("precision", self.precision), ("false positive rate", self.fpr))
-        shares = ", ".join(f"{name} {'–' if share is None else format_share(share)}" for name, share in seen)
         rows = (
             f"{self.hits} of {self.positives} validation {PLURAL[self.unit]} of the class and {self.errors_of_others} "
             f"of {self.m - self.positives} others are answered so"
@@ -490,10 +488,15 @@ class Reached:
         tested = (
             "Thresholds are tested in an order fixed on the training rows, every target at the whole of delta, up to"
         )
-        return [
-            f"{start} {tested} the first failure; {self.tested} {'was' if self.tested == 1 else 'were'} tested.",
-            f"Observed at {self.shown}, and not guaranteed: {shares}; {rows}.",
-        ]
+        number = f"{self.tested} {'was' if self.tested == 1 else 'were'} tested"
+        return [f"{start} {tested} the first failure; {number}.", f"There {rows}."]
+
+    @property
+    def observed(self) -> str:
+        """What the validation rows showed at the threshold, in a sentence."""
+        seen = (("recall", self.recall), ("precision", self.precision), ("false positive rate", self.fpr))
+        shares = ", ".join(f"{name} {'–' if share is None else format_share(share)}" for name, share in seen)
+        return f"Observed at {self.shown}, and not guaranteed: {shares}."
 
     @property
     def errors_of_others(self) -> int:

@@ -4,13 +4,13 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, NoReturn, TextIO, cast
 
 import typer
 
 from pacbayes.cli import certify, compare, plan, posterior, predict, watch
-from pacbayes.cli.help import datasets, show_help
+from pacbayes.cli.help import GroupedHelp, datasets, show_help
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.options import in_options
 from pacbayes.cli.reproduce import reproduce
@@ -33,11 +33,18 @@ def _examples(lines: Sequence[str]) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _add(command: Callable[..., None], summary: str, examples: Sequence[str], name: str | None = None) -> None:
-    app.command(name, short_help=summary, epilog=_examples(examples))(command)
+def _add(
+    command: Callable[..., None],
+    summary: str,
+    examples: Sequence[str],
+    name: str | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    kind = None if groups is None else type("Grouped", (GroupedHelp,), {"groups": groups})
+    app.command(name, cls=kind, short_help=summary, epilog=_examples(examples))(command)
 
 
-_add(certify.certify, "Train classifiers and certify the best mixture of them.", certify.EXAMPLES)
+_add(certify.certify, "Train a classifier, and say how often it errs at most.", certify.EXAMPLES, None, certify.GROUPS)
 _add(predict.predict, "Predict with a saved model.", predict.EXAMPLES)
 _add(compare.compare, "Bound how much more often one model errs than another.", compare.EXAMPLES)
 _add(watch.watch, "Watch whether a certificate still holds for new rows.", watch.EXAMPLES)

@@ -14,7 +14,7 @@ from pacbayes.certificates.voting import POSTERIOR, PROPOSAL
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps
 from pacbayes.cli.model import CertifyOptions
-from pacbayes.cli.show import Note, print_guarantee, print_json, print_tables
+from pacbayes.cli.show import Shown, print_json, print_lines, print_tables
 from pacbayes.data.reading import listed
 from pacbayes.numeric.words import PLURAL, format_params
 from pacbayes.report.questions import below_table, part_table
@@ -23,6 +23,9 @@ from pacbayes.report.tables import bounds_table, certificate_table, five_bounds,
 from pacbayes.report.view import ReportView
 from pacbayes.runtime.files import write_file
 from pacbayes.runtime.fingerprint import fingerprint
+
+# Where more is found; the assumption that fails first is named at once.
+_MORE = "It assumes independent examples: pacbayes help assumptions. More: --details, --report FILE.html."
 
 
 @dataclass
@@ -74,21 +77,34 @@ def print_certified(
     choices: Choices,
     options: CertifyOptions,
     remarks: list[str],
-    json: bool,
-    note: Note,
+    shown: Shown,
 ) -> None:
-    """Print the guarantee, its tables and what to know of them, or JSON alone."""
-    if json:
+    """Print what everybody should know, or in detail the guarantee with its tables, or JSON alone."""
+    note = shown.note
+    if shown.json:
         print_json(_as_dict(view, rows, choices, options, remarks))
         return
     note("")
-    print_guarantee(view.certificate)
-    note(_role(view))
+    asked = [part_table(view), None if options.below is None else below_table(view.model, options.below)]
+    if shown.details:
+        print_lines(*view.certificate.lines, view.certificate.main_assumption, "")
+        note(_role(view))
+        tables = [certificate_table(view), *asked, bounds_table(view), weight_table(view)]
+    else:
+        print_lines(*view.certificate.lines, _tested(view), _MORE)
+        tables = asked
     for remark in remarks:
         note(remark)
-    further = [part_table(view), None if options.below is None else below_table(view.model, options.below)]
-    tables = [certificate_table(view), *further, bounds_table(view), weight_table(view)]
     print_tables([table for table in tables if table is not None], note)
+
+
+def _tested(view: ReportView) -> str:
+    """Say what was observed on a test file; nothing where there is none."""
+    if view.observed is None:
+        return ""
+    wrong, rows = view.observed.among_answered[view.voting]
+    answered = "" if view.certificate.answered is None else " that it answered"
+    return f"It erred on {wrong} of {rows} test examples{answered}."
 
 
 def _role(view: ReportView) -> str:
@@ -141,7 +157,7 @@ def _as_dict(
     return {
         "version": pacbayes.__version__,
         "versions": versions(),
-        "certificate": str(certificate),
+        "certificate": " ".join(certificate.lines),
         "assumption": certificate.main_assumption,
         "remarks": remarks,
         "data": _data_as_dict(data, choices),

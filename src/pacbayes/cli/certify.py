@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pacbayes.cli.data import Choices, Data
     from pacbayes.cli.model import CertifyOptions
-    from pacbayes.cli.show import Note
+    from pacbayes.cli.show import Note, Shown
     from pacbayes.report.view import ReportView
 
     Tested: TypeAlias = tuple[pd.DataFrame, NDArray[Any]]
@@ -34,6 +34,19 @@ EXAMPLES = (
     "pacbayes certify --predictions predictions.csv --target class --proposal second",
     "pacbayes certify data.csv --candidates sklearn.tree.DecisionTreeClassifier --grid depths.json",
 )
+
+#: The options by what they are about; those that everybody needs come first.
+GROUPS = {
+    "Options that everybody needs": ("target", "group", "save", "report", "details"),
+    "Which rows": ("dataset", "predictions", "proposal", "test", "drop", "keep", "categorical", "missing", "sep"),
+    "Which count errors": ("validation", "validation_column", "validation_size", "split"),
+    "What is certified": ("delta", "limits", "by_class", "slice_", "cost", "positive", "below"),
+    "Instead of a limit of all errors, a target": ("max_error", "recall", "precision", "fpr"),
+    "What is trained": ("candidates", "refit", "lambdas", "kernel", "grid", "seed", "jobs", "checkpoint"),
+    "For those who know the theory": ("voting", "hedge", "prior", "distance"),
+    "What is printed": ("json", "quiet", "help"),
+}
+GROUPS["Which rows"] += ("skip_unlabelled", "duplicates")
 
 
 def certify(
@@ -192,7 +205,11 @@ def certify(
     ] = None,
     positive: Annotated[
         str | None,
-        typer.Option(metavar="CLASS", help="The class that --recall, --precision, --fpr are about.  [default: second]"),
+        typer.Option(
+            metavar="CLASS",
+            help="The class that matters: what is missed of it is said, and --recall, --precision, --fpr are about it "
+            "(else about the second).",
+        ),
     ] = None,
     refit: Annotated[
         bool,
@@ -249,18 +266,21 @@ def certify(
             help="Write an HTML report, for those who rely on the certificate and those who check it.",
         ),
     ] = None,
+    details: Annotated[
+        bool,
+        typer.Option("--details", help="Print everything: assumptions, other ways to predict, bounds, weights."),
+    ] = False,
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train many classifiers, test what they propose, and print what is guaranteed.
+    """Train a classifier, and print how often it errs on new examples at most.
 
-    One part of the examples trains classifiers and fixes, by cross-validation within it, how they vote; the other
-    counts errors. Nothing that is learnt, encoding and imputation included, sees the examples that count errors. Each
-    way of predicting (see --voting) has a certificate of its own.
+    One part of the examples trains classifiers and decides how they vote; the other part only counts errors. Nothing
+    that is learnt sees the examples that count errors.
     """
     from pacbayes.cli.data import Choices
     from pacbayes.cli.model import CertifyOptions, parse_limits
-    from pacbayes.cli.show import Note
+    from pacbayes.cli.show import Note, Shown
 
     choices = Choices(
         target=target,
@@ -304,7 +324,7 @@ def certify(
     )
     options.check()
     given = _Given(data, dataset, predictions, proposal, test, save, report)
-    _certify(given, choices, options, json, Note(quiet))
+    _certify(given, choices, options, Shown(json, details, Note(quiet)))
 
 
 @dataclass(frozen=True)
@@ -320,7 +340,7 @@ class _Given:
     report: Path | None
 
 
-def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", json: bool, note: "Note") -> None:
+def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", shown: "Shown") -> None:
     """Read, fit, write the files, print."""
     from pacbayes.cli.show import warnings_as_notes
 
@@ -329,7 +349,8 @@ def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", json:
         from pacbayes.cli.model import PREDICTIONS
 
         options = replace(options, candidates=PREDICTIONS)
-    for line in rows.notes:
+    note = shown.note
+    for line in (*rows.notes, *(rows.details if shown.details else ())):
         note(line)
     # Only now, when there is work for it: all that was refused so far is refused at once.
     from pacbayes.cli.certified import Files, print_certified, unknown_classes
@@ -340,7 +361,7 @@ def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", json:
     with warnings_as_notes(note):
         remarks = grid_remarks(view) + remarks + ([] if tested is None else unknown_classes(tested[1], view))
         files.write(view, rows, remarks)
-    print_certified(view, rows, choices, options, remarks, json, note)
+    print_certified(view, rows, choices, options, remarks, shown)
     for line in files.written:
         note(line)
     if files.failed is not None:

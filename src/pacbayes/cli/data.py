@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.cli.new_rows import lacking
@@ -76,6 +77,8 @@ class Data:
     slices: "pd.Series[Any] | None" = None
     #: How a file was read, which a model remembers.
     reading: TableReading = field(default_factory=TableReading)
+    #: What is said of the columns where details are wanted.
+    details: tuple[str, ...] = ()
     #: Which examples count errors, where the user says it.
     validation: NDArray[Any] | None = None
 
@@ -102,7 +105,7 @@ def _read_named(name: str) -> Data:
     features = tuple(bunch.feature_names)
     notes = [f"Data set {name}: {facts.title}; {_sizes(bunch.data, bunch.target_names)}."]
     columns = Columns(features, (), {})
-    y = bunch.target.to_numpy()
+    y = np.array(bunch.target_names, dtype=object)[bunch.target.to_numpy()]
     return Data(name, bunch.data, y, [str(one) for one in bunch.target_names], columns, "target", notes)
 
 
@@ -128,7 +131,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
         notes.append(f"The class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
         notes.append(f"{_skipped(skipped)}; the certificate is about examples that have one.")
-    notes += _describe(columns)
+    notes.append(_kinds(columns))
     if groups is not None:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
     if validation is not None:
@@ -150,6 +153,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
         groups,
         slices,
         reading,
+        () if columns.plain else (_LEARNT,),
         validation,
     )
 
@@ -307,19 +311,20 @@ def _sizes(X: "pd.DataFrame", classes: Any) -> str:
     return f"{len(X)} examples, {X.shape[1]} features, {len(classes)} classes ({shown})"
 
 
-def _describe(columns: Columns) -> list[str]:
+_LEARNT = (
+    "Learnt on the training part only: medians for missing numbers, one column per category (a missing value is one of "
+    "them)."
+)
+
+
+def _kinds(columns: Columns) -> str:
     kinds = f"{_counted(len(columns.numeric), 'numeric column')}{_named(columns.numeric)}, "
     kinds += f"{len(columns.categorical)} categorical{_named(columns.categorical)}"
     if columns.plain:
-        return [f"{kinds}, no missing values."]
+        return f"{kinds}, no missing values."
     absent = _counted(sum(columns.missing.values()), "missing value")
     gaps = f"{absent} in {_counted(len(columns.missing), 'column')}{_named(tuple(columns.missing))}"
-    lines = [f"{kinds}; {gaps if columns.missing else 'no missing values'}."]
-    lines.append(
-        "Learnt on the training part only: medians for missing numbers, one column per category (a missing value is "
-        "one of them)."
-    )
-    return lines
+    return f"{kinds}; {gaps if columns.missing else 'no missing values'}."
 
 
 def _counted(number: int, what: str) -> str:

@@ -1,8 +1,10 @@
 """`pacbayes help TOPIC`: the questions that no option answers, and where to read on; `pacbayes datasets`."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 import typer
+from typer.core import TyperCommand
 
 #: Where the pages are; each topic names its own.
 DOCS = "https://pacbayes.readthedocs.io/en/latest"
@@ -12,7 +14,7 @@ TOPICS = {
     "certificate": (
         "certificates",
         """\
-"With probability at least 95 % over the sample, it errs on at most 6.2 % of
+"With probability at least 95 %, it errs on at most 6.2 % of
 new examples."
 
 The 95 % are about the rows that were drawn, not about one new example: in at
@@ -56,8 +58,9 @@ one page that loads nothing from elsewhere.""",
     "scripts": (
         "command-line",
         """\
-stdout: the guarantee, its main assumption, then tables, tab-separated where
-stdout is no terminal; with --json JSON alone. stderr: all else.
+stdout: the guarantee, what was seen, then tables that were asked for,
+tab-separated where stdout is no terminal; with --json JSON alone. stderr: all
+else.
 Exit codes: 0 done; 1 a fault of ours; 2 wrong input, told in one line; 3 an
 alarm of watch; 130 interrupted, with a line that says what was kept.
 PACBAYES_DEBUG=1 shows tracebacks. `pacbayes --install-completion` completes
@@ -71,6 +74,25 @@ paper is Sahu and Hemachandra (ACML 2019); `pacbayes reproduce` computes its
 tables and figures, and --hedge 1 certifies its posterior.""",
     ),
 }
+
+
+class GroupedHelp(TyperCommand):
+    """A command that shows its options by what they are about: `groups` has their names by heading."""
+
+    groups: ClassVar[Mapping[str, Sequence[str]]] = {}
+
+    # typer has a click of its own in some versions, and shares the one that is installed in others.
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options under their headings; what is under none comes last."""
+        by_name = {str(one.name): one.get_help_record(ctx) for one in self.get_params(ctx)}
+        arguments = [str(one.name) for one in self.get_params(ctx) if one.param_type_name == "argument"]
+        grouped = {name for names in self.groups.values() for name in names} | set(arguments)
+        others = [name for name in by_name if name not in grouped]
+        for heading, names in {"Arguments": arguments, **self.groups, "Other options": others}.items():
+            records = [record for record in map(by_name.get, names) if record is not None]
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
 
 
 def show_help(

@@ -173,8 +173,6 @@ class CertifyOptions:
             raise ValueError(f"{by_threshold[0]} is for --voting soft: a threshold is one of its probability")
         if given and self.refit:
             raise ValueError(f"--refit is not for {given[0]}: what was tested belongs to the certified vote")
-        if self.positive is not None and not by_threshold:
-            raise ValueError("--positive is for --recall, --precision and --fpr: it says of which class")
 
     @property
     def target(self) -> Any:

@@ -92,7 +92,7 @@ def predict(
     if out is not None and out.is_file():
         print_guarantee(loaded.certificate_, *batch)
     else:  # stdout is for the predictions alone
-        for line in (str(loaded.certificate_), loaded.certificate_.main_assumption, *batch):
+        for line in (loaded.certificate_.sentence, loaded.certificate_.main_assumption, *batch):
             note(line)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
 _READING = ("target", "drop", "sep", "group")
-_CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "below")
+_CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "below", "positive")
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ def certified_columns(data: Data, options: CertifyOptions, proposal: str | None)
         delta=options.delta,
         hedge=options.resolved_hedge(),
         voting=options.voting,
+        pos_label=options.positive_of(data.class_names),
         random_state=options.seed,
     )
 

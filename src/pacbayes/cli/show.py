@@ -9,7 +9,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
 from pacbayes.cli.options import in_options
 
@@ -65,14 +65,19 @@ def _escaped(letter: str) -> str:
 
 def print_guarantee(certificate: "Certificate", *more: str) -> None:
     """Print what is guaranteed and what is assumed above all, each a line, then an empty one: to stdout, always."""
-    lines = [on_screen(line) for line in (str(certificate), certificate.main_assumption, *more) if line]
+    print_lines(certificate.sentence, certificate.main_assumption, *more, "")
+
+
+def print_lines(*lines: str) -> None:
+    """Print lines to stdout, wrapped at words on a terminal; an empty one counts at the end alone."""
+    said = "\n".join(on_screen(line) for place, line in enumerate(lines) if line or place == len(lines) - 1)
     if not sys.stdout.isatty():
-        print("\n".join(lines), end="\n\n")
+        print(said)
         return
     from rich.console import Console
     from rich.text import Text
 
-    Console(highlight=False).print(Text("\n".join(lines)), end="\n\n")
+    Console(highlight=False).print(Text(said))
 
 
 def print_file(file: BinaryIO) -> None:
@@ -153,6 +158,14 @@ class Note:
         from rich.text import Text
 
         Console(stderr=True, highlight=False).print(Text(on_screen(text)))
+
+
+class Shown(NamedTuple):
+    """How much is shown of a result."""
+
+    json: bool
+    details: bool
+    note: Note
 
 
 @contextmanager

@@ -159,7 +159,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = CertifiedClassifier("svm", random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 % over the sample, the soft vote errs on at most 5.1 % of new examples.
+    With probability at least 95 %, the soft vote errs on at most 5.1 % of new examples.
+    It erred on 8 of 284 validation rows; always answering 1 errs on at most 38.8 %.
+    explain() says what this rests on.
     >>> clf.predict_proba(X[:1]).round(2)
     array([[0.95, 0.05]])
     """
@@ -421,8 +423,9 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         >>> fitted = [one.fit(X, y) for one in (GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0))]
         >>> clf = CertifiedClassifier.from_fitted(fitted, X_val, y_val, proposal=0, voting="best", random_state=0)
         >>> print(clf.certificate_)
-        With probability at least 95 % over the sample, the best single classifier errs on at most 9.3 % of new
-        examples.
+        With probability at least 95 %, the best single classifier errs on at most 9.3 % of new examples.
+        It erred on 18 of 285 validation rows.
+        explain() says what this rests on.
         """
         model = cls(
             None,

@@ -119,6 +119,7 @@ def planned(choices: Choices, data: Labelled, seen: Rehearsal | None = None, **f
         prior_kind=prior_kind(choices.prior, division.kind == "shared"),
         distance=tuple(given) if isinstance(given, list | tuple) else (given,),
         constant=choices._constant(),
+        positive=plain(choices.pos_label),
         target=choices._target(),
         refit=choices._refit_voting(),
         slices=() if data.slices is None else data.slices.names,

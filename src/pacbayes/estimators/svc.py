@@ -180,7 +180,9 @@ class StochasticSVC(CertifiedModel):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = StochasticSVC(random_state=0).fit(X, y)
     >>> print(clf.certificate_)
-    With probability at least 95 % over the sample, the stochastic classifier errs on at most 8.7 % of new examples.
+    With probability at least 95 %, the stochastic classifier errs on at most 8.7 % of new examples.
+    Its classifiers erred on 3.0 % of 284 validation rows, on average; always answering 1 errs on at most 38.8 %.
+    explain() says what this rests on.
     >>> clf.set_params(voting="majority").predict(X[:3])
     array([0, 0, 0])
     """

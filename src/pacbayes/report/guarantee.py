@@ -80,7 +80,7 @@ def guarantee(view: ReportView) -> Guarantee:
     certificate = view.certificate
     return Guarantee(
         headline=certificate.headline,
-        sentence=str(certificate),
+        sentence=certificate.sentence,
         meaning=[("Which classifier", _who(view)), *_meaning(view)],
         compared=[] if certificate.answered or certificate.reached else _compared(view),
         observed=_observed(view),
@@ -161,7 +161,7 @@ def _who_says_how_probable(view: ReportView) -> str:
 def _meaning(view: ReportView) -> list[tuple[str, str]]:
     certificate = view.certificate
     sure = (
-        f"With probability at least {confidence(certificate.delta)} over the sample",
+        f"With probability at least {confidence(certificate.delta)}",
         "If everything were repeated with other samples of the same kind, the statement would be false for at most "
         f"{failure(certificate.delta)} of them. Nobody can tell whether this sample is one of those.",
     )

@@ -11,12 +11,12 @@ _CELL = "text-align:left;vertical-align:top;padding:.1em 0"
 
 
 def card(title: str, sentences: Sequence[str] = (), facts: Mapping[str, str] | None = None) -> str:
-    """Return a card: a title, sentences below it, and a table of names and values.
+    """Return a card: a title, sentences below it, and a table of names and values, folded below sentences.
 
     Examples
     --------
-    >>> print(card("A < B", ["As seen."], {"m": "284"}))  # doctest: +ELLIPSIS
-    <div style="..."><div style="...">A &lt; B</div><p style="...">As seen.</p><table ...>284</td></tr></table></div>
+    >>> print(card("A < B", (), {"m": "284"}))  # doctest: +ELLIPSIS
+    <div style="..."><div style="...">A &lt; B</div><table ...>284</td></tr></table></div>
     """
     text = "".join(f'<p style="margin:.4em 0">{escape(sentence)}</p>' for sentence in sentences)
     rows = "".join(
@@ -24,4 +24,6 @@ def card(title: str, sentences: Sequence[str] = (), facts: Mapping[str, str] | N
         for name, value in (facts or {}).items()
     )
     table = f'<table style="border-collapse:collapse;margin:.4em 0 0">{rows}</table>' if rows else ""
+    if sentences and table:
+        table = f"<details><summary>Details</summary>{table}</details>"
     return f'<div style="{_BOX}"><div style="{_HEAD}">{escape(title)}</div>{text}{table}</div>'

@@ -1,0 +1,106 @@
+"""What a newcomer sees: three lines without a word of theory, the class that is missed, and where more is found."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.running import in_process
+
+from pacbayes import CertifiedClassifier, certify_predictions
+from pacbayes.cli.certify import GROUPS, certify
+
+THEORY = re.compile(
+    r"\b(keys?|hedge|proposal|proposed|rules?|levels?|Occam|posterior|prior|delta|PAC)\b", re.IGNORECASE
+)
+ASKED = ["--candidates", "logistic", "-q"]
+
+
+@pytest.fixture
+def rare(tmp_path):
+    """Return a file in which one in fifteen is late, and hardly anything tells which."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "c"])
+    late = rng.random(400) < np.where(frame["a"] > 1.2, 0.3, 0.04)
+    frame.assign(arrives=np.where(late, "late", "punctual")).to_csv(tmp_path / "rare.csv", index=False)
+    return tmp_path / "rare.csv"
+
+
+def test_three_lines_and_no_theory(capsys):
+    done = in_process(["certify", "--dataset", "wdbc", *ASKED], capsys, as_given=True)
+    first, second, third = done.out.splitlines()
+    assert re.fullmatch(
+        r"With probability at least 95 %, the soft vote errs on at most \d\.\d % of new examples\.", first
+    )
+    assert re.fullmatch(
+        r"It erred on \d+ of 284 validation rows; always answering 'benign' errs on at most 38\.8 %\.", second
+    )
+    assert "--details" in third
+    assert "pacbayes help assumptions" in third
+    assert not THEORY.search(done.out)
+    assert max(map(len, (first, second, third))) <= 100
+
+
+def test_details_are_asked_for(capsys):
+    done = in_process(["certify", "--dataset", "wdbc", "--candidates", "logistic", "--details"], capsys, as_given=True)
+    assert "Occam" in done.out
+    assert "This assumes that the rows are independent draws" in done.out
+
+
+def test_what_is_missed_of_a_rare_class_is_said_at_once(rare, capsys):
+    done = in_process(["certify", rare, *ASKED], capsys, as_given=True)
+    said = next(line for line in done.out.splitlines() if line.startswith("Of "))
+    rows, missed = map(int, re.fullmatch(r"Of (\d+) validation rows of class 'late' it missed (\d+)\.", said).groups())
+    assert missed >= rows / 2 > 0
+
+
+def test_the_class_that_matters_is_always_spoken_of(capsys, rare):
+    done = in_process(["certify", rare, "--positive", "punctual", *ASKED], capsys, as_given=True)
+    assert re.search(r"of class 'punctual' it missed (none|\d+)\.", done.out)
+    assert "'late' it" not in done.out
+    wrong = in_process(["certify", rare, "--positive", "tardy", *ASKED], capsys, as_given=True)
+    assert "--positive must be one of the classes late, punctual, got 'tardy'" in wrong.error
+
+
+def test_limits_and_test_files_that_were_asked_for_are_on_the_first_screen(rare, capsys, tmp_path):
+    frame = pd.read_csv(rare)
+    (frame.sample(60, random_state=0).assign(a=lambda rows: rows["a"] + 0.01)).to_csv(tmp_path / "t.csv", index=False)
+    asked = ["certify", rare, "--limits", "recall", "--test", tmp_path / "t.csv", *ASKED]
+    done = in_process(asked, capsys, as_given=True)
+    assert re.search(r"It erred on \d+ of 60 test examples\.", done.out)
+    assert "recall of class" in done.out
+
+
+def test_a_certificate_s_own_words():
+    y = np.repeat([0, 1], [97, 3])
+    found = certify_predictions(y, np.zeros(100, dtype=int), pos_label=1)
+    assert found.lines == (
+        "With probability at least 95 %, the classifier errs on at most 7.6 % of new examples.",
+        "It erred on 3 of 100 validation rows.",
+        "Of 3 validation rows of class 1 it missed 3.",
+    )
+    assert str(found).endswith("explain() says what this rests on.")
+    first = found.explain().partition("Details:")[0]
+    assert not THEORY.search(first)
+    assert tuple(first.splitlines()) == found.lines
+    with pytest.raises(ValueError, match=r"pos_label must be one of the classes \[0, 1\], got 2"):
+        certify_predictions(y, y, pos_label=2)
+
+
+def test_a_notebook_s_card_folds_the_details():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    clf = CertifiedClassifier("logistic", random_state=0).fit(X, (X[:, 0] > 0).astype(int))
+    card = clf.certificate_._repr_html_()
+    above, _, below = card.partition("<details>")
+    assert not THEORY.search(re.sub("<[^>]*>", " ", above))
+    assert "Occam" in below
+
+
+def test_every_option_stands_under_one_heading():
+    named = [name for names in GROUPS.values() for name in names]
+    assert len(set(named)) == len(named)
+    import inspect
+
+    assert set(named) == {*inspect.signature(certify).parameters, "help"} - {"data"}
+    assert len(next(iter(GROUPS.values()))) == 5
