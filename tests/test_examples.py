@@ -11,7 +11,7 @@ from pacbayes import DISTANCES, bound
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 QUICK = {"certified_svm", "five_bounds", "forest_certificate", "two_models", "validation_size"}
-SLOW = {"answers_where_sure", "conjecture", "own_classifiers", "pipeline_grid", "training_prior"}
+SLOW = {"answers_where_sure", "conjecture", "own_classifiers", "pipeline_grid", "seeds", "training_prior"}
 
 
 def run(name, monkeypatch, *arguments):
@@ -31,6 +31,15 @@ def test_certified_svm(capsys, monkeypatch, tmp_path):
         shown = float(re.search(rf"^{voting} +bound ([0-9.]+)", printed, flags=re.MULTILINE)[1])
         assert clf.certificates_[voting].bound <= shown < clf.certificates_[voting].bound + 1e-4
     assert (tmp_path / "figure.svg").read_text().count("<svg") == 1
+
+
+@pytest.mark.slow
+def test_seeds(capsys, monkeypatch, tmp_path):
+    run("seeds", monkeypatch, str(tmp_path / "figure.svg"))
+    last = capsys.readouterr().out.splitlines()[-1]
+    page = (EXAMPLES.parent / "docs" / "certificates.md").read_text(encoding="utf-8")
+    assert last.partition(",")[0] in page
+    assert (tmp_path / "figure.svg").read_text() == (EXAMPLES.parent / "docs/images/seeds.svg").read_text()
 
 
 @pytest.mark.slow
