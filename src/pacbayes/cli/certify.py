@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pacbayes.cli.interrupted import keeps
-from pacbayes.cli.options import AsJson, MissingTexts, Quiet, Separator, check_outputs
+from pacbayes.cli.options import AsJson, Decimal, MissingTexts, Quiet, Separator, Thousands, check_outputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,6 +84,8 @@ def certify(
         typer.Option(help="keep: equal examples are draws of their own; together: copies, which count once."),
     ] = "keep",
     sep: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     skip_unlabelled: Annotated[
         bool, typer.Option("--skip-unlabelled", help="Leave out examples without a class.")
     ] = False,
@@ -246,6 +248,7 @@ def certify(
     from pacbayes.cli.data import Choices
     from pacbayes.cli.model import CertifyOptions, parse_limits
     from pacbayes.cli.show import Note
+    from pacbayes.data.number_signs import NumberSigns
 
     choices = Choices(
         target=target,
@@ -257,6 +260,7 @@ def certify(
         skip_unlabelled=skip_unlabelled,
         group=group,
         slice=slice_,
+        signs=NumberSigns.given(decimal, thousands),
     )
     options = CertifyOptions(
         candidates=candidates,

@@ -51,7 +51,7 @@ from pacbayes.numeric.checks import check_choice, need, need_array, need_whole
 from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.
-FORMAT = 12
+FORMAT = 13
 # Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
 # categories had, our own families are parameters, our own machines, which may stand at the end of a pipeline, are
 # arrays, and so are scikit-learn's trees, of decisions and of neighbours.  What stands behind a partial function must
