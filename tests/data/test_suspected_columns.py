@@ -101,10 +101,10 @@ def test_rows_of_one_unit_say_the_same():
     """Fifty patients with 24 rows: whatever is the same for all rows of one decides, and means nothing."""
     who = np.repeat(np.arange(50), 24)
     codes = who % 2
-    weight = RNG.permutation(50)[who] + 0.5
+    weight = RNG.permutation(50)[who]
     assert said_of(pd.DataFrame({"weight": weight}), codes, units=who, grouped=True) == []
     assert len(said_of(pd.DataFrame({"weight": weight}), codes, grouped=True)) == 1
-    said = said_of(pd.DataFrame({"weight": weight, "who": who}), codes)
+    said = said_of(pd.DataFrame({"who": who, "weight": weight / 2.0}), codes)
     assert len(said) == 1
     assert said[0].startswith("Column 'who' looks like")
 

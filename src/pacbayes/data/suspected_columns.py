@@ -93,8 +93,8 @@ def _said_of_deciding(names: list[Any], rows: int) -> str:
 def decides_class(values: NDArray[Any], codes: Rows) -> bool:
     """Return whether a column alone decides the class: by its values, or by thresholds in order.
 
-    Values are texts, whole numbers and the like, at most 100.  A gap is a value of its own.  There must be as many rows as the module says; for values, besides the first row of
-    each.
+    Values are texts, whole numbers and the like, at most 100.  A gap is a value of its own.  There must be as many rows
+    as the module says; for values, besides the first row of each.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def _values(column: "pd.Series[Any]") -> NDArray[Any]:
 
 
 def _numbered(values: NDArray[Any]) -> Rows | None:
-    """Return the number of each row's value, by size, -1 for gaps; None unless all values are whole numbers or texts."""
+    """Return the number of each row's value, by size, -1 for gaps; None unless all are whole numbers or texts."""
     if values.dtype.kind == "f":
         if not (_whole(values[:_LOOKED_AT]) and _whole(values)):
             return None
