@@ -210,7 +210,9 @@ def test_iris_is_honest_and_bupa_leaky_is_not():
 def test_rows_that_are_no_table_are_passed_over():
     for X in (sp.csr_array(CODES[:, None]), [f"text {code}" for code in CODES], np.zeros((ROWS, 2, 2)), [[1], [1, 2]]):
         assert said_of(X, CODES[: len(X) if isinstance(X, list) else ROWS]) == []
-    assert len(said_of([[int(code), 0.5] for code in CODES], CODES)) == 1
+    assert len(said_of([[code + 0.25 * (row % 3), 0.5] for row, code in enumerate(CODES)], CODES)) == 1
+    lists = pd.DataFrame({"a": [[code] for code in CODES], "b": CODES})
+    assert said_of(lists, CODES)[0].startswith("Column 'b' alone")
 
 
 def test_an_estimator_warns_before_it_is_fitted():

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import lambertw
 from scipy.stats import chi2, poisson
@@ -55,7 +54,10 @@ def warn_of_columns(X: Any, codes: Rows, train: Rows, units: Rows | None = None,
         told = _numbered(values)
         if told is None:
             continue
-        why = subjects_by_times(np.bincount(told[told >= 0]), len(told), name) or subjects_by_class(told, codes, train)
+        why = subjects_by_times(np.bincount(told[told >= 0]), len(told), name)
+        if not why and (of_class := subjects_by_class(told, codes, train)):
+            # Classes that follow each other in the order of the values are another matter.
+            why = "" if _pure(values[train], codes[train])[1] else of_class
         if why:
             subjects[name] = why
             units = told if units is None else units
@@ -107,7 +109,10 @@ def decides_class(values: NDArray[Any], codes: Rows) -> bool:
     if codes.size < FEWEST or codes.size - np.bincount(codes).max() < FEWEST_OTHERS:
         return False
     some = slice(None, None, max(1, codes.size // _LOOKED_AT))
-    return any(_pure(values[some], codes[some])) and any(_pure(values, codes, FEWEST, FEWEST_OTHERS))
+    try:
+        return any(_pure(values[some], codes[some])) and any(_pure(values, codes, FEWEST, FEWEST_OTHERS))
+    except TypeError:  # lists and the like: nothing stands for their value
+        return False
 
 
 def _pure(values: NDArray[Any], codes: Rows, fewest: int = 0, others: int = 0) -> tuple[bool, bool]:
@@ -183,8 +188,6 @@ def evenness(times: NDArray[np.int64]) -> float:
 def subjects_by_class(told: Rows, codes: Rows, train: Rows) -> str:
     """Return why values look like subjects by the classes of training rows: many, repeated, each of one class.
 
-    Not if the classes follow each other in the order of the values: `told` numbers these by size.
-
     Examples
     --------
     >>> who = np.repeat(np.arange(40), 5)
@@ -196,10 +199,11 @@ def subjects_by_class(told: Rows, codes: Rows, train: Rows) -> str:
         return ""
     rows = train[told[train] >= 0]
     classes = int(codes.max()) + 1
-    pairs = np.unique(told[rows] * classes + codes[rows])
-    in_order = np.count_nonzero(np.diff(pairs % classes)) < classes
-    if in_order or pairs.size > np.unique(told[rows]).size:
-        return ""
+    # Most columns are seen to be others by the first values.
+    for some in (rows[told[rows] < FEWEST_SUBJECTS], rows):
+        pairs = np.unique(told[some] * classes + codes[some])
+        if np.unique(pairs // classes).size < pairs.size:
+            return ""
     tested = np.bincount(codes[rows], minlength=classes) - np.bincount(pairs % classes, minlength=classes)
     if tested.sum() < FEWEST or tested.sum() - tested.max() < FEWEST_OTHERS:
         return ""
@@ -211,13 +215,15 @@ def _columns(X: Any) -> Iterator[tuple[Any, NDArray[Any]]]:
     if isinstance(X, pd.DataFrame):
         for place, name in enumerate(X.columns):
             yield name, _values(X.iloc[:, place])
-    elif not sp.issparse(X):
+        return
+    table: Any = X
+    if isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], list | tuple):
         try:
-            table = X if isinstance(X, np.ndarray) else np.asarray(X)
+            table = np.asarray(X, dtype=object)
         except ValueError:  # rows of different lengths
             return
-        if table.ndim == 2 and table.dtype.kind in "biufOU":
-            yield from ((place, _values(pd.Series(table[:, place]))) for place in range(table.shape[1]))
+    if isinstance(table, np.ndarray) and table.ndim == 2 and table.dtype.kind in "biufOU":
+        yield from ((place, _values(pd.Series(table[:, place]).infer_objects())) for place in range(table.shape[1]))
 
 
 def _values(column: "pd.Series[Any]") -> NDArray[Any]:
@@ -233,7 +239,7 @@ def _values(column: "pd.Series[Any]") -> NDArray[Any]:
 
 
 def _numbered(values: NDArray[Any]) -> Rows | None:
-    """Return the number of each row's value, by size, -1 for gaps; None unless all are whole numbers or texts."""
+    """Return the number of each row's value, -1 for gaps; None unless all are whole numbers or texts."""
     if values.dtype.kind == "f":
         if not (_whole(values[:_LOOKED_AT]) and _whole(values)):
             return None
@@ -242,7 +248,7 @@ def _numbered(values: NDArray[Any]) -> Rows | None:
             return None
     elif values.dtype.kind not in "iu":
         return None
-    return np.asarray(pd.factorize(values, sort=True, use_na_sentinel=True)[0], dtype=np.int64)
+    return np.asarray(pd.factorize(values, use_na_sentinel=True)[0], dtype=np.int64)
 
 
 def _whole(values: NDArray[Any]) -> bool:
