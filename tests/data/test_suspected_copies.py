@@ -150,7 +150,7 @@ def test_together_keeps_copies_on_one_side_and_counts_them_once(split):
 
 
 def test_equal_features_with_another_label_are_no_copies():
-    X, y = np.repeat(np.arange(20.0), 2)[:, None], np.tile([0, 1], 20)
+    X, y = np.repeat(np.arange(20.0) + 0.5, 2)[:, None], np.tile([0, 1], 20)
     found = grid_set(DummyClassifier(), {}, X, y, duplicates="together", random_state=0)
     assert (found.m, found.splits.n_train) == (20, 20)
 

@@ -14,6 +14,8 @@ from pacbayes.certificates.voting import Rule, integer_weights, majority, soft_c
 from pacbayes.classifiers.calibration import ANSWERS, calibrate
 from pacbayes.classifiers.members import Calibrated, Coding, Estimators
 
+# The classes are the sign of the first column, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:Column 0 alone decides")
 VOTINGS = ("stochastic", "majority", "best")
 
 

@@ -197,7 +197,7 @@ def test_agreement_is_decided_by_half_of_the_weight():
 
 def test_a_parameter_set_after_fit_changes_no_answer(tmp_path):
     X = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 100.0, 0.01] + 5.0
-    y = (X[:, 2] > 5.0).astype(int)
+    y = (X[:, 2] + 1e-4 * X[:, 1] > 5.0).astype(int)
     clf = StochasticSVC([0.1, 1.0], prepare=StandardScaler(), scale=False, random_state=0).fit(X, y)
     said = clf.predict(X)
     clf.set_params(prepare=None)

@@ -220,6 +220,8 @@ def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:
             "categorical": choices.categorical,
             "missing": choices.missing,
             "sep": choices.sep,
+            "decimal": None if choices.signs is None else choices.signs.decimal,
+            "thousands": None if choices.signs is None else choices.signs.thousands,
             "skip_unlabelled": choices.skip_unlabelled,
         },
         "slice": choices.slice,

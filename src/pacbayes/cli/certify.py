@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pacbayes.cli.interrupted import keeps
-from pacbayes.cli.options import AsJson, MissingTexts, Quiet, Separator, check_outputs
+from pacbayes.cli.options import AsJson, Decimal, MissingTexts, Quiet, Separator, Thousands, check_outputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ EXAMPLES = (
 #: The options by what they are about; those that everybody needs come first.
 GROUPS = {
     "Options that everybody needs": ("target", "group", "save", "report", "details"),
-    "Which rows": ("dataset", "predictions", "proposal", "test", "drop", "keep", "categorical", "missing", "sep"),
+    "Which rows": ("dataset", "predictions", "proposal", "test", "drop", "keep", "categorical", "missing"),
     "Which count errors": ("validation", "validation_column", "validation_size", "split"),
     "What is certified": ("delta", "limits", "by_class", "slice_", "cost", "positive", "below"),
     "Instead of a limit of all errors, a target": ("max_error", "recall", "precision", "fpr"),
@@ -46,7 +46,7 @@ GROUPS = {
     "For those who know the theory": ("voting", "hedge", "prior", "distance"),
     "What is printed": ("json", "quiet", "help"),
 }
-GROUPS["Which rows"] += ("skip_unlabelled", "duplicates")
+GROUPS["Which rows"] += ("sep", "decimal", "thousands", "skip_unlabelled", "duplicates")
 
 
 def certify(
@@ -97,6 +97,8 @@ def certify(
         typer.Option(help="keep: equal examples are draws of their own; together: copies, which count once."),
     ] = "keep",
     sep: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     skip_unlabelled: Annotated[
         bool, typer.Option("--skip-unlabelled", help="Leave out examples without a class.")
     ] = False,
@@ -281,6 +283,7 @@ def certify(
     from pacbayes.cli.data import Choices
     from pacbayes.cli.model import CertifyOptions, parse_limits
     from pacbayes.cli.show import Note, Shown
+    from pacbayes.data.number_signs import NumberSigns
 
     choices = Choices(
         target=target,
@@ -294,6 +297,7 @@ def certify(
         slice=slice_,
         validation=validation,
         validation_column=validation_column,
+        signs=NumberSigns.given(decimal, thousands),
     )
     options = CertifyOptions(
         candidates=candidates,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import AsJson, MissingTexts, NotMissing, Quiet, Separator, Trust
+from pacbayes.cli.options import AsJson, Decimal, MissingTexts, NotMissing, Quiet, Separator, Thousands, Trust
 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import Cells
@@ -41,6 +41,8 @@ def compare(
     missing: MissingTexts = None,
     not_missing: NotMissing = None,
     sep: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     trust: Trust = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -55,6 +57,7 @@ def compare(
     from pacbayes.cli.new_rows import Cells
     from pacbayes.cli.predictions import no_class
     from pacbayes.cli.show import Note, on_screen, print_json, print_tables, warnings_as_notes
+    from pacbayes.data.number_signs import NumberSigns
     from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.report.tables import TextTable
 
@@ -63,7 +66,8 @@ def compare(
         if (column is None) is (model is None):
             raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
     note = Note(quiet)
-    cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep)
+    signs = NumberSigns.given(decimal, thousands)
+    cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep, signs=signs)
     truth, labels, is_text = _labels(data, target, a, b, cells)
     names = _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
     # What both models say of the file is said once.

@@ -12,6 +12,7 @@ from pacbayes.data.blocks import ColumnFit
 from pacbayes.data.class_names import spelling_of
 from pacbayes.data.columns import Columns, check_classes, read_columns
 from pacbayes.data.datasets import DATASETS
+from pacbayes.data.number_signs import NumberSigns
 from pacbayes.data.reading import divide_columns, file_kind, labelled, listed, read_frame, target_of
 from pacbayes.data.refusals import in_shell
 from pacbayes.data.rows import hashed_rows, overlap
@@ -41,6 +42,8 @@ class Choices:
     skip_unlabelled: bool = False
     group: str | None = None
     slice: str | None = None
+    #: How numbers are written, None for as usual.
+    signs: NumberSigns | None = None
     #: A file with the examples that count errors, or a column that says which do.
     validation: Path | None = None
     validation_column: str | None = None
@@ -91,8 +94,8 @@ def read_data(path: Path | None, dataset: str | None, choices: Choices) -> Data:
         return _read_path(path, choices)
     if choices.are_for_files:
         raise ValueError(
-            "--target, --drop, --keep, --categorical, --missing, --sep, --skip-unlabelled, --slice, --group, "
-            "--validation and --validation-column are for a file: certify data.csv ..."
+            "--target, --drop, --keep, --categorical, --missing, --sep, --decimal, --thousands, --skip-unlabelled, "
+            "--slice, --group, --validation and --validation-column are for a file: certify data.csv ..."
         )
     return _read_named(check_choice("--dataset", "wdbc" if dataset is None else dataset, DATASETS))
 
@@ -110,7 +113,8 @@ def _read_named(name: str) -> Data:
 
 
 def _read_path(path: Path, choices: Choices) -> Data:
-    frame = read_frame(path, choices.missing, (*choices.categorical, *choices.as_text), choices.sep)
+    as_text = (*choices.categorical, *choices.as_text)
+    frame = read_frame(path, choices.missing, as_text, choices.sep, signs=choices.signs)
     _check_names(frame, choices, path)
     frame, validates = _validating(frame, choices, path)
     sliced = None if choices.slice is None else _check_slice(frame[choices.slice], path)
@@ -138,7 +142,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
         notes.append(f"{int(validation.sum())} examples count errors, as {_where(choices)} says; the others train.")
     made = TableReading.of(X)
     assert made is not None
-    reading = made.of_file(choices.missing, cells=file_kind(path, choices.sep) is not None)
+    reading = made.of_file(choices.missing, cells=file_kind(path, choices.sep) is not None, signs=choices.signs)
     return Data(
         str(path),
         X,
@@ -174,7 +178,8 @@ def _validating(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[p
     if choices.validation is not None:
         if choices.validation_column is not None:
             raise ValueError("give --validation FILE or --validation-column NAME, not both")
-        other = read_frame(choices.validation, choices.missing, (*choices.categorical, *choices.as_text), choices.sep)
+        as_text = (*choices.categorical, *choices.as_text)
+        other = read_frame(choices.validation, choices.missing, as_text, choices.sep, signs=choices.signs)
         lacks = [name for name in frame.columns if name not in other.columns and name not in choices.drop]
         if lacks:
             raise ValueError(
@@ -274,7 +279,8 @@ def _skipped(number: int) -> str:
 def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Return the rows and labels of a test file with the columns of the data that are certified."""
     as_text = [data.target] if data.y.dtype.kind in "OU" else []
-    frame = read_frame(path, choices.missing, as_text, choices.sep, data.columns.categorical, data.reading.spaces)
+    of_text, signs = data.columns.categorical, choices.signs
+    frame = read_frame(path, choices.missing, as_text, choices.sep, of_text, data.reading.spaces, signs)
     if data.target not in frame.columns:
         raise ValueError(f"the test file {str(path)!r} must have the class in a column {data.target!r}")
     if choices.skip_unlabelled:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacbayes.data.blocks import ColumnFit, FileBlocks
+from pacbayes.data.number_signs import NumberSigns
 from pacbayes.data.reading import file_kind, listed
 from pacbayes.data.tables import TableReading
 
@@ -43,6 +44,8 @@ class Cells:
     sep: str | None = None
     #: Columns that somebody else uses: it is not said that they are not used.
     used: tuple[str, ...] = ()
+    #: How numbers are written; None for as in the model's own table.
+    signs: NumberSigns | None = None
 
 
 class NewRows:
@@ -68,8 +71,9 @@ class NewRows:
         self._reading = reading.settled(cells.missing, cells.not_missing)
         self._cells, self._used = file_kind(path, cells.sep) is not None, cells.used
         names = getattr(model, "feature_names_in_", None)
+        signs = cells.signs or reading.signs
         texts = [column.place if names is None else str(names[column.place]) for column in reading.text]
-        self._blocks = FileBlocks(path, self._reading.missing, (), cells.sep, texts, reading.spaces)
+        self._blocks = FileBlocks(path, self._reading.missing, (), cells.sep, texts, reading.spaces, signs)
         self.total, self.done = self._blocks.total, 0
         self.notes: list[str] = []
 

@@ -26,6 +26,14 @@ Separator = Annotated[
         help="The separator of fields, such as ';' or tab.  [default: comma, or tab in TSV]",
     ),
 ]
+Decimal = Annotated[
+    str | None,
+    typer.Option("--decimal", metavar="SIGN", help="The sign before decimals: . or ,  [default: .]"),
+]
+Thousands = Annotated[
+    str | None,
+    typer.Option("--thousands", metavar="SIGN", help="The sign between thousands, as in 3,682.50.  [default: none]"),
+]
 Trust = Annotated[
     bool,
     typer.Option(
@@ -43,6 +51,8 @@ _PICTURES = (".svg", ".png", ".pdf")
 _ARGUMENTS = {
     r'kernel="(\w+)"': r"--kernel \1",
     r"duplicates='(\w+)'": r"--duplicates \1",
+    r"groups=X\[('[^']*'|\"[^\"]*\")\] and leave it out of X": r"--group \1",
+    r"leave (it|them) out of X": r"leave \1 out with --drop",
     r"groups=(?!\w)": "--group COLUMN",
     r"(?<!['\w])validation_size(?!['\w])": "--validation-size",
     r"fewer lambdas": "fewer --lambdas",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from pacbayes.cli.options import MissingTexts, NotMissing, Quiet, Separator, Trust
+from pacbayes.cli.options import Decimal, MissingTexts, NotMissing, Quiet, Separator, Thousands, Trust
 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import NewRows
@@ -37,6 +37,8 @@ def predict(
     missing: MissingTexts = None,
     not_missing: NotMissing = None,
     sep: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     trust: Trust = False,
     sha256: Annotated[
         str | None, typer.Option(metavar="DIGEST", help="The SHA-256 that certify printed; any other file is refused.")
@@ -62,6 +64,7 @@ def predict(
     from pacbayes.cli.new_rows import Cells, NewRows, load_saved
     from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
+    from pacbayes.data.number_signs import NumberSigns
     from pacbayes.numeric.checks import check_choice
     from pacbayes.runtime.files import spooled, writing
 
@@ -72,7 +75,8 @@ def predict(
     loaded = load_saved(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
-    rows = NewRows(data, loaded, Cells(tuple(missing or ()), tuple(not_missing or ()), sep))
+    signs = NumberSigns.given(decimal, thousands)
+    rows = NewRows(data, loaded, Cells(tuple(missing or ()), tuple(not_missing or ()), sep, signs=signs))
     counted = _counted_batch(loaded)
     # Nothing is seen of the predictions until all of them are there.
     with spooled() if out is None else writing(out) as file:

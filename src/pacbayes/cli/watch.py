@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import AsJson, MissingTexts, NotMissing, Plot, Quiet, Separator, Trust
+from pacbayes.cli.options import (
+    AsJson,
+    Decimal,
+    MissingTexts,
+    NotMissing,
+    Plot,
+    Quiet,
+    Separator,
+    Thousands,
+    Trust,
+)
 
 if TYPE_CHECKING:
     from pacbayes.certificates.watching import Monitor
@@ -50,6 +60,8 @@ def watch(
     missing: MissingTexts = None,
     not_missing: NotMissing = None,
     sep: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     trust: Trust = False,
     sha256: Annotated[
         str | None, typer.Option(metavar="DIGEST", help="The SHA-256 that certify printed; any other file is refused.")
@@ -67,6 +79,7 @@ def watch(
     from pacbayes.cli.new_rows import Cells, load_saved
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, on_screen, print_json, warnings_as_notes
+    from pacbayes.data.number_signs import NumberSigns
     from pacbayes.estimators.watching import Watched, check_watched
 
     check_outputs({"--plot": plot}, (model, data))
@@ -78,7 +91,8 @@ def watch(
     check_watched(loaded.certificate_, loaded.voting_, copies_left_out=True)
     monitor = loaded.certificate_.monitor(alpha, wrong=Watched(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
-    cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep, used=tuple(columns.values()))
+    used, signs = tuple(columns.values()), NumberSigns.given(decimal, thousands)
+    cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep, used, signs)
     with warnings_as_notes(note):
         seen = _arrived(loaded, (model, data), columns, cells, note)
     monitor.update_errors(seen.wrong, groups=seen.groups)

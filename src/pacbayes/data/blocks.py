@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.data.columns import as_text, float_of, is_nan, values_of
+from pacbayes.data.number_signs import AS_USUAL, NumberSigns, ways_to_read
 from pacbayes.data.packed_files import ParquetRows, without_missing
 from pacbayes.data.reading import check_frame, csv_frames, file_kind, is_number, listed
 from pacbayes.data.refusals import in_shell
@@ -31,7 +32,7 @@ class FileBlocks:
 
     Parameters
     ----------
-    path, missing, as_text, sep
+    path, missing, as_text, sep, signs
         As for `read_frame`.
     as_written, spaces
         As for `csv_frames`.
@@ -52,11 +53,12 @@ class FileBlocks:
         sep: str | None = None,
         as_written: Sequence[str | int] = (),
         spaces: bool = False,
+        signs: NumberSigns | None = None,
         rows: int | None = None,
     ) -> None:
         self._path, self._rows = path, rows
         self._separator = file_kind(path, sep)
-        self._missing, self._texts = missing, (as_text, as_written, spaces)
+        self._missing, self._texts = missing, (as_text, as_written, spaces, signs)
         self.done = 0
         self.total = os.path.getsize(path) if self._separator is not None else ParquetRows(path).metadata.num_rows
 
@@ -74,10 +76,11 @@ class FileBlocks:
 
     def _frames(self) -> "Iterator[pd.DataFrame]":
         if self._separator is None:
-            rows = ParquetRows(self._path)
+            rows, (as_text, as_written, _, signs) = ParquetRows(self._path), self._texts
             for frame in rows.blocks(self._rows_of(rows.metadata.num_columns)):
                 self.done += len(frame)
-                yield without_missing(frame, self._missing)
+                texts = [*as_text, *(frame.columns[one] if isinstance(one, int) else one for one in as_written)]
+                yield (signs or AS_USUAL).read(without_missing(frame, self._missing), texts)
             return
         with self._path.open("rb") as file:
             for frame in csv_frames(self._path, file, self._separator, self._missing, *self._texts, rows=self._rows_of):
@@ -187,7 +190,9 @@ class ColumnFit:
         bad = next((i for i, number in enumerate(found) if number is None or math.isinf(number)), -1)
         if bad >= 0:
             finite = "" if found[bad] is None else "finite "
-            return None, f"{finite}numbers, got {values[bad]!r} in example {self.done + bad + 1}"
+            ways = ways_to_read([values[bad]], in_shell)
+            way = f" ({', or '.join(ways)})" if ways else ""
+            return None, f"{finite}numbers, got {values[bad]!r} in example {self.done + bad + 1}{way}"
         for i, value in enumerate(values):
             if isinstance(value, bool | np.bool_):
                 self._truths.setdefault(name, (self.done + i + 1, str(value)))

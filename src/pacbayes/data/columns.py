@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes.data.identifiers import own_texts, refused_name, refused_numbers, refused_runs
+from pacbayes.data.number_signs import ways_to_read
 from pacbayes.data.reading import is_number, listed
 from pacbayes.data.refusals import Refused, in_shell, refuse
 
@@ -216,6 +217,7 @@ def _column(series: "pd.Series[Any]", name: str, forced: bool, kept: bool) -> tu
         return _as_numbers(values, name), False
     texts = [pair for pair in present if not is_number(pair[1])]
     if all(isinstance(value, str) for _, value in texts):
+        _stop(_written_otherwise(name, present, texts[0]))
         if numbers:
             raise _mixed(name, texts[0])
         if all(_DATE.fullmatch(value.strip()) for _, value in present):
@@ -244,6 +246,16 @@ def _check_own(name: str, values: Sequence[str], rows: int, kept: bool) -> None:
             f"looks like a name, an identifier or free text: {why}",
             f"if it is a category keep it with {in_shell('keep', name)}",
         )
+
+
+def _written_otherwise(name: str, present: Sequence[tuple[int, Any]], first: tuple[int, str]) -> Refused | None:
+    """Return what to say of numbers with commas, as in 3,682.50 or 3,5; None for other texts."""
+    ways = ways_to_read((value for _, value in present), in_shell)
+    if not ways:
+        return None
+    why = f"holds numbers that cannot be read as they are written ({first[1][:40]!r} in example {first[0] + 1})"
+    ways = (*ways, f"if it is a category give {in_shell('categorical', name)}")
+    return Refused(name, why, ways, may_drop=False)
 
 
 def _mixed(name: str, first: tuple[int, str]) -> _UnusableError:

@@ -26,6 +26,12 @@ _WHO = (
     *("patient", "person", "pid", "policy", "record", "respondent", "row", "sample", "serial", "ssn", "student"),
     *("subject", "ticket", "transaction", "user"),
 )
+# Others of whom there are several rows, and what their number may be called.
+_SUBJECTS = (
+    *("animal", "child", "couple", "donor", "driver", "family", "firm", "hospital", "individual", "mother", "player"),
+    *("pupil", "rat", "school", "subj", "teacher", "village", "volunteer", "worker"),
+)
+_NUMBERS = ("code", "name", "num", "number")
 _UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)?")
 
 
@@ -139,6 +145,22 @@ def sounds_like_identifier(name: str) -> bool:
     last = words[-1].lower() if words else ""
     whole = "".join(words).lower()
     return last in _ENDS or whole in _WHO or any(whole == f"{who}{end}" for who in _WHO for end in _ENDS)
+
+
+def sounds_like_subject(name: str) -> bool:
+    """Return whether a column's name is that of an identifier, or of somebody who may have several rows.
+
+    Examples
+    --------
+    >>> [sounds_like_subject(name) for name in ("id", "idcode", "patient.number", "Subject", "school")]
+    [True, True, True, True, True]
+    >>> [sounds_like_subject(name) for name in ("age", "state", "customer_age", "number", "ideal")]
+    [False, False, False, False, False]
+    """
+    whole = "".join(re.findall(r"[a-z]+", name.lower()))
+    known = ("id", *_WHO, *_SUBJECTS)
+    named = whole in _SUBJECTS or any(whole == f"{who}{end}" for who in known for end in (*_NUMBERS, *_ENDS))
+    return named or sounds_like_identifier(name)
 
 
 def whole_numbers(values: NDArray[Any] | Sequence[Any]) -> NDArray[Any] | None:

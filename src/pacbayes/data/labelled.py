@@ -24,6 +24,7 @@ from pacbayes.data.division import (
 )
 from pacbayes.data.labels import check_complete
 from pacbayes.data.rows import csr_rows, hashed_rows, hashes_if_few, overlap, pick_rows, row_hashes
+from pacbayes.data.suspected_columns import warn_of_columns
 from pacbayes.data.suspected_copies import equal_labelled_rows, warn_of_copies
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
@@ -219,7 +220,7 @@ class Labelled:
 
 
 def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> Division:
-    """Divide rows among `number` classifiers, each of which must see two classes; warn of copies.
+    """Divide rows among `number` classifiers, each of which must see two classes; warn of copies and of odd columns.
 
     Examples
     --------
@@ -239,6 +240,8 @@ def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> 
             data.number, kind=choices.split, validation_size=size, seed=seed, unit=unit, units=units
         )
     check_training_classes(division, data.codes, data.classes, number)
+    if division.shared is not None:  # else every row validates some classifier
+        warn_of_columns(data.rows, data.codes, division.shared[0], units, data.groups is not None)
     return data.count_copies(division, number)
 
 

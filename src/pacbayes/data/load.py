@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pacbayes.data.datasets import DATASETS, read_shipped
+from pacbayes.data.number_signs import NumberSigns
 from pacbayes.data.reading import read_file
 from pacbayes.data.tables import Table
 
@@ -25,6 +26,8 @@ def load_dataset(
     keep: Sequence[str] = (),
     sep: str | None = None,
     skip_unlabelled: bool = False,
+    decimal: str | None = None,
+    thousands: str | None = None,
     as_frame: bool = False,
 ) -> Bunch:
     """Load one of the paper's data sets by name, or a CSV, TSV or Parquet file.
@@ -51,6 +54,9 @@ def load_dataset(
         For a CSV or TSV file: the character between two fields, by default a comma or a tab.
     skip_unlabelled : bool
         For a file: leave out rows without a class; the certificate is then about examples that have one.
+    decimal, thousands : str, optional
+        For a file: the sign before the decimals of a number, a point or a comma, and the one between its thousands, as
+        in ``3,682.50``; by default a point, and none.
     as_frame : bool
         Return pandas objects.
 
@@ -104,11 +110,14 @@ def load_dataset(
     for option, value in (("drop", drop), ("keep", keep)):
         if isinstance(value, str) or not all(isinstance(one, str) for one in value):
             raise TypeError(f"{option} must be a list of names of columns, got {value!r}")
+    signs = NumberSigns.given(decimal, thousands)
     if isinstance(name, str) and name in DATASETS:
         if target is not None:
             raise ValueError(f"target is for files only: the class of {name!r} is fixed, got target={target!r}")
-        if drop or keep or sep is not None or skip_unlabelled:
-            raise ValueError(f"drop, keep, sep and skip_unlabelled are for files only: {name!r} is fixed")
+        if drop or keep or sep is not None or skip_unlabelled or signs is not None:
+            raise ValueError(
+                f"drop, keep, sep, skip_unlabelled, decimal and thousands are for files only: {name!r} is fixed"
+            )
         facts = DATASETS[name]
         return _bunch(read_shipped(facts), facts.description, facts.split_sizes, as_frame)
     path = Path(name)
@@ -116,7 +125,8 @@ def load_dataset(
         raise ValueError(
             f"unknown data set {name!r}; known are {', '.join(DATASETS)}, or the path of a CSV, TSV or Parquet file"
         )
-    table, skipped = read_file(path, target, drop=drop, keep=keep, sep=sep, skip_unlabelled=skip_unlabelled)
+    how: dict[str, Any] = {"sep": sep, "skip_unlabelled": skip_unlabelled, "signs": signs}
+    table, skipped = read_file(path, target, drop=drop, keep=keep, **how)
     rows, features = table.data.shape
     description = (
         f"{table.filename}: {rows} examples, {features} features, {len(table.target_names)} classes in column "

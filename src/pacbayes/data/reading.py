@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pacbayes.data.class_names import check_spellings, number_spelling, truth_spelling
 from pacbayes.data.identifiers import is_unnamed, refused_name, refused_numbers, refused_runs
+from pacbayes.data.number_signs import AS_USUAL, NumberSigns, ways_to_read
 from pacbayes.data.packed_files import ParquetRows, Room, unpacked_text, without_missing
 from pacbayes.data.refusals import Hint, Refused, in_python, refuse
 from pacbayes.data.tables import MISSING_WORDS, Table
@@ -44,9 +45,10 @@ def read_file(
     keep: Collection[str] = (),
     sep: str | None = None,
     skip_unlabelled: bool = False,
+    signs: NumberSigns | None = None,
 ) -> tuple[Table, int]:
     """Return the rows of a file and how many without a class were left out; the class is by default last."""
-    frame = read_frame(path, sep=sep)
+    frame = read_frame(path, sep=sep, signs=signs)
     unknown = {name: sorted(set(columns) - set(frame.columns)) for name, columns in (("drop", drop), ("keep", keep))}
     for name, columns in unknown.items():
         if columns:
@@ -70,6 +72,7 @@ def read_frame(
     sep: str | None = None,
     as_written: Sequence[str] = (),
     spaces: bool = False,
+    signs: NumberSigns | None = None,
 ) -> "pd.DataFrame":
     """Return a CSV, TSV or Parquet file as a data frame with at least one row and distinct names.
 
@@ -83,9 +86,10 @@ def read_frame(
     with progress(f"reading {path.name!r}", None):
         if separator is None:
             frame = without_missing(ParquetRows(path).whole(), missing, as_written)
+            frame = (signs or AS_USUAL).read(frame, (*as_text, *as_written))
         else:
             with path.open("rb") as file:
-                frame = next(csv_frames(path, file, separator, missing, as_text, as_written, spaces))
+                frame = next(csv_frames(path, file, separator, missing, as_text, as_written, spaces, signs))
     check_frame(frame, path)
     if len(frame) == 0:
         raise ValueError(f"{str(path)!r} has column names but no rows")
@@ -220,6 +224,7 @@ def csv_frames(
     as_text: Sequence[str],
     as_written: Sequence[str | int] = (),
     spaces: bool = False,
+    signs: NumberSigns | None = None,
     rows: Callable[[int], int] | None = None,
 ) -> "Iterator[pd.DataFrame]":
     """Yield a text file as one frame, or in frames of ``rows(number of columns)`` rows; `file` is the open file.
@@ -229,7 +234,7 @@ def csv_frames(
     """
     import pandas as pd
 
-    kind = "CSV" if separator == "," else "TSV"
+    kind, signs = "CSV" if separator == "," else "TSV", signs or AS_USUAL
     # Before 3.1 pandas reads decimals only to about 1e-12 unless asked; from 3.1 on it reads them exactly, and
     # asking is deprecated.
     exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
@@ -254,11 +259,12 @@ def csv_frames(
             skipinitialspace=not spaces,
             low_memory=False,
             index_col=False,
+            decimal=signs.decimal,
             float_precision=None if exact else "round_trip",
             chunksize=None if rows is None else rows(len(header)),
         )
     if rows is None:
-        yield found
+        yield signs.read(found, (*as_text, *named))
         return
     with found:
         while True:
@@ -267,7 +273,7 @@ def csv_frames(
             if frame is None:
                 return
             room.clear()
-            yield frame.reset_index(drop=True)
+            yield signs.read(frame.reset_index(drop=True), (*as_text, *named))
 
 
 def _header(text: BinaryIO, separator: str) -> list[str]:
@@ -321,10 +327,11 @@ def _features(frame: "pd.DataFrame", path: Path, keep: Collection[str]) -> Float
     refuse(_unusable(frame, bad, keep), in_python)
     if bad:
         example = next((value for value in frame[bad[0]] if not is_number(value)), frame[bad[0]].iloc[0])
+        ways = "".join(f"{way}; " for way in ways_to_read(frame[bad[0]].dropna(), in_python))
         raise ValueError(
             f"features must be numbers, but in {str(path)!r} these columns are not: {listed(bad)} "
-            f"({bad[0]!r} holds {example!r}); encode them first, for instance with pandas.get_dummies, leave them out "
-            f"with drop={bad!r}, or say which column is the class with target="
+            f"({bad[0]!r} holds {example!r}); {ways}encode them first, for instance with pandas.get_dummies, leave "
+            f"them out with drop={bad!r}, or say which column is the class with target="
         )
     data = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     finite = np.isfinite(data)

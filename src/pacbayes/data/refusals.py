@@ -7,7 +7,7 @@ from dataclasses import dataclass
 #: How a way out is said: from an option, such as "drop", and what it is given, None for one that is given nothing.
 Hint = Callable[[str, str | None], str]
 # Arguments in Python that are no lists.
-_SINGLE = ("sep", "target")
+_SINGLE = ("decimal", "sep", "target", "thousands")
 # So many columns are said in full; up to the second number they are named; more are counted.
 _SAID, _NAMED = 10, 50
 
@@ -36,12 +36,16 @@ def in_shell(option: str, value: str | None) -> str:
     --------
     >>> print(in_shell("drop", "age in years"), in_shell("missing", "?"), in_shell("skip_unlabelled", None))
     --drop 'age in years' --missing '?' --skip-unlabelled
+    >>> print(in_shell("thousands", ","))
+    --thousands ","
     >>> print(in_shell("drop", "it's\ttwo lines\n"))
     --drop $'it\'s\ttwo lines\n'
     """
     name = f"--{option.replace('_', '-')}"
     if value is None:
         return name
+    if value in (",", ".", "'"):
+        return f'{name} "{value}"'  # a sentence would swallow it
     if value.isprintable():
         return f"{name} {shlex.quote(value)}"
     # A line of help shows no control characters: written as bash, zsh and ksh read them.

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from pacbayes.data.number_signs import AS_USUAL, NumberSigns
 from pacbayes.data.refusals import in_shell
 from pacbayes.numeric.arrays import FloatArray
 
@@ -75,6 +76,8 @@ class TableReading:
     as_written: bool = True
     #: Whether a text began with a space, so that those after a separator count.
     spaces: bool = False
+    #: How numbers were written in the file.
+    signs: NumberSigns = AS_USUAL
 
     def __post_init__(self) -> None:
         if type(self.text) is not tuple or not all(type(column) is TextColumn for column in self.text):
@@ -83,6 +86,8 @@ class TableReading:
             raise ValueError(f"unclear must be a tuple of places, got {self.unclear!r}")
         if type(self.as_written) is not bool or type(self.spaces) is not bool:
             raise ValueError(f"as_written and spaces must be True or False, got {self.as_written!r}, {self.spaces!r}")
+        if type(self.signs) is not NumberSigns:
+            raise ValueError(f"signs must say how numbers are written, got {self.signs!r}")
         _check_texts(self.missing)
 
     @classmethod
@@ -113,15 +118,15 @@ class TableReading:
                 unclear.append(place)
         return cls(tuple(text), tuple(unclear), spaces=spaces)
 
-    def of_file(self, missing: Iterable[str], cells: bool) -> Self:
+    def of_file(self, missing: Iterable[str], cells: bool, signs: NumberSigns | None = None) -> Self:
         """Return the same for the columns of a file, whose texts are categories, and what was missing there.
 
         `cells` are those of a CSV or TSV file, where spaces after a separator count for nothing.  A Parquet file says
         itself what is missing and where a text begins.
         """
         words = MISSING_WORDS if cells else ()
-        spaces = self.spaces and not cells
-        return replace(self, missing=_spellings((*words, *missing)), as_written=False, spaces=spaces)
+        spaces, signs = self.spaces and not cells, signs or AS_USUAL
+        return replace(self, missing=_spellings((*words, *missing)), as_written=False, spaces=spaces, signs=signs)
 
     def settled(self, missing: Iterable[str], not_missing: Iterable[str]) -> Self:
         """Return the same where a person says of further texts what they are."""

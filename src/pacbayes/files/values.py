@@ -29,6 +29,7 @@ from pacbayes.classifiers.svm.path import SVMPath
 from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.data.division import Division
+from pacbayes.data.number_signs import NumberSigns
 from pacbayes.data.tables import TableReading, TextColumn
 
 # The classes a file may name; nothing else is ever made from one.
@@ -48,6 +49,7 @@ KNOWN: dict[str, Any] = {
         Kernel,
         MachineSettings,
         Machines,
+        NumberSigns,
         Pair,
         Plan,
         Question,

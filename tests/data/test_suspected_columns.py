@@ -1,0 +1,236 @@
+"""A column that alone decides the class, and one that names subjects: warned of where planted, and not elsewhere."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+
+from pacbayes import CertifiedClassifier, Grid, load_dataset
+from pacbayes.data.datasets import DATASETS
+from pacbayes.data.suspected_columns import decides_class, evenness, subjects_by_times, warn_of_columns
+
+RNG = np.random.default_rng(0)
+ROWS = 400
+CODES = RNG.integers(0, 2, ROWS)
+HONEST = pd.DataFrame({"a": RNG.normal(CODES, 1.0), "b": RNG.integers(0, 9, ROWS), "c": RNG.choice(list("xyz"), ROWS)})
+LEAKS = {
+    "the class again": CODES,
+    "as text": np.where(CODES == 1, "paid", "due").astype(object),
+    "several texts": np.array(["a", "b", "c", "d"], dtype=object)[2 * CODES + RNG.integers(0, 2, ROWS)],
+    "a threshold": np.where(CODES == 1, 5.0, 1.0) + RNG.random(ROWS),
+    "falling": -3.0 * CODES + RNG.random(ROWS),
+    "filled in afterwards": np.where(CODES == 1, RNG.random(ROWS), np.nan),
+    "a remark afterwards": np.where(CODES == 1, "fined", None).astype(object),
+    "numbers that take turns": 2 * RNG.integers(0, 6, ROWS) + CODES,
+    "truth": CODES == 1,
+    "a day": pd.to_datetime(np.where(CODES == 1, "2024-06-01", "2024-05-01")),
+    "nullable": pd.array(CODES, dtype="Int64"),
+    "a category": pd.Categorical(np.where(CODES == 1, "yes", "no")),
+}
+
+
+def said_of(X, codes, train=None, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_columns(X, codes, np.arange(len(codes)) if train is None else train, **options)
+    return [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("case", LEAKS)
+def test_a_column_that_decides_is_named(case):
+    (said,) = said_of(HONEST.assign(leak=LEAKS[case]), CODES)
+    assert said.startswith("Column 'leak' alone decides the class of all 400 training rows.")
+    assert "written after the outcome, leave it out of X; if it is known before, nothing is wrong" in said
+
+
+@pytest.mark.parametrize("case", [case for case in LEAKS if case != "a threshold" and case != "falling"])
+def test_one_row_otherwise_and_it_does_not(case):
+    values = pd.Series(LEAKS[case]).copy()
+    one, zero = int(np.flatnonzero(CODES == 1)[0]), int(np.flatnonzero(CODES == 0)[0])
+    values[one] = values[zero]
+    assert said_of(HONEST.assign(leak=values), CODES) == []
+
+
+def test_only_classes_of_training_rows_are_looked_at():
+    leak = HONEST.assign(leak=np.where(np.arange(ROWS) < 250, CODES, 0))
+    assert said_of(leak, CODES) == []
+    assert len(said_of(leak, CODES, np.arange(250))) == 1
+    scrambled = np.where(np.arange(ROWS) < 250, CODES, RNG.permutation(CODES))
+    assert said_of(leak, scrambled, np.arange(250)) == said_of(leak, CODES, np.arange(250))
+
+
+def test_three_classes_in_order_and_many_columns():
+    codes = RNG.integers(0, 3, ROWS)
+    X = np.column_stack([RNG.normal(size=ROWS), *(codes + RNG.random(ROWS) / 2 for _ in range(5))])
+    (said,) = said_of(X, codes)
+    assert said.startswith("Each of the columns 1, 2, 3 and 2 more alone decides")
+    # Two of three classes alone are not the class.
+    assert said_of(np.column_stack([X[:, 0], codes == 1]), codes) == []
+
+
+def test_few_rows_and_few_of_the_other_class():
+    for rows, other in ((99, 40), (400, 29)):
+        codes = (np.arange(rows) < other).astype(int)
+        assert not decides_class(codes, codes)
+    for rows, other in ((102, 40), (400, 31)):
+        codes = (np.arange(rows) < other).astype(int)
+        assert decides_class(codes, codes)
+
+
+def test_texts_of_their_own_decide_nothing():
+    own = np.array([f"{code}-{row}" for row, code in enumerate(CODES)], dtype=object)
+    assert said_of(HONEST.assign(own=own), CODES) == []
+
+
+def test_columns_that_err_rarely_pass_for_deciding_as_often_as_said():
+    """A column that errs on 5 % of rows, 100 rows: fewer than 6 of 1000 (exactly 0.95^100 = 0.0059)."""
+    rng, found = np.random.default_rng(1), 0
+    for _ in range(4000):
+        codes = np.arange(100) % 2
+        found += decides_class(codes ^ (rng.random(100) < 0.05), codes)
+    # 23.7 are expected of 4000 by (1 - e)^n alone; that values need two rows more makes it none.
+    assert found <= 40
+    assert not any(decides_class(codes ^ (rng.random(200) < 0.05), codes) for codes in [np.arange(200) % 2] * 200)
+
+
+def test_rows_of_one_unit_say_the_same():
+    """Fifty patients with 24 rows: whatever is the same for all rows of one decides, and means nothing."""
+    who = np.repeat(np.arange(50), 24)
+    codes = who % 2
+    weight = RNG.permutation(50)[who]
+    assert said_of(pd.DataFrame({"weight": weight}), codes, units=who, grouped=True) == []
+    assert len(said_of(pd.DataFrame({"weight": weight}), codes, grouped=True)) == 1
+    said = said_of(pd.DataFrame({"who": who, "weight": weight / 2.0}), codes)
+    assert len(said) == 1
+    assert said[0].startswith("Column 'who' looks like")
+
+
+SUBJECTS = {
+    "visited equally often": ("x", np.tile(np.arange(50), 8)),
+    "in any order": ("x", RNG.permutation(np.repeat(RNG.permutation(5000)[:50], 8))),
+    "text": ("x", RNG.permutation(np.repeat([f"s{i}" for i in range(50)], 8)).astype(object)),
+    "pairs": ("x", RNG.permutation(np.repeat(np.arange(200), 2))),
+    "some visits missed": ("x", np.tile(np.arange(60), 8)[RNG.permutation(480)[:ROWS]]),
+    "a name": ("patient_id", RNG.integers(0, 60, ROWS)),
+    "a name, few again": ("subject", np.concatenate([np.arange(340), np.arange(60)])),
+    "as numbers with gaps": ("person", np.where(np.arange(ROWS) == 3, np.nan, RNG.integers(0, 60, ROWS))),
+}
+
+
+@pytest.mark.parametrize("case", SUBJECTS)
+def test_subjects_in_any_order_are_named(case):
+    name, values = SUBJECTS[case]
+    (said,) = said_of(HONEST.assign(**{name: values}), CODES)
+    assert said.startswith(f"Column '{name}' looks like a person or thing with several rows: ")
+    assert f"give groups=X['{name}'] and leave it out of X" in said
+    assert said_of(HONEST.assign(**{name: values}), CODES, grouped=True) == []
+    X = np.column_stack([HONEST["a"], values]) if case != "text" else None
+    if X is not None and name == "x":
+        assert "Column 1 looks like" in said_of(X, CODES)[0]
+        assert "groups=X[:, 1]" in said_of(X, CODES)[0]
+
+
+def test_subjects_of_one_class_each():
+    visits = RNG.integers(1, 16, 60)
+    who = np.repeat(np.arange(60), visits)
+    codes = RNG.integers(0, 2, 60)[who]
+    (said,) = said_of(pd.DataFrame({"x": who, "a": RNG.normal(size=who.size)}), codes)
+    assert "60 values, with one class in all training rows of each" in said
+
+
+MEASURED = {
+    "ages": RNG.integers(20, 80, ROWS),
+    "ages, normal": RNG.normal(50, 12, ROWS).round(),
+    "counts": RNG.poisson(30, ROWS),
+    "towns": RNG.choice([f"town {i}" for i in range(60)], ROWS, p=RNG.dirichlet(np.full(60, 0.5))).astype(object),
+    "towns, all as large": RNG.choice([f"town {i}" for i in range(60)], ROWS).astype(object),
+    "fractions": np.tile(RNG.random(50), 8),
+    "hours, each as often": np.tile(np.arange(24), 25)[:ROWS] % 20,
+    "all different": RNG.permutation(ROWS),
+}
+
+
+@pytest.mark.parametrize("case", MEASURED)
+def test_measurements_are_no_subjects(case):
+    assert said_of(HONEST.assign(x=MEASURED[case]), CODES) == []
+
+
+@pytest.mark.parametrize(("values", "rows"), [(20, 60), (50, 600), (200, 300), (1000, 1500), (1000, 8000)])
+def test_independent_draws_are_even_no_more_often_than_said(values, rows):
+    """Equal probabilities are the worst case: at the level 1 % not more than 2 %."""
+    rng = np.random.default_rng(values)
+    draws = rng.multinomial(rows, np.full(values, 1 / values), 1000)
+    assert np.mean([evenness(one[one > 0]) < 0.01 for one in draws]) <= 0.02
+    unequal = rng.multinomial(rows, rng.dirichlet(np.full(values, 3.0)), 300)
+    assert np.mean([evenness(one[one > 0]) < 0.01 for one in unequal]) <= 0.02
+
+
+@pytest.mark.parametrize("mean", [1.05, 1.5, 2.0, 4.0, 20.0])
+def test_unequal_probabilities_add_to_the_variance(mean):
+    """Mixtures of two Poisson variables that are not zero vary at least as one with the same mean: a brute check."""
+    k = np.arange(1, 200)
+
+    def moments(rate):
+        weight = np.exp(k * np.log(rate) - rate - np.cumsum(np.log(k))) / -np.expm1(-rate)
+        return weight @ k, weight @ (k * k)
+
+    rates = np.geomspace(1e-3, 60.0, 80)
+    first, second = np.array([moments(rate) for rate in rates]).T
+    one = np.interp(mean, first, rates)
+    for _ in range(60):  # the rate with this mean, by bisection
+        one *= mean / moments(one)[0]
+    least = moments(one)[1]
+    for low in np.flatnonzero(first < mean):
+        for high in np.flatnonzero(first > mean):
+            share = (first[high] - mean) / (first[high] - first[low])
+            assert share * second[low] + (1 - share) * second[high] >= least * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in DATASETS if name != "bupa-leaky"])
+def test_honest_data_sets_are_passed_in_silence(name):
+    data = load_dataset(name, as_frame=True)
+    codes = data.target.to_numpy()
+    for seed in range(5):
+        train = np.sort(np.random.default_rng(seed).permutation(codes.size)[: codes.size // 2])
+        assert said_of(data.data, codes, train) == []
+
+
+def test_iris_is_honest_and_bupa_leaky_is_not():
+    X, y = load_iris(return_X_y=True)
+    assert said_of(np.tile(X, (4, 1)), np.tile(y, 4), units=np.tile(np.arange(150), 4)) == []
+    data = load_dataset("bupa-leaky", as_frame=True)
+    (said,) = said_of(data.data, data.target.to_numpy())
+    assert said.startswith("Column 'drinks' alone decides")
+
+
+def test_rows_that_are_no_table_are_passed_over():
+    for X in (sp.csr_array(CODES[:, None]), [f"text {code}" for code in CODES], np.zeros((ROWS, 2, 2)), [[1], [1, 2]]):
+        assert said_of(X, CODES[: len(X) if isinstance(X, list) else ROWS]) == []
+    assert len(said_of([[code + 0.25 * (row % 3), 0.5] for row, code in enumerate(CODES)], CODES)) == 1
+    lists = pd.DataFrame({"a": [[code] for code in CODES], "b": CODES})
+    assert said_of(lists, CODES)[0].startswith("Column 'b' alone")
+
+
+def test_an_estimator_warns_before_it_is_fitted():
+    X = HONEST[["a"]].assign(leak=LEAKS["a threshold"])
+    clf = CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), random_state=0)
+    with pytest.warns(UserWarning, match="Column 'leak' alone decides the class of all 200 training rows") as caught:
+        clf.fit(X, CODES)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    who = np.tile(np.arange(50), 8)
+    with pytest.warns(UserWarning, match=r"Column 1 looks like .*groups=X\[:, 1\]"):
+        clf.fit(np.column_stack([HONEST["a"], who]), CODES)
+    clf.fit(np.column_stack([HONEST["a"], who]), CODES, groups=who)
+
+
+def test_a_tenth_of_all_rows_must_come_again_in_a_column_with_a_name():
+    times = np.ones(500, dtype=np.int64)
+    times[:20] = 2
+    assert subjects_by_times(times, 520, "patient_id") == ""
+    times[:40] = 2
+    assert subjects_by_times(times, 540, "patient_id") != ""
