@@ -90,7 +90,7 @@ def test_a_certificate_s_own_words():
 def test_a_notebook_s_card_folds_the_details():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
-    clf = CertifiedClassifier("logistic", random_state=0).fit(X, (X[:, 0] > 0).astype(int))
+    clf = CertifiedClassifier("logistic", random_state=0).fit(X, (X[:, 0] + X[:, 1] > 0).astype(int))
     card = clf.certificate_._repr_html_()
     above, _, below = card.partition("<details>")
     assert not THEORY.search(re.sub("<[^>]*>", " ", above))

@@ -26,10 +26,10 @@ from pacbayes.certificates.voting import PROPOSAL, SOFT, VOTINGS, weights_of
 from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.data.division import EXAMPLE, GROUP, SPLITS, check_duplicates, check_own
 from pacbayes.data.labelled import Labelled
-from pacbayes.data.own_division import Given, given_rows
 from pacbayes.data.tables import TableReading
 from pacbayes.data.unusable import naming_remedy
 from pacbayes.estimators.fitted import Fitted, cv_results
+from pacbayes.estimators.given import Given, given_rows
 from pacbayes.estimators.methods import forget_fit, whole_or_not_at_all
 from pacbayes.estimators.planning import make_plan
 from pacbayes.estimators.prediction import BY_SOFT, Predicts

@@ -35,12 +35,12 @@ from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, training_division, usual_share
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
-from pacbayes.data.own_division import Given
 from pacbayes.data.preparing import check_prepare, resolve_prepare
 from pacbayes.data.rows import check_values, pickable_rows
 from pacbayes.data.unusable import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline, naming_column
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
+from pacbayes.estimators.given import Given
 from pacbayes.estimators.planning import make_refit
 from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.checkpoint import part_of

@@ -24,7 +24,6 @@ from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
-from pacbayes.data.own_division import Given
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.rows import check_values
 from pacbayes.data.unusable import (
@@ -36,6 +35,7 @@ from pacbayes.data.unusable import (
     naming_column,
 )
 from pacbayes.estimators.base import CertifiedModel
+from pacbayes.estimators.given import Given
 from pacbayes.numeric.checks import check_not_masked, narrow_labels
 from pacbayes.runtime.threads import at_most_cores, one_thread
 from pacbayes.runtime.units import jobs_of
