@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pacbayes.certificates.certify import cut_counts
 from pacbayes.certificates.threshold import MEASURES, Cuts
 from pacbayes.numeric.words import PLURAL, format_params, format_share, percent_up
-from pacbayes.posteriors.problem import Problem
 from pacbayes.report.guarantee import bars_of, compared
 from pacbayes.report.plots import (
     ACCENT,
@@ -20,12 +19,11 @@ from pacbayes.report.plots import (
     TEST,
     draw_bounds,
     draw_certificate,
-    draw_gibbs_curve,
     draw_risks,
     plot_target,
 )
 from pacbayes.report.questions import Coverage
-from pacbayes.report.tables import TextTable, format_bound, format_down, format_gap, format_number
+from pacbayes.report.tables import TextTable, format_bound, format_number
 from pacbayes.report.view import ReportView
 
 if TYPE_CHECKING:
@@ -33,13 +31,10 @@ if TYPE_CHECKING:
 
 # In pixels: wide enough for half a screen, narrow enough for a telephone.
 _WIDTH = 460
-# Beyond this many classifiers not all are listed; points of the curve that are.
-_LISTED, _CURVE_POINTS = 2_000, 40
-# Colours of further lines, and what the page's style calls each colour: it has others on a dark screen.
-_LINES = (RISK, "#7a5ba6", "#1d7a5f", "#a3352b", "#6b6b1e")
-_NAMES = {ACCENT: "accent", RISK: "risk", TEST: "light", "#ffffff": "page"} | {
-    one: f"line-{i}" for i, one in enumerate(_LINES) if i
-}
+# Beyond this many classifiers not all are listed.
+_LISTED = 2_000
+# What the page's style calls each colour: it has others on a dark screen.
+_NAMES = {"#000000": "text", "#ffffff": "page", ACCENT: "accent", RISK: "risk", TEST: "light"}
 # Nothing of the user's own style; text as text; no dollar of a name is mathematics.
 _STYLE = {
     "font.size": 12.0,
@@ -72,18 +67,15 @@ def drawn(ident: str, height: int, draw: Callable[["Axes"], Any]) -> str:
 
     Examples
     --------
-    >>> made = drawn("one", 200, lambda axes: axes.plot([0, 1], [0, 1], label="a line"))
-    >>> "a line</text>" in made, "<style" in made, "stroke: currentColor" in made, made == drawn("one", 200,
-    ...     lambda axes: axes.plot([0, 1], [0, 1], label="a line"))
-    (True, False, True, True)
+    >>> made = drawn("one", 200, lambda axes: axes.plot([0, 1], [0, 1], color="black", label="a line"))
+    >>> "a line</text>" in made, "<style" in made, "stroke: var(--text)" in made
+    (True, False, True)
     """
     import matplotlib.style
-    from cycler import cycler
     from matplotlib.figure import Figure
 
-    own = _STYLE | {"svg.hashsalt": ident, "axes.prop_cycle": cycler(color=_LINES)}
     written = StringIO()
-    with matplotlib.style.context(["default", own]):
+    with matplotlib.style.context(["default", _STYLE | {"svg.hashsalt": ident}]):
         figure = Figure((_WIDTH / 72, height / 72), layout="constrained")
         axes = figure.subplots()
         draw(axes)
@@ -104,7 +96,7 @@ def drawn(ident: str, height: int, draw: Callable[["Axes"], Any]) -> str:
 def _of_the_page(tag: str, ident: str) -> str:
     """Return a tag with ids of its own, the page's font, and colours by name."""
     tag = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{ident}-", tag)
-    tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag).replace("#000000", "currentColor")
+    tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
     for colour, name in _NAMES.items():
         tag = tag.replace(colour, f"var(--{name})")
     return tag
@@ -246,31 +238,3 @@ def bounds_chart(view: ReportView) -> Chart:
     said = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
     drawing = drawn("bounds", 280, lambda axes: draw_bounds(view, axes))
     return Chart("bounds", "The five bounds, and what other methods guarantee", said, caption, drawing, 280, table)
-
-
-def gibbs_chart(view: ReportView) -> Chart:
-    """Return the bound along the curve of Gibbs posteriors, with the certified minimum."""
-    best, m = view.posterior, view.classifiers.m
-    assert best.beta is not None
-    finite = best.beta if 0.0 < best.beta < np.inf else 1.0
-    grid = np.geomspace(min(0.1, finite / 10.0), max(100.0 * m, 10.0 * finite), _CURVE_POINTS)
-    rows = []
-    for name in view.chosen_among:
-        problem = Problem.checked(view.classifiers.risks, m, view.distance(name), best.delta, view.prior, best.constant)
-        # The digits the table shows, so that its bounds are those of the temperatures beside them.
-        for beta in (float(f"{beta:.4g}") for beta in grid):
-            value = problem.at(problem.curve.at(beta))[1]
-            rows.append((name, format_number(beta), *map(format_bound, (value.risk, value.kl, value.bound))))
-    columns = ("distance", "β", "validation risk L", "divergence K", "bound B")
-    ends = {0.0: "at the left end, the prior itself", np.inf: "at the right end: only those of least risk have weight"}
-    caption = (
-        "Every optimal posterior lies on one curve: weights p·exp(−β·risk), from the prior (β = 0) to the classifiers "
-        f"of least risk (β = ∞). The minimum is {ends.get(best.beta, f'at β = {format_number(best.beta)}')}. No "
-        f"posterior whatever, on this curve or off it, has a bound below {format_down(best.lower_bound)}: the gap to "
-        f"this one is at most {format_gap(best.gap)}."
-    )
-    where = f"β = {format_number(best.beta)}, B = {format_bound(best.bound, 6)}"
-    said = f"The bound B against the inverse temperature β, with its certified minimum at {where}."
-    drawing = drawn("gibbs", 320, lambda axes: draw_gibbs_curve(view, axes))
-    table = TextTable("The bound along the curve", columns, rows)
-    return Chart("gibbs", "The certified minimum", said, caption, drawing, 320, table)

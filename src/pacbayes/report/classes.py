@@ -11,6 +11,7 @@ from pacbayes.certificates.target import on_grid
 from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT, Rule, said_of
 from pacbayes.data.division import GROUP
 from pacbayes.numeric.arrays import FloatArray
+from pacbayes.numeric.checks import need
 from pacbayes.numeric.words import PLURAL, cut, format_share
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
@@ -35,6 +36,12 @@ class Confusion:
     unanswered: NDArray[np.int64] | None
     #: What the rows are called.
     rows: str
+
+    def __post_init__(self) -> None:
+        fits = (
+            self.counts.shape == (len(self.names), len(self.answers)) and self.answers[: len(self.names)] == self.names
+        )
+        need(fits, "Confusion.counts", "must have a line for each class, and a column for each answer")
 
     @classmethod
     def of(cls, view: ReportView, class_names: Sequence[str] = ()) -> "Confusion | None":

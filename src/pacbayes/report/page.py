@@ -12,7 +12,7 @@ from typing import Any
 
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.caller import import_optional
-from pacbayes.report.charts import bounds_chart, gibbs_chart, main_chart, risks_chart
+from pacbayes.report.charts import bounds_chart, main_chart, risks_chart
 from pacbayes.report.classes import Confusion, uncounted
 from pacbayes.report.guarantee import facts, must_hold, not_beaten, observed, statement
 from pacbayes.report.questions import part_table
@@ -81,7 +81,7 @@ def write_report(
     >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_report(clf, folder + "/report.html", data=(X, y)).read_text(encoding="utf-8")
-    >>> "of new examples, with probability at least 95 %." in page
+    >>> "It errs on at most" in page
     True
     """
     check_can_write("path", path)
@@ -130,7 +130,7 @@ def render(view: ReportView, title: str, notes: Sequence[str], class_names: Sequ
         limits=part_table(view),
         must_hold=must_hold(view),
         assumptions=view.certificate.assumptions,
-        details=[bounds_chart(view), risks_chart(view), gibbs_chart(view)],
+        details=[bounds_chart(view), risks_chart(view)],
         weights=weight_table(view, most=_MOST_WEIGHTS),
         certificates=certificate_table(view, full=True).transposed,
         record=[data_table(view), parameter_table(view), version_table()],

@@ -229,12 +229,7 @@ def plot_gibbs_curve(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     >>> plot_gibbs_curve(clf).get_xlabel()
     'inverse temperature β'
     """
-    axes = _axes(clf, ax)
-    return draw_gibbs_curve(ReportView.of(clf), axes)
-
-
-def draw_gibbs_curve(view: ReportView, axes: "Axes") -> "Axes":
-    """Draw what `plot_gibbs_curve` draws."""
+    axes, view = _axes(clf, ax), ReportView.of(clf)
     best, risks, m = view.posterior, view.classifiers.risks, view.classifiers.m
     betas = np.geomspace(1e-2, 100.0 * m, 400)
     for distance, dashes in zip(view.model._fitted.plan.distances, cycle(_DASHES)):
@@ -294,7 +289,7 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     if found.chosen is not None:
         place = found.shares[found.chosen], found.errors[found.chosen]
         axes.plot(*place, "o", color=ACCENT, label="threshold in use")
-    axes.set_xlim(0.0, 1.0)
+    axes.set_xlim(-0.03, 1.03)
     axes.set_ylim(0.0, max(3.0 * found.target, 1.1 * float(found.errors.max())))
     _in_percent(axes.xaxis, axes.yaxis)
     axes.set_xlabel("share of validation rows answered")
