@@ -17,7 +17,7 @@ DOCS = ROOT / "docs"
 FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "files", "report", "data")
 NEEDED = ("sphinx", "myst_nb", "sphinx_gallery", "numpydoc", "furo", "sphinx_copybutton", "sphinx-mathjax-offline")
 # Reading and writing: nothing in them comes from a paper.
-UNPUBLISHED = ("load", "model_card", "save", "write_report")
+UNPUBLISHED = ("load", "save", "write_report")
 
 
 def documented() -> dict[str, set[str]]:

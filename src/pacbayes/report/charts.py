@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # In pixels: wide enough for half a screen, narrow enough for a telephone.
 _WIDTH = 460
+# Characters of two labels that stand side by side.
+_LEGEND = 60
 # Beyond this many classifiers not all are listed.
 _LISTED = 2_000
 # What the page's style calls each colour: it has others on a dark screen.
@@ -83,7 +85,8 @@ def drawn(ident: str, height: int, draw: Callable[["Axes"], Any]) -> str:
         # Below the picture it hides nothing.
         handles = [one for one in legend.legend_handles if one is not None]
         found = [text.get_text() for text in legend.get_texts()]
-        figure.legend(handles, found, loc="outside lower left", ncols=2, frameon=False)
+        columns = 2 if sum(sorted(map(len, found))[-2:]) <= _LEGEND else 1
+        figure.legend(handles, found, loc="outside lower left", ncols=columns, frameon=False)
         legend.remove()
         figure.savefig(written, format="svg", transparent=True, metadata=_NOTHING)
     inner = re.search(r"<svg[^>]*>(.*)</svg>", written.getvalue(), re.DOTALL)
