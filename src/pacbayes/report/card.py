@@ -17,7 +17,7 @@ from pacbayes.report.view import ReportView
 FORMATS = ("markdown", "json")
 _BLANK = "*[to be filled in by the owner]*"
 # By whether the limit is below that of always giving the same answer.
-_BETTER = {True: "its limit is above that of this model", None: "not compared", False: "not compared"}
+_BETTER = {True: "its limit is above that of this model", None: "not compared"}
 
 
 def model_card(model: CertifiedModel, format: str = "markdown") -> str:

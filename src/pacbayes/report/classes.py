@@ -19,6 +19,8 @@ from pacbayes.report.view import ReportView
 # Answers up to which there is a column for each, lines of longer tables, and sentences about single classes.
 _MOST_COLUMNS, _MOST_LINES, _MOST_ERRORS, _MOST_SENTENCES = 6, 10, 6, 3
 _LONGEST = 30
+# Sums of weights that are no nearer to a whole number than this are means.
+_WHOLE = 1e-9
 # A class is rare below this share of the rows, and mostly missed above that share of its own.
 _RARE, _MOSTLY = 0.1, 0.5
 
@@ -94,12 +96,12 @@ class Confusion:
         }
         if self.unanswered is None:
             del columns["answered"]
-        more = (
-            f"Of {len(self.names)} classes the {order.size} with the most missed."
-            if order.size < len(self.names)
-            else ""
+        notes = [f"Of {len(self.names)} classes the {order.size} with the most missed."] * (
+            order.size < len(self.names)
         )
-        return TextTable("What is missed", tuple(columns), list(zip(*columns.values(), strict=True)), more)
+        notes += ["Means over the random choices."] * bool((np.abs(self.counts - np.rint(self.counts)) > _WHOLE).any())
+        rows = list(zip(*columns.values(), strict=True))
+        return TextTable("What is missed", tuple(columns), rows, " ".join(notes))
 
     @property
     def table(self) -> TextTable:
@@ -155,7 +157,7 @@ def format_count(count: Any) -> str:
     >>> format_count(3.0), format_count(2.26)
     ('3', '2.3')
     """
-    return str(round(count)) if abs(count - round(count)) < 1e-9 else f"{count:.1f}"
+    return str(round(count)) if abs(count - round(count)) <= _WHOLE else f"{count:.1f}"
 
 
 def _count(truth: NDArray[np.intp], said: NDArray[Any], classes: int, labels: int) -> NDArray[np.int64]:
