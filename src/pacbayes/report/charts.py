@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.certificates.baselines import format_label
 from pacbayes.certificates.certify import cut_counts
 from pacbayes.certificates.threshold import MEASURES, Cuts
 from pacbayes.numeric.words import PLURAL, format_params, format_share, percent_up
@@ -34,7 +35,7 @@ _WIDTH = 460
 # Characters of two labels that stand side by side.
 _LEGEND = 60
 # Beyond this many classifiers not all are listed.
-_LISTED = 2_000
+_LISTED = 1_000
 # What the page's style calls each colour: it has others on a dark screen.
 _NAMES = {"#000000": "text", "#ffffff": "page", ACCENT: "accent", RISK: "risk", TEST: "light"}
 # Nothing of the user's own style; text as text; no dollar of a name is mathematics.
@@ -122,9 +123,8 @@ def main_chart(view: ReportView) -> Chart:
     title = "How often it errs, and what simpler methods have"
     table = TextTable("Limits", ("who answers", "errs on at most", "errors counted", "what it is"), rows)
     caption = "Each limit holds alone. None of them covers taking the smallest after looking."
-    height = 240 if view.observed is None else 260
-    drawing = drawn("limits", height, lambda axes: draw_certificate(view, axes))
-    return Chart("limits", title, f"Horizontal bars. {said}.", caption, drawing, height, table)
+    drawing = drawn("limits", 250, lambda axes: draw_certificate(view, axes))
+    return Chart("limits", title, f"Horizontal bars. {said}.", caption, drawing, 250, table)
 
 
 def _coverage_chart(view: ReportView) -> Chart:
@@ -165,7 +165,8 @@ def _threshold_chart(view: ReportView) -> Chart:
         columns.append(["–" if share is None else format_share(share) for share in shares])
     names = ("threshold", *(words for _, words, _ in MEASURES.values()))
     table = TextTable("Observed at each threshold", names, list(zip(*columns, strict=True)))
-    used = f"The threshold in use is {reached.shown}." if reached.passed else "No threshold passed."
+    of = f"the probability of {format_label(reached.positive)}"
+    used = f"The threshold in use is {reached.shown}, of {of}." if reached.passed else "No threshold passed."
 
     def draw(axes: "Axes") -> None:
         # No name of a class: it may hold what a picture cannot show.
@@ -190,23 +191,16 @@ def risks_chart(view: ReportView) -> Chart:
     )
     caption = f"The {view.weight_name} of each classifier (filled) and its {counted}, against the {axis}."
     if shown.size < weights.size:
-        caption += (
-            f" Of {weights.size} classifiers the table lists {shown.size}: the heaviest, and others evenly spread."
-        )
-
+        caption += f" Of {weights.size} classifiers the table lists {shown.size}, the heaviest."
     title = "Where the weight is, and how often each classifier errs"
     drawing = drawn("risks", 320, lambda axes: draw_risks(view, axes))
     return Chart("risks", title, description, caption, drawing, 320, _risks_table(view, shown))
 
 
 def _listed(view: ReportView) -> NDArray[np.intp]:
-    """Return the classifiers to list, in the order of the axis."""
-    order = np.argsort(view.places, kind="stable")
-    if order.size <= _LISTED:
-        return order
-    spread = np.linspace(0, order.size - 1, _LISTED // 2).astype(np.intp)
-    heavy = np.argsort(-view.weights[order], kind="stable")[: _LISTED // 2]
-    return order[np.union1d(spread, heavy)]
+    """Return the classifiers to list, in the order of the axis: the heaviest of very many."""
+    heaviest = np.argsort(-view.weights, kind="stable")[:_LISTED]
+    return heaviest[np.argsort(view.places[heaviest], kind="stable")]
 
 
 def _risks_table(view: ReportView, shown: NDArray[np.intp]) -> TextTable:

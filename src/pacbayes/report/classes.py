@@ -59,7 +59,7 @@ class Confusion:
         else:
             counts = _count(truth[answered], _said(view)[answered], evidence.n_classes, len(labels)).astype(np.float64)
         left = None if answered.all() else np.bincount(truth[~answered], minlength=evidence.n_classes)
-        shown = [*class_names, *labels[len(class_names) :]]
+        shown = [*class_names, *labels[evidence.n_classes :]] if len(class_names) == evidence.n_classes else labels
         names = tuple(cut(" ".join(str(one).split()), _LONGEST) for one in shown)
         unit = "rows" if plan.division.unit == GROUP else PLURAL[plan.division.unit]
         return cls(names[: evidence.n_classes], names, counts, left, unit)

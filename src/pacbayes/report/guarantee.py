@@ -73,7 +73,8 @@ def who_answers(view: ReportView) -> str:
         if not view.by_probabilities:
             return f"{who} gives all answers."
     else:
-        who = f"All {number} classifiers" if some == number else f"{some} of {number} classifiers"
+        every = "Both" if number == 2 else f"All {number}"
+        who = f"{every if some == number else f'{some} of {number}'} classifiers"
     if view.by_probabilities:
         decides = f"the class with the largest {'probability' if some == 1 else 'mean'} is the answer"
         if reached is not None and reached.passed:
