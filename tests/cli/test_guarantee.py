@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.cli.bad_files import good
 from tests.cli.running import as_process, in_process
 from tests.estimators.models import fitted, two_classes
+from tests.report.browser_page import Page
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, load, load_dataset
 from pacbayes.cli.model import parse_lambdas
@@ -106,7 +107,10 @@ def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
     assert remark.startswith("52 % of the weight is at the smallest of 5 values of gamma (0.002804);")
     assert round(100 * clf.weights_[widths == widths.min()].sum()) == 52
     assert "on the same data, is not covered by the certificate" in remark
-    assert remark in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert remark in page.text("notes")
+    # Classes by their names, where the data set has some.
+    assert page.column("table-classes", "class") == ["malignant", "benign"]
     assert json.loads(in_process(["certify", "--hedge", "1", "--json"], capsys).out)["remarks"] == [remark]
     middle = in_process(["certify", "--dataset", "haberman", "--hedge", "1"], capsys)
     assert "weight is at" not in middle.err
