@@ -1,6 +1,7 @@
 """Which errors: counted once more by predicting the validation rows, and said where a class is mostly missed."""
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -149,3 +150,14 @@ def test_why_there_is_none():
     assert "no row validated all classifiers" in uncounted(view)
     assert Confusion.of(view) is None
     assert "no row validated all classifiers" in Page(long_parameters()).text("errors")
+
+
+def test_a_row_at_the_threshold_is_answered():
+    """As by `answers`: here the threshold is moved to the score of a validation row."""
+    clf = copy(abstaining())
+    place = clf._fitted.plan.place("soft", "proposal")
+    score = float(np.sort(clf._fitted.evidence.scores[place])[20])
+    moved = replace(clf.certificate_, answered=replace(clf.certificate_.answered, threshold=score))
+    clf.certificates_ = clf.certificates_ | {"soft": moved}
+    rows, _ = validation(clf, *two_classes())
+    assert Confusion.of(ReportView.of(clf)).answered.sum() == clf.answers(rows).sum() == len(rows) - 20
