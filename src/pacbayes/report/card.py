@@ -71,19 +71,18 @@ def model_card(model: CertifiedModel, format: str = "markdown") -> str:
 
 def _sections(view: ReportView) -> dict[str, dict[str, Any]]:
     """Return the headings with what is known under each; None is for the owner."""
-    model, found, splits = view.model, view.certificate, view.classifiers.splits
-    assert splits is not None
-    confusion, unit = Confusion.of(view), PLURAL[splits.unit]
-    counted: dict[str, Any] = {"Errors by class": uncounted(view)}
-    if confusion is not None:
-        counted = {"Errors by class": confusion.by_class, "Answers": confusion.table, "To be noted": confusion.warnings}
+    return _of_the_model(view) | _of_the_data(view)
+
+
+def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
+    model, found = view.model, view.certificate
     stated = found.reached is None and (found.answered is None or found.answered.passed)
     return {
         "Model details": {
             "Kind": type(model).__name__,
             "How it answers": who_answers(view),
             "Settings": " ".join(repr(model).split()),
-            "Software": [f"{name} {number}" for name, number in versions().items()],
+            "Software that wrote this card": [f"{name} {number}" for name, number in versions().items()],
             "Owner and contact": None,
             "Date and version": None,
             "License": None,
@@ -102,15 +101,26 @@ def _sections(view: ReportView) -> dict[str, dict[str, Any]]:
             "Compared with": [str(found.baselines[name]) for name in ("hold-out", CONSTANT) if name in found.baselines],
             "Why these metrics": None,
         },
+    }
+
+
+def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
+    found, splits, confusion = view.certificate, view.classifiers.splits, Confusion.of(view)
+    assert splits is not None
+    unit = PLURAL[splits.unit]
+    counted: dict[str, Any] = {"Errors by class": uncounted(view)}
+    if confusion is not None:
+        counted = {"Errors by class": confusion.by_class, "Answers": confusion.table, "To be noted": confusion.warnings}
+    return {
         "Evaluation data": {
             f"Validation {unit}": splits.m,
             "What was counted": facts(view)[1:],
-            "How they were chosen": found.assumptions[0] if found.assumptions else "",
+            "How they were chosen": found.assumptions[0],
             "Where they come from": None,
         },
         "Training data": {
             f"Training {unit}": "trained elsewhere" if splits.trained_elsewhere else splits.n_train,
-            "Columns": getattr(model, "n_features_in_", "not known"),
+            "Columns": getattr(view.model, "n_features_in_", "not known"),
             "Where they come from": None,
             "What was done to them before": None,
         },

@@ -40,18 +40,13 @@ def statement(certificate: Certificate) -> str:
     >>> statement(Certificate(0.0413, None, 0.05, 284, "binomial", 0.02, 0.0, "the soft vote", "Exact."))
     'It errs on at most 4.2 % of new examples, with probability at least 95 %.'
     """
-    sure, answered, reached = (
-        f"with probability at least {confidence(certificate.delta)}",
-        certificate.answered,
-        certificate.reached,
-    )
+    sure = f"with probability at least {confidence(certificate.delta)}"
+    answered, reached = certificate.answered, certificate.reached
     if reached is not None:
         words = reached.target.words(reached.positive)
-        return (
-            f"{words[0].upper()}{words[1:]}, {sure}."
-            if reached.passed
-            else f"Nothing is guaranteed. Not reached: {words}."
-        )
+        if not reached.passed:
+            return f"Nothing is guaranteed. Not reached: {words}."
+        return f"{words[0].upper()}{words[1:]}, {sure}."
     if answered is not None:
         target = format_target(answered.target)
         if not answered.passed:
@@ -86,7 +81,7 @@ def who_answers(view: ReportView) -> str:
 
 
 def facts(view: ReportView) -> list[str]:
-    """Return what stands below the statement: what answers, what was counted, and what became of test rows."""
+    """Return what stands below the statement: what answers, and what was counted."""
     found = [who_answers(view)]
     if view.certificate.refit:
         found.append(
