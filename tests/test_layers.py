@@ -31,7 +31,7 @@ ORDER = (
 LEAN = {"bounds": {"numpy", "scipy"}, "posteriors": {"numpy", "scipy"}}
 OPTIONAL = {"posteriors": {"casadi", "cvxpy"}}
 # Methods that open a folder below, when they are called, by a name of the root: `clf.report(path)`.
-DOORS = {"pacbayes.estimators.base": {"write_report"}}
+DOORS = {"pacbayes.estimators.base": {"model_card", "write_report"}}
 
 
 def modules() -> dict[str, Path]:

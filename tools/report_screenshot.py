@@ -1,4 +1,4 @@
-"""Write docs/images/report.png: a report in a browser, its top and its first figures side by side.
+"""Write docs/images/report.png: the first screen of a report in a browser.
 
     python tools/report_screenshot.py docs/images/report.png
     python tools/report_screenshot.py --review FOLDER
@@ -18,30 +18,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 from PIL import Image
-from playwright.sync_api import Browser, FloatRect, Page, PdfMargins, sync_playwright
-from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import train_test_split
+from playwright.sync_api import Browser, FloatRect, PdfMargins, sync_playwright
 
-from pacbayes import StochasticSVC
+from pacbayes import CertifiedClassifier, load_dataset
 from pacbayes.report import write_report
 
-# In pixels: each half of the picture, which is the text with its margins, and what is left free below.
-_WIDTH, _ROOM = 880, 16
+# In pixels: the width of the screen, and what is left free below.
+_WIDTH, _ROOM = 1280, 16
 # Enough for a page of few colours, and a third of the bytes.
 _COLOURS = 256
 _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def write_example(path: Path) -> None:
-    """Write the report of the picture."""
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    labels = y.map({0: "malignant", 1: "benign"}).to_numpy()
-    X_fit, X_test, y_fit, y_test = train_test_split(X, labels, test_size=0.2, random_state=0)
-    clf = StochasticSVC(random_state=0).fit(X_fit, y_fit)
-    write_report(
-        clf, path, title="Breast cancer, 201 support vector machines", test=(X_test, y_test), data=(X_fit, y_fit)
-    )
+    """Write the report of the picture: the same numbers as `pacbayes certify --dataset wdbc`."""
+    data = load_dataset("wdbc", as_frame=True)
+    labels = np.asarray(data.target_names)[data.target]
+    clf = CertifiedClassifier(random_state=0).fit(data.data, labels)
+    notes = [f"Breast Cancer Wisconsin (Diagnostic): {len(labels)} examples, {data.data.shape[1]} columns."]
+    write_report(clf, path, title="Is it malignant?", data=(data.data, labels), notes=notes)
 
 
 @contextmanager
@@ -57,27 +54,14 @@ def _browser() -> Iterator[Browser]:
         browser.close()
 
 
-def _part(page: Page, top: float, bottom: float) -> Image.Image:
-    clip: FloatRect = {"x": 0.0, "y": top, "width": _WIDTH, "height": bottom - top}
-    return Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip)))
-
-
 def screenshot(report: Path, target: Path) -> None:
-    """Write the picture of a report: on the right two figures, on the left as much of the top as is not cut."""
-    edges = """(which) => [...document.querySelectorAll(which)].map((one) => {
-      const box = one.getBoundingClientRect();
-      return [box.top + window.scrollY, box.bottom + window.scrollY];
-    })"""
+    """Write the picture of a report: its top, down to the picture and the tables of errors."""
     with _browser() as browser:
         page = browser.new_page(viewport={"width": _WIDTH, "height": 900}, color_scheme="light")
         page.goto(report.resolve().as_uri())
-        start = page.evaluate(edges, "#risks")[0][0]
-        end = page.evaluate(edges, "#figure-bounds figcaption")[0][1]
-        height = end - start + _ROOM
-        fits = max(bottom for _, bottom in page.evaluate(edges, "#guarantee, .breaks li") if bottom <= height)
-        picture = Image.new("RGB", (2 * _WIDTH, round(height)), "white")
-        picture.paste(_part(page, 0.0, fits), (0, 0))
-        picture.paste(_part(page, start, end + _ROOM), (_WIDTH, 0))
+        bottom = page.evaluate("document.querySelector('.columns').getBoundingClientRect().bottom")
+        clip: FloatRect = {"x": 0.0, "y": 0.0, "width": _WIDTH, "height": bottom + _ROOM}
+        picture = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip)))
     picture.quantize(_COLOURS).save(target, optimize=True)
 
 

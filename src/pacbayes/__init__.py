@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         optimal_vote,
         vote_bound,
     )
-    from pacbayes.report import write_report
+    from pacbayes.report import model_card, write_report
 
 __version__ = "0.1.0"
 
@@ -77,6 +77,7 @@ _HOMES = {
     "load": "pacbayes.files",
     "load_dataset": "pacbayes.data",
     "log_constant": "pacbayes.bounds",
+    "model_card": "pacbayes.report",
     "optimal_posterior": "pacbayes.posteriors",
     "optimal_vote": "pacbayes.posteriors",
     "rows_needed": "pacbayes.bounds",
@@ -119,6 +120,7 @@ __all__ = [
     "load",
     "load_dataset",
     "log_constant",
+    "model_card",
     "optimal_posterior",
     "optimal_vote",
     "rows_needed",

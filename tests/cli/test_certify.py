@@ -18,6 +18,7 @@ from tests.report.browser_page import Page
 from pacbayes import DISTANCES, CertifiedClassifier, StochasticSVC, SVMs, load, optimal_posterior
 from pacbayes.cli.model import parse_lambdas
 from pacbayes.numeric.words import percent_up
+from pacbayes.report.guarantee import statement
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
 WORDED = ["--categorical", "code", "--lambdas", "0.1,1", "--quiet"]
@@ -273,12 +274,11 @@ def test_report_tells_the_same(files, capsys):
     words += ["--test", files / "odd new.csv"]
     done = in_process(words, capsys)
     page = Page(report.read_text(encoding="utf-8"))
-    assert page.text("sentence") in done.out
     bounds = [line.split("\t")[2] for line in done.out.splitlines() if "\tstochastic classifier\t" in line]
     shown = dict(zip(page.column("table-bounds", "guarantee"), page.column("table-bounds", "bound"), strict=True))
     assert [percent_up(float(shown[f"stochastic classifier, {name}"])) for name in DISTANCES] == bounds
-    assert percent_up(float(shown["soft vote, proposal"])) in page.text("sentence")
-    assert page.text("headline").startswith("At most ")
+    assert percent_up(float(shown["soft vote, proposal"])) in page.text("headline")
+    assert page.text("headline").startswith("It errs on at most ")
     facts = dict(page.table("table-record-1")[1])
     assert "<script>alert(1)</script>" in facts["names of columns"]
     assert len(facts["SHA-256 of the rows"]) == 64
@@ -329,7 +329,9 @@ def test_voting_is_what_is_certified_saved_and_reported(files, voting, capsys):
     assert clf.voting == voting
     assert done.out.splitlines()[0] == clf.certificate_.sentence
     assert clf.certificate_.sentence != clf.certificates_["stochastic"].sentence
-    assert clf.certificate_.sentence in (files / "page.html").read_text(encoding="utf-8")
+    page = Page((files / "page.html").read_text(encoding="utf-8"))
+    assert page.text("headline") == statement(clf.certificate_)
+    assert ("classifiers vote" if voting == "majority" else "gives all answers") in page.text("facts")
     assert "is drawn" not in done.err
     found = as_json(words, capsys)
     assert found["certificate"] == " ".join(clf.certificate_.lines)
@@ -347,8 +349,8 @@ def test_a_proposal_of_one_classifier_is_that_classifier(files, capsys):
     assert "One of 2 classifiers gives all the answers, number 0: lambda = 0.1" in done.err
     assert "is drawn" not in done.err
     page = (files / "page.html").read_text(encoding="utf-8")
-    assert "is here a single classifier, number 0 of 2" in page
-    assert "drawn at random" not in page
+    assert "One classifier, number 0 of 2, gives all answers." in page
+    assert "at random by" not in page
 
 
 def test_a_soft_vote_of_one_classifier_is_by_its_probabilities(files, capsys):
@@ -358,8 +360,8 @@ def test_a_soft_vote_of_one_classifier_is_by_its_probabilities(files, capsys):
     assert "One of 4 classifiers says how probable each class is, number " in done.err
     assert "gives all the answers" not in done.err
     page = (files / "page.html").read_text(encoding="utf-8")
-    assert "The soft vote: a single classifier, number " in page
-    assert "it has all the weight and gives all the answers" not in page
+    assert "of 4, says how probable each class is; the class with the largest probability is the answer" in page
+    assert "gives all answers" not in page
 
 
 def test_the_page_has_no_options_for_its_reader(files, capsys):

@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.cli.bad_files import good
 from tests.cli.running import as_process, in_process
 from tests.estimators.models import fitted, two_classes
+from tests.report.browser_page import Page
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, load, load_dataset
 from pacbayes.cli.model import parse_lambdas
@@ -101,25 +102,26 @@ def test_json_of_a_named_data_set_and_another_estimator(tmp_path, capsys):
 def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
     """52 % of the weight on wdbc is on the widest kernel."""
     done = in_process(["certify", "--hedge", "1", "--report", tmp_path / "report.html"], capsys)
-    remark = next(line for line in done.err.splitlines() if "posterior weight is at" in line)
+    remark = next(line for line in done.err.splitlines() if "weight is at" in line)
     clf = CertifiedClassifier("svm", hedge=1, random_state=0).fit(*two_classes())
     widths = np.array([one["gamma"] for one in clf.classifiers_.params])
-    assert remark.startswith("52 % of the posterior weight is at the smallest of 5 values of gamma (0.002804);")
+    assert remark.startswith("52 % of the weight is at the smallest of 5 values of gamma (0.002804);")
     assert round(100 * clf.weights_[widths == widths.min()].sum()) == 52
     assert "on the same data, is not covered by the certificate" in remark
-    assert remark in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert remark in page.text("notes")
+    # Classes by their names, where the data set has some.
+    assert page.column("table-classes", "class") == ["benign", "malignant"]
     assert json.loads(in_process(["certify", "--hedge", "1", "--json"], capsys).out)["remarks"] == [remark]
     middle = in_process(["certify", "--dataset", "haberman", "--hedge", "1"], capsys)
-    assert "posterior weight is at" not in middle.err
+    assert "weight is at" not in middle.err
 
 
 def test_remark_on_a_path_of_lambdas():
     """77 % of the weight on wdbc is on the smallest lambdas; the neighbours that err as often are among them."""
     clf = StochasticSVC(hedge=1, random_state=0).fit(*two_classes())
     (remark,) = grid_remarks(ReportView.of(clf))
-    assert remark.startswith(
-        "77 % of the posterior weight is at the 22 smallest of 201 values of lambda (0.01 to 0.0263);"
-    )
+    assert remark.startswith("77 % of the weight is at the 22 smallest of 201 values of lambda (0.01 to 0.0263);")
     assert round(100 * clf.posterior_.weights[:22].sum()) == 77
 
 

@@ -145,9 +145,9 @@ def test_pages_speak_of_groups(make):
     for words in (
         "rows of a new group, on average over groups",
         "validation groups m",
-        "A group counts once, whatever its size",
-        "mean share of errors in new groups",
-        "The groups are not independent, or new groups are of another kind.",
+        "Every group counts once, whatever its size",
+        "The groups are independent, and new groups are of the same kind.",
+        "In 30 validation groups, which trained nothing, it answered",
         "errors on 30 validation groups",
         "validation rows that equal a training row in features and class",
     ):
@@ -172,7 +172,7 @@ def test_copies_are_counted_and_kept_together_where_asked(make, tmp_path):
     assert load(tmp_path / "model", trusted=["sklearn."]).certificates_ == once.certificates_
     page = report_html(once, data=(many, labels))
     assert "validation distinct rows m" in page
-    assert "equal rows were taken as copies" in page
+    assert "Equal rows were taken as copies" in page
 
 
 def test_copies_of_mixed_rows_are_seen_behind_prepare():

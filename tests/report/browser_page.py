@@ -32,20 +32,12 @@ class Page:
         return [row[head.index(name)] for row in rows]
 
     def drawing(self, ident):
-        """Return the wide or narrow drawing, e.g. "risks-wide"."""
+        """Return the drawing of a chart, e.g. "risks"."""
         return next(one for one in self.root.iter(f"{SVG}svg") if one.get("aria-labelledby").startswith(f"{ident}-"))
+
+    def texts(self, ident):
+        """Return what is written in the drawing of a chart."""
+        return ["".join(one.itertext()) for one in self.drawing(ident).iter(f"{SVG}text")]
 
     def __str__(self):
         return ElementTree.tostring(self.root, encoding="unicode")
-
-
-def points_of(drawing, kind):
-    """Return the corners of the line of that class."""
-    line = next(one for one in drawing.iter(f"{SVG}polyline") if kind in one.get("class").split())
-    return [tuple(float(number) for number in point.split(",")) for point in line.get("points").split()]
-
-
-def scale_of(drawing, labels, coordinate):
-    """Return the two outermost ticks that carry percentages, as (share, pixel), below a title."""
-    marks = [(float(one.text.removesuffix(" %")) / 100, float(one.get(coordinate))) for one in labels]
-    return min(marks), max(marks)

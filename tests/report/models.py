@@ -4,12 +4,13 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_digits, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import LAMBDAS, two_classes
 
-from pacbayes import DISTANCES, CertifiedClassifier, Grid, StochasticSVC, SVMs
+from pacbayes import DISTANCES, Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs, Threshold
 from pacbayes.report import report_html
 
 SCRIPT = "<script>alert(1)</script>"
@@ -115,3 +116,47 @@ def with_target(max_error=0.05):
     clf, data, test = breast_cancer()
     clf = StochasticSVC(LAMBDAS, hedge=0.1, max_error=max_error, cv=3, voting="majority", random_state=0).fit(*data)
     return clf, report_html(clf, test=test)
+
+
+def _logistic(**params):
+    return CertifiedClassifier("logistic", cv=3, random_state=0, **params)
+
+
+@cache
+def threshold():
+    """Return a model with a threshold for the recall of one class."""
+    X, y = two_classes()
+    return _logistic(target=Threshold(recall=0.9), pos_label="malignant").fit(X, np.array(["malignant", "benign"])[y])
+
+
+@cache
+def abstaining():
+    """Return a model that answers most rows."""
+    return _logistic(target=Abstain(0.02)).fit(*two_classes())
+
+
+@cache
+def refitted():
+    """Return a model that was trained once more on all rows."""
+    return _logistic(refit=True).fit(*two_classes())
+
+
+@cache
+def grouped():
+    """Return a model of groups of four rows."""
+    X, y = two_classes()
+    return _logistic().fit(X, y, groups=np.arange(len(y)) // 4)
+
+
+@cache
+def rare():
+    """Return a model of two classes, of which the rare one is mostly missed."""
+    X, y = make_classification(1500, 12, n_informative=4, weights=[0.976], flip_y=0.03, random_state=0)
+    return _logistic().fit(X, np.array(["ok", "fraud"])[y])
+
+
+@cache
+def many_classes():
+    """Return a model of ten classes."""
+    X, y = load_digits(return_X_y=True)
+    return CertifiedClassifier("neighbours", cv=3, random_state=0).fit(X[:900], y[:900])

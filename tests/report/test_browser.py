@@ -10,11 +10,16 @@ from tests.report.models import (
     SCRIPT,
     breast_cancer_page,
     by_class,
+    grouped,
     hostile_page,
     long_parameters,
+    many_classes,
     one_classifier,
+    rare,
+    refitted,
     several_distances,
     several_families,
+    threshold,
     with_target,
 )
 
@@ -35,10 +40,16 @@ PAGES = {
     "several families": lambda: several_families()[1],
     "by class": lambda: by_class()[1],
     "target": lambda: with_target()[1],
+    "threshold": lambda: report_html(threshold()),
+    "refit": lambda: report_html(refitted()),
+    "groups": lambda: report_html(grouped()),
+    "rare": lambda: report_html(rare()),
+    "many classes": lambda: report_html(many_classes()),
     "nothing answered": lambda: with_target(0.001)[1],
 }
-# Three of every model, and of one with a target a fourth: how much it answers.
-DRAWINGS = dict.fromkeys(PAGES, 3) | {"target": 4, "nothing answered": 4}
+# On the first screen one, and two in the details.
+FIRST, ALL = 1, 3
+OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 # Text with its own and its background's colour; SVG text is painted by `fill`.
 COLOURS = """() => {
   const found = [];
@@ -135,7 +146,7 @@ def test_its_policy_lets_nothing_out(browser, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast(open_page, scheme):
     page = open_page("breast cancer", color_scheme=scheme)
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.evaluate(OPEN)
     found = page.evaluate(COLOURS)
     assert len(found) > 300
     background = luminance(found[0][2])
@@ -170,7 +181,7 @@ def test_tab_reaches_every_control_in_order(open_page, details_open):
         "all.forEach((one, i) => { one.dataset.place = i; }); return all.length; }",
         CONTROLS,
     )
-    assert number >= 7 + 3 + 5
+    assert number >= (15 if details_open else 6)
     reached = []
     for _ in range(number):
         page.keyboard.press("Tab")
@@ -182,12 +193,14 @@ def test_tab_reaches_every_control_in_order(open_page, details_open):
 
 def test_names_for_a_screen_reader(open_page):
     page = open_page("breast cancer")
-    assert page.get_by_role("img").count() == 3
-    assert page.get_by_role("img", name="The certified minimum").count() == 1
+    assert page.get_by_role("img", name="How often it errs, and what simpler methods have").count() == 1
     assert page.get_by_role("heading", level=1).count() == 1
-    assert page.get_by_role("table").count() == 5
+    assert page.get_by_role("table").count() == 2
     page.get_by_text("The numbers as a table").first.press("Enter")
-    assert page.get_by_role("table", name="Risk and weight of each classifier").count() == 1
+    assert page.get_by_role("table", name="Limits").count() == 1
+    page.evaluate(OPEN)
+    assert page.get_by_role("img").count() == ALL
+    assert page.get_by_role("table").count() == 10
 
 
 def test_script_stays_text(open_page):
@@ -201,11 +214,19 @@ def test_script_stays_text(open_page):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_nothing_overlaps_or_is_clipped(open_page, name, width):
     page = open_page(name, width=width)
-    assert page.evaluate(COLLISIONS) == []
-    assert page.evaluate(CLIPPED) == []
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    kinds = page.locator("svg:visible").evaluate_all("(all) => all.map((one) => one.getAttribute('class'))")
-    assert kinds == ["wide" if width == 1280 else "narrow"] * DRAWINGS[name]
+    for number in (FIRST, ALL):
+        assert page.locator("svg:visible").count() == number
+        assert page.evaluate(COLLISIONS) == []
+        assert page.evaluate(CLIPPED) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        page.evaluate(OPEN)
+
+
+def test_a_manager_reads_one_screen(open_page):
+    """Sentence, picture, what is missed and which answers are given, without a touch."""
+    page = open_page("breast cancer")
+    for part in ("#headline", "#figure-limits svg", "#table-classes", "[aria-labelledby=table-confusion] tbody"):
+        assert page.locator(part).first.bounding_box()["y"] + page.locator(part).first.bounding_box()["height"] < 900
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -213,9 +234,17 @@ def test_print(open_page, name):
     # The width between the margins of a sheet of A4; from a dark screen too the paper stays white.
     page = open_page(name, width=680, color_scheme="dark")
     page.emulate_media(media="print")
-    assert not page.locator("nav").is_visible()
-    assert page.locator("svg.wide:visible").count() == DRAWINGS[name]
+    assert page.locator("svg:visible").count() == FIRST
+    assert not page.locator("#details").is_visible()
     assert page.evaluate(COLLISIONS) == []
     assert page.evaluate(CLIPPED) == []
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.pdf(format="A4").startswith(b"%PDF")
+    folded = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "15mm"))
+    assert 1 <= sheets(folded) <= 2
+    page.evaluate(OPEN)
+    assert sheets(page.pdf(format="A4")) > sheets(folded)
+
+
+def sheets(pdf):
+    """Return the number of pages of a PDF."""
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))

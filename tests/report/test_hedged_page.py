@@ -7,7 +7,7 @@ from tests.report.browser_page import Page
 from tests.report.models import by_class
 
 from pacbayes.report import plot_bounds, plot_gibbs_curve, plot_risks, report_html
-from pacbayes.report.guarantee import guarantee
+from pacbayes.report.guarantee import statement, who_answers
 from pacbayes.report.tables import certificate_table, weight_table
 from pacbayes.report.view import ReportView
 
@@ -21,7 +21,7 @@ def test_the_page_says_which_rule_predicts(voting, hedge):
     try:
         page = Page(report_html(clf.set_params(voting=voting)))
         certificate = clf.certificate_
-        assert page.text("sentence") == str(certificate)
+        assert page.text("headline") == statement(certificate)
         _, rows = page.table("table-certificates")
         facts = {row[0]: row[1:] for row in rows}
         assert facts["which rule"] == [*(one.rule for one in clf.certificates_.values()), "–"]
@@ -30,8 +30,7 @@ def test_the_page_says_which_rule_predicts(voting, hedge):
             assert all(str(claim) in column for claim in one.alternatives)
         own = page.column("table-bounds", "guarantee")
         assert f"{certificate.holds_for.removeprefix('the ').removesuffix(' with its key')}, proposal" in own
-        assert "Not computed from" not in page.text("figure-bounds")
-        assert ("the guarantee is for this key" in page.text("guarantee")) == (voting == "stochastic")
+        assert ("draws of this key" in page.text("assumptions")) == (voting == "stochastic")
     finally:
         clf.set_params(voting="stochastic")
 
@@ -45,7 +44,7 @@ def test_tables_and_words(hedge):
     assert ("90.0 % was for what" in caption) == (hedge == 0.1)
     assert "twice the stochastic" not in caption
     assert "of the weight." in weight_table(view).caption
-    assert "for this key" in dict(guarantee(view).meaning)["Which classifier"]
+    assert "chosen at random by fixed weights" in who_answers(view)
     assert sum(view.weights) == 1.0
 
 

@@ -10,7 +10,7 @@ from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import DISTANCES, Monitor, StochasticSVC, bound, gibbs_posterior, optimal_posterior
 from pacbayes.bounds import chances
-from pacbayes.report import plot_bounds, plot_gibbs_curve, plot_monitor, plot_plan, plot_risks
+from pacbayes.report import plot_bounds, plot_certificate, plot_gibbs_curve, plot_monitor, plot_plan, plot_risks
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -66,6 +66,19 @@ def test_gibbs_curve(ax):
             assert values[i] == pytest.approx(bound(weights, risks, m, distance=name, delta=0.025), rel=1e-6)
         assert values.min() >= clf.posterior_.lower_bound
     assert line(ax, "optimum").get_ydata()[0] == clf.posterior_.bound
+
+
+def test_certificate(ax):
+    clf, (X, y) = fitted("svc", two_classes), two_classes()
+    assert plot_certificate(clf, ax, test=(1.01 * X, y)) is ax
+    certificate = clf.certificate_
+    others = [certificate.baselines[name] for name in ("hold-out", "most frequent class")]
+    expected = [number for one in (certificate, *others) for number in (one.bound, one.empirical_risk)]
+    assert [bar.get_width() for bar in ax.patches] == expected
+    assert line(ax, "errors among the test rows").get_xdata()[0] == np.mean(clf.predict(1.01 * X) != y)
+    # Texts stand at the ends of their bars, and a tick beyond all examples there is none.
+    assert [text.xy[0] for text in ax.texts[1::2]] == expected[::2]
+    assert max(ax.get_xticks()) <= 1.0
 
 
 def test_a_monitor(ax):

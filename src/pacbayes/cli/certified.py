@@ -66,7 +66,8 @@ class Files:
         assert self.report is not None
         # Whoever reads the page has no options to give.
         notes = [line.replace(TARGET_HINT, "") for line in rows.notes]
-        write_file(self.report, render(view, f"Certificate for {rows.name}", [*notes, *remarks]).encode("utf-8"))
+        page = render(view, f"Certificate for {rows.name}", [*notes, *remarks])
+        write_file(self.report, page.encode("utf-8"))
         self.written.append(f"Report written to {self.report}.")
         keeps(lambda: f"the report is in {str(self.report)!r}")
 

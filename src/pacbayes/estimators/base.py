@@ -359,6 +359,21 @@ class CertifiedModel(Predicts):
 
         return write_report(self, path, title=title, test=test, data=data, notes=notes)
 
+    def model_card(self, format: str = "markdown") -> str:
+        """Return a model card of this model as `pacbayes.model_card` writes it, with blanks for what its owner knows.
+
+        Parameters
+        ----------
+        format : {"markdown", "json"}, default="markdown"
+
+        Returns
+        -------
+        str
+        """
+        from pacbayes import model_card
+
+        return model_card(self, format)
+
     def __repr__(self, N_CHAR_MAX: int = _LONGEST) -> str:
         text: str = super().__repr__(N_CHAR_MAX)
         return text

@@ -1,8 +1,10 @@
-"""Pictures (Axes in, Axes out), and the HTML report.  ``pip install jinja2 matplotlib``."""
+"""Pictures (Axes in, Axes out), the HTML report and model cards.  ``pip install jinja2 matplotlib``."""
 
+from pacbayes.report.card import model_card
 from pacbayes.report.page import report_html, write_report
 from pacbayes.report.plots import (
     plot_bounds,
+    plot_certificate,
     plot_coverage,
     plot_gibbs_curve,
     plot_monitor,
@@ -12,7 +14,9 @@ from pacbayes.report.plots import (
 )
 
 __all__ = [
+    "model_card",
     "plot_bounds",
+    "plot_certificate",
     "plot_coverage",
     "plot_gibbs_curve",
     "plot_monitor",

@@ -12,8 +12,9 @@ from typing import Any
 
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.caller import import_optional
-from pacbayes.report.charts import bounds_chart, coverage_chart, gibbs_chart, risks_chart
-from pacbayes.report.guarantee import guarantee
+from pacbayes.report.charts import bounds_chart, main_chart, risks_chart
+from pacbayes.report.classes import Confusion, uncounted
+from pacbayes.report.guarantee import facts, must_hold, not_beaten, observed, statement
 from pacbayes.report.questions import part_table
 from pacbayes.report.record import data_table, parameter_table, version_table
 from pacbayes.report.tables import certificate_table, weight_table
@@ -35,10 +36,10 @@ def write_report(
     data: Any = None,
     notes: Sequence[str] = (),
 ) -> Path:
-    """Write a report on a fitted model: what is guaranteed, what would break it, and all numbers behind it.
+    """Write a report on a fitted model: what is guaranteed, which errors it makes, what must hold; the rest is folded.
 
-    One HTML file that opens from disk, loads nothing and prints.  It holds names of classes and columns, but no rows of
-    the data.
+    One HTML file that opens from disk, loads nothing, runs nothing and prints on two pages.  It holds names of classes
+    and columns, but no rows of the data.
 
     Parameters
     ----------
@@ -64,11 +65,12 @@ def write_report(
     --------
     StochasticSVC : A model to report on.
     CertifiedClassifier : Another one.
+    model_card : The same in Markdown or JSON, to be completed by its owner.
     save : Keep the model itself.
 
     Notes
     -----
-    It needs Jinja: ``pip install jinja2``.
+    It needs Jinja and matplotlib: ``pip install jinja2 matplotlib``.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def write_report(
     >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_report(clf, folder + "/report.html", data=(X, y)).read_text(encoding="utf-8")
-    >>> str(clf.certificate_) in page
+    >>> "It errs on at most" in page
     True
     """
     check_can_write("path", path)
@@ -114,21 +116,24 @@ def report_html(
 
 def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
     """Return the page: first all that is said, then the charts, then the whole of it put together."""
-    said = {
-        "guarantee": guarantee(view),
-        "by_class": part_table(view),
-        "weights": weight_table(view, most=_MOST_WEIGHTS),
-        "certificates": certificate_table(view, full=True).transposed,
-        "record": [data_table(view), parameter_table(view), version_table()],
-    }
-    drawings = (coverage_chart(view), risks_chart(view), bounds_chart(view), gibbs_chart(view))
-    charts = {chart.ident: chart for chart in drawings if chart is not None}
     page: str = _template().render(
         title=title,
         style=_file("report.css"),
         notes=list(notes),
-        charts=charts,
-        **said,
+        statement=statement(view.certificate),
+        not_beaten=not_beaten(view.certificate),
+        facts=facts(view),
+        observed=observed(view),
+        confusion=Confusion.of(view),
+        uncounted=uncounted(view),
+        main=main_chart(view),
+        limits=part_table(view),
+        must_hold=must_hold(view),
+        assumptions=view.certificate.assumptions,
+        details=[bounds_chart(view), risks_chart(view)],
+        weights=weight_table(view, most=_MOST_WEIGHTS),
+        certificates=certificate_table(view, full=True).transposed,
+        record=[data_table(view), parameter_table(view), version_table()],
     )
     return page
 
@@ -143,13 +148,14 @@ def _valid(value: Any) -> Any:
 
 
 def check_can_render() -> None:
-    """Raise before any work if Jinja, which puts the page together, is not installed.
+    """Raise before any work if Jinja, which puts the page together, or matplotlib, which draws, is not installed.
 
     Examples
     --------
     >>> check_can_render()
     """
     import_optional("jinja2", "a report")
+    import_optional("matplotlib", "a report")
 
 
 @cache

@@ -72,10 +72,9 @@ def part_table(view: ReportView) -> TextTable | None:
     most = "covered and wrong at most" if found.refit else "errs on at most"
     columns = ("among", most, "errors", "rows") if errors_only else ("of", "limit", "counted", "rows")
     if not found.limits:
-        why = (
-            "None: the rule that predicts is a posterior that the validation rows chose, and of these none are proved."
+        return TextTable(
+            title, columns, [], "None: what predicts was chosen on the validation rows, where none are proved."
         )
-        return TextTable(title, columns, [], why)
     rows = [
         (
             ("true " if one.kind == CLASS and one.name == "error" else "")
@@ -88,7 +87,7 @@ def part_table(view: ReportView) -> TextTable | None:
         for one in found.limits
     ]
     caption = (
-        f"Of {found.holds_for}: all of these limits and its certificate hold at once, with probability at least "
+        f"All of these limits and the one of all errors hold at once, with probability at least "
         f"{confidence(found.delta)}. {cost_of_parts(found, plan.share)}{_COPIES_ONCE.get(found.unit, '')}"
     )
     return TextTable(title, columns, rows, caption)
@@ -96,7 +95,7 @@ def part_table(view: ReportView) -> TextTable | None:
 
 def cost_of_parts(found: Certificate, share: float) -> str:
     """Say what the limits cost the bound, if it is seen."""
-    kept = f"They have {format_share(share)} of the rule's share of delta"
+    kept = f"They take {format_share(share)} of the probability with which anything here may fail"
     if found.rule == POSTERIOR or found.level is None or found.distance != "binomial":
         return f"{kept}."
     level = min(found.level / (1.0 - share), 1.0)

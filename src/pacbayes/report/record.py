@@ -129,7 +129,7 @@ def grid_remarks(view: ReportView) -> list[str]:
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> wide = ReportView.of(StochasticSVC([0.3, 1, 3, 10, 30, 100], hedge=1, random_state=0).fit(X, y))
     >>> print(grid_remarks(wide)[0].partition(";")[0])
-    90 % of the posterior weight is at the smallest of 6 values of lambda (0.3)
+    90 % of the weight is at the smallest of 6 values of lambda (0.3)
     >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
     []
     """
@@ -145,7 +145,7 @@ def grid_remarks(view: ReportView) -> list[str]:
             values = [view.classifiers.params[i].get(name) for i in own]
             if all(_is_number(value) for value in values):
                 of = name.rpartition("__")[2] + ("" if family is None else f" of {family}")
-                remarks += _remark_on_ends(of, view.weight_name, np.array(values, dtype=np.float64), weights, risks)
+                remarks += _remark_on_ends(of, np.array(values, dtype=np.float64), weights, risks)
     return remarks
 
 
@@ -153,9 +153,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _remark_on_ends(
-    name: str, weight_name: str, values: FloatArray, weights: FloatArray, risks: FloatArray
-) -> list[str]:
+def _remark_on_ends(name: str, values: FloatArray, weights: FloatArray, risks: FloatArray) -> list[str]:
     distinct = np.unique(values)
     if distinct.size < _FEWEST:
         return []
@@ -167,7 +165,7 @@ def _remark_on_ends(
             place = f"{end[0]:.4g}" if end.size == 1 else f"{end.min():.4g} to {end.max():.4g}"
             count = which if end.size == 1 else f"{end.size} {which}"
             return [
-                f"{share:.0f} % of the {weight_name} is at the {count} of {distinct.size} values of {name} "
+                f"{share:.0f} % of the weight is at the {count} of {distinct.size} values of {name} "
                 f"({place}); there may be better classifiers {beyond} them. A wider grid is for other data: one chosen "
                 "after seeing this, on the same data, is not covered by the certificate."
             ]

@@ -1,0 +1,161 @@
+"""A model card: what is known of a fitted model under the usual headings, and blanks for what only its owner knows."""
+
+import json
+import re
+from typing import Any
+
+from pacbayes.certificates.certificate import CONSTANT
+from pacbayes.estimators.base import CertifiedModel
+from pacbayes.numeric.checks import check_choice
+from pacbayes.numeric.words import PLURAL
+from pacbayes.report.classes import Confusion, uncounted
+from pacbayes.report.guarantee import facts, must_hold, not_beaten, statement, who_answers
+from pacbayes.report.record import format_names, versions
+from pacbayes.report.tables import TextTable
+from pacbayes.report.view import ReportView
+
+FORMATS = ("markdown", "json")
+_BLANK = "*[to be filled in by the owner]*"
+# By whether the limit is below that of always giving the same answer.
+_BETTER = {True: "its limit is above that of this model", None: "not compared"}
+
+
+def model_card(model: CertifiedModel, format: str = "markdown") -> str:
+    """Return a model card of a fitted model, with the usual headings [1]_.
+
+    Everything that the fit knows is filled in, and nothing else: uses, users, where the rows come from and what is
+    ethical stay blanks, marked as such in Markdown and null in JSON.
+
+    Parameters
+    ----------
+    model : StochasticSVC or CertifiedClassifier
+        Fitted.
+    format : {"markdown", "json"}, default="markdown"
+
+    Returns
+    -------
+    str
+
+    See Also
+    --------
+    write_report : The same as a page, with pictures and all numbers.
+
+    References
+    ----------
+    .. [1] M. Mitchell, S. Wu, A. Zaldivar, P. Barnes, L. Vasserman, B. Hutchinson, E. Spitzer, I. D. Raji and T. Gebru,
+       "Model cards for model reporting", Proceedings of FAT*, 2019.
+
+    Examples
+    --------
+    >>> from pacbayes import StochasticSVC, model_card
+    >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
+    >>> model_card(clf).splitlines()[:3]
+    ['# Model card: StochasticSVC', '', '## Model details']
+    >>> json.loads(model_card(clf, format="json"))["metrics"]["delta"]
+    0.05
+    """
+    check_choice("format", format, FORMATS)
+    view = ReportView.of(model)
+    sections = _sections(view)
+    if format == "json":
+        plain = {
+            _key(name): {_key(what): _plain(value) for what, value in part.items()} for name, part in sections.items()
+        }
+        return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+    parts = [
+        f"## {name}\n\n" + "".join(_line(what, value) for what, value in part.items())
+        for name, part in sections.items()
+    ]
+    return f"# Model card: {type(model).__name__}\n\n" + "\n".join(parts)
+
+
+def _sections(view: ReportView) -> dict[str, dict[str, Any]]:
+    """Return the headings with what is known under each; None is for the owner."""
+    return _of_the_model(view) | _of_the_data(view)
+
+
+def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
+    model, found = view.model, view.certificate
+    stated = found.reached is None and (found.answered is None or found.answered.passed)
+    return {
+        "Model details": {
+            "Kind": type(model).__name__,
+            "How it answers": who_answers(view),
+            "Settings": " ".join(repr(model).split()),
+            "Software that wrote this card": [f"{name} {number}" for name, number in versions().items()],
+            "Owner and contact": None,
+            "Date and version": None,
+            "License": None,
+        },
+        "Intended use": {"Primary uses": None, "Primary users": None, "Uses out of scope": None},
+        "Factors": {
+            "Classes": format_names(model.classes_.tolist()),
+            "Slices": [str(value) for value in model._fitted.plan.slices] or "none were named",
+            "Other groups, instruments or environments that matter": None,
+        },
+        "Metrics": {
+            "Guarantee": statement(found),
+            "Delta": found.delta,
+            **({"Limit": found.bound} if stated else {}),
+            "Further limits": [one.sentence for one in found.limits] or "none were asked for",
+            "Compared with": [str(found.baselines[name]) for name in ("hold-out", CONSTANT) if name in found.baselines],
+            "Why these metrics": None,
+        },
+    }
+
+
+def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
+    found, splits, confusion = view.certificate, view.classifiers.splits, Confusion.of(view)
+    assert splits is not None
+    unit = PLURAL[splits.unit]
+    counted: dict[str, Any] = {"Errors by class": uncounted(view)}
+    if confusion is not None:
+        counted = {"Errors by class": confusion.by_class, "Answers": confusion.table, "To be noted": confusion.warnings}
+    return {
+        "Evaluation data": {
+            f"Validation {unit}": splits.m,
+            "What was counted": facts(view)[1:],
+            "How they were chosen": found.assumptions[0],
+            "Where they come from": None,
+        },
+        "Training data": {
+            f"Training {unit}": "trained elsewhere" if splits.trained_elsewhere else splits.n_train,
+            "Columns": getattr(view.model, "n_features_in_", "not known"),
+            "Where they come from": None,
+            "What was done to them before": None,
+        },
+        "Quantitative analyses": counted,
+        "Ethical considerations": {"Data about people, risks and harms, mitigations": None},
+        "Caveats and recommendations": {
+            "What must hold": [" ".join(one) for one in must_hold(view)],
+            "Always the same answer": not_beaten(found) or _BETTER[found.beats_constant],
+            "Recommendations": None,
+        },
+    }
+
+
+def _key(name: str) -> str:
+    return re.sub(r"\W+", "_", name.lower())
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if isinstance(value, TextTable):
+        return [dict(zip(value.columns, row, strict=True)) for row in value.rows]
+    return value
+
+
+def _line(name: str, value: Any) -> str:
+    """Return an entry in Markdown."""
+    if isinstance(value, TextTable):
+        lines = [value.columns, ("---",) * len(value.columns), *value.rows]
+        table = "".join(f"| {' | '.join(_text(cell) for cell in line)} |\n" for line in lines)
+        return f"\n**{_text(name)}**{f' ({value.caption})' if value.caption else ''}\n\n{table}\n"
+    if isinstance(value, list):
+        return f"- **{_text(name)}**:{''.join(f'{chr(10)}  - {_text(one)}' for one in value) or ' nothing'}\n"
+    return f"- **{_text(name)}**: {_BLANK if value is None else _text(value)}\n"
+
+
+def _text(value: Any) -> str:
+    """Return any value as text of one line in which nothing is markup."""
+    return re.sub(r"([\\`*\[\]<>|])", r"\\\1", " ".join(str(value).split()))
