@@ -65,7 +65,7 @@ def _with_usual_gaps(X: Any) -> Any:
     if not X.columns.is_unique:
         return X
     texts = [name for name, kind in kinds.items() if kind.name == "string" and str(kind.na_value) == "<NA>"]
-    texts += [name for name, kind in kinds.items() if kind == object and any(value is None for value in X[name])]
+    texts += [name for name, kind in kinds.items() if kind.name == "object" and any(value is None for value in X[name])]
     if not texts:
         return X
     X = X.copy()
