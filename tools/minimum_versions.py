@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+# What the oldest of these were released beside, where newer ones make them warn when they are imported.
+BESIDE = {"click": "8.1.8"}
 # The extras that belong to the library.
 EXTRAS = ("distributed", "parquet", "report", "solvers")
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[[\w,-]+\])?>=(?P<version>[\w.]+)")
@@ -28,5 +30,5 @@ def minimum_versions(project: Path = PROJECT) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    for name, version in sorted(minimum_versions().items()):
+    for name, version in sorted((minimum_versions() | BESIDE).items()):
         print(f"{name}=={version}")

@@ -62,6 +62,7 @@ MAY_DIFFER = {
     "Division.units": "what belongs together, where all classifiers are still validated by the same rows",
     "Division.copies": "a count of copies, which is shown beside the bound",
     "Plan.no_skill": "the most frequent training label, of which a baseline is shown beside the bound",
+    "Plan.positive": "the class whose misses the words are about",
     "Plan.slices[]": "the name of a slice",
     "Plan.cross_validation": "of a hold-out baseline, where nothing else follows from it",
     "CrossValidation.errors": "of a hold-out baseline, where the proposals stay the same",

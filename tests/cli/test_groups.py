@@ -86,6 +86,29 @@ def test_what_is_wrong_is_said_in_one_line(files, capsys, arguments, message):
     assert re.search(message, done.error)
 
 
+@pytest.mark.parametrize("asked", [["--by-class"], ["--slice", "a"], ["--limits", "recall,f1"]], ids=" ".join)
+@pytest.mark.parametrize("given", ["rows", "predictions"])
+def test_limits_by_class_are_refused_in_words_of_options(files, capsys, given, asked):
+    pd.read_csv(files / "data.csv").assign(one="no").to_csv(files / "answers.csv", index=False)
+    data = [files / "data.csv"] if given == "rows" else ["--predictions", files / "answers.csv", "--target", "ill"]
+    done = in_process(["certify", *data, "--group", "patient", *asked], capsys)
+    assert (done.code, done.out) == (2, "")
+    assert done.error == (
+        "pacbayes: --limits (and --by-class, --slice) is not for --group: where examples come in groups, limits of "
+        "costs alone are proved (--cost)"
+    )
+
+
+def test_a_cost_has_a_limit_with_groups(files, capsys):
+    (files / "costs.csv").write_text("true,no,yes\nno,0,1\nyes,5,0\n", encoding="utf-8")
+    found, _ = as_json(
+        ["certify", files / "data.csv", "--group", "patient", "--cost", files / "costs.csv", *QUICK], capsys
+    )
+    (limit,) = found["certificates"]["soft"]["limits"]
+    assert limit["name"] == "cost"
+    assert 0 < limit["bound"] < 5
+
+
 def test_groups_of_examples_without_a_class_go_with_them(files, capsys):
     frame = pd.read_csv(files / "data.csv")
     frame.loc[::7, "ill"] = None

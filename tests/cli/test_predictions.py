@@ -73,7 +73,7 @@ def test_tables_and_report(path, tmp_path, capsys):
 
 
 def test_numbers_and_other_separators(tmp_path, capsys):
-    frame = table().replace({"ant": 0, "bee": 1, "cow": 2}).astype({"forest": float})
+    frame = table().apply(lambda column: column.map({"ant": 0, "bee": 1, "cow": 2})).astype({"forest": float})
     frame.to_csv(tmp_path / "numbers.csv", index=False, sep=";")
     found = as_json(["--predictions", tmp_path / "numbers.csv", "--target", "animal", "--sep", ";"], capsys)
     assert found["certificates"]["best"]["empirical_risk"] == pytest.approx(errors_of(table()).min() / 200)

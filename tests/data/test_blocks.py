@@ -1,5 +1,6 @@
 """A file block by block, and its columns of known types."""
 
+import csv
 import gzip
 
 import numpy as np
@@ -69,6 +70,49 @@ def test_what_is_refused_as_a_whole_is_refused_in_blocks(tmp_path, text, message
         read_frame(path)
     with pytest.raises(ValueError, match=message):
         list(FileBlocks(path, rows=rows))
+
+
+# What the whole file is, with any version of pandas.
+FIELDS = {
+    'a,b\n1,"2\n,3"\n\n \n4,"5, ""6"""\n7,8\n': True,
+    "a,b\n1,2,\n3,4,\n5,6\n7,8,\n": True,
+    "\ufeffa,b\r\n1,2\r\n3\r\n4,5\r\n": True,
+    f"a,b\n{'long ' * 60_000},2\n3,4\n5,6\n": True,
+    "a,b\n1,2\n1,2\n1,2,3\n": False,
+    "a,b\n1,2\n1,2\n1,2,\n": False,
+    "a,b\n1,2,\n3,4,\n5,6,7,8\n": False,
+    'a,b\n1,"2\n,3"\n4,5\n"6,7",8,"9"\n': False,
+    "a,b\n1,2\n1,2\n1,2\n1,2\n1,2,3\n1,2,3\n": False,
+}
+
+
+@pytest.mark.parametrize("text", FIELDS, ids=lambda text: repr(text[:40]))
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("counted", [True, False], ids=["as pandas is", "as if pandas did not count"])
+def test_fields_of_lines_are_counted_whatever_the_version_of_pandas(tmp_path, monkeypatch, text, rows, counted):
+    if not counted:
+        monkeypatch.setattr("pacbayes.data.blocks._lines_are_counted", lambda: False)
+    path = tmp_path / "data.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    limit = csv.field_size_limit()
+    if FIELDS[text]:
+        whole = read_frame(path, as_text=["a", "b"])
+        found = pd.concat(FileBlocks(path, rows=rows, as_text=["a", "b"]), ignore_index=True)
+        pd.testing.assert_frame_equal(found, whole)
+    else:
+        for read in (read_frame, lambda path: list(FileBlocks(path, rows=rows))):
+            with pytest.raises(ValueError, match=r"more fields|cannot read"):
+                read(path)
+    assert csv.field_size_limit() == limit
+
+
+def test_the_own_count_of_fields_says_where(tmp_path, monkeypatch):
+    monkeypatch.setattr("pacbayes.data.blocks.csv_frames", lambda *args, **kwargs: iter([pd.DataFrame({"a": [1]})] * 2))
+    monkeypatch.setattr("pacbayes.data.blocks._lines_are_counted", lambda: False)
+    path = tmp_path / "data.tsv"
+    path.write_text("a\tb\n1\t2\n3\t4\n5\t6\t7\n")
+    with pytest.raises(ValueError, match=r"data.tsv': line 4 has 3 fields, the lines before it have 2$"):
+        list(FileBlocks(path, rows=1))
 
 
 def test_a_damaged_file_is_one_line(tmp_path):

@@ -9,16 +9,19 @@ import scipy.sparse as sp
 from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.calibration import CalibrationDisplay, calibration_curve
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import RocCurveDisplay, roc_auc_score
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_score, cross_validate
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from tests.estimators.models import fitted, three_classes, two_classes
@@ -46,6 +49,96 @@ def test_proba_scorers_work_with_a_majority():
     X, y = two_classes()
     svc = StochasticSVC(LAMBDAS, voting="majority", random_state=0)
     assert cross_val_score(svc, X, y, cv=2, scoring="neg_log_loss", error_score="raise").shape == (2,)
+
+
+@pytest.fixture
+def figures():
+    pytest.importorskip("matplotlib").use("Agg")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    yield
+    plt.close("all")
+
+
+MODELS = [
+    CertifiedClassifier("logistic", cv=3, random_state=0),
+    StochasticSVC(LAMBDAS, voting="majority", random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_calibration_and_roc_curves(model, figures):
+    X, y = two_classes()
+    names, test = np.where(y == 1, "good", "bad"), slice(400, None)
+    clf = clone(model).fit(X[:400], names[:400])
+    shares = clf.predict_proba(X[test])[:, 1]
+    drawn = CalibrationDisplay.from_estimator(clf, X[test], names[test], pos_label="good", n_bins=4)
+    expected = calibration_curve(names[test] == "good", shares, n_bins=4)
+    np.testing.assert_array_equal([drawn.prob_true, drawn.prob_pred], expected)
+    area = roc_auc_score(names[test], shares)
+    roc = RocCurveDisplay.from_estimator(clf, X[test], names[test], pos_label="good")
+    assert np.trapezoid(roc.tpr, roc.fpr) == pytest.approx(area, rel=1e-12)
+    assert area > 0.9
+    found = cross_val_score(model, X, y, cv=2, scoring="roc_auc", error_score="raise")
+    assert found.min() > 0.9
+
+
+def test_roc_of_three_classes():
+    X, y = three_classes()
+    found = cross_val_score(MODELS[0], X, y, cv=2, scoring="roc_auc_ovr", error_score="raise")
+    assert found.min() > 0.9
+
+
+@pytest.mark.parametrize("labels", [["bad", "good"], [1, 0]])
+def test_decision_values_of_the_single_classifier_that_predicts(labels, figures):
+    X, y = two_classes()
+    names = np.array(labels)[y]
+    one = make_pipeline(StandardScaler(), LinearSVC(random_state=0)).fit(X[:300], names[:300])
+    clf = CertifiedClassifier.from_fitted(one, X[300:], names[300:])
+    assert not hasattr(clf, "predict_proba")
+    np.testing.assert_array_equal(clf.decision_function(X), one.decision_function(X))
+    np.testing.assert_array_equal(clf.classes_[(clf.decision_function(X) > 0).astype(int)], clf.predict(X))
+    assert RocCurveDisplay.from_estimator(clf, X, names).roc_auc > 0.9
+    # Classifiers of a set are trained on parts of the rows: it may know no row of a class.
+    X, y = three_classes()
+    two = LinearSVC(random_state=0).fit(X[:100], y[:100])
+    clf = CertifiedClassifier.from_fitted(two, X, y)
+    values = clf.decision_function(X)
+    assert values.shape == (150, 3)
+    np.testing.assert_array_equal(clf.classes_[values.argmax(axis=1)], clf.predict(X))
+
+
+def test_where_there_are_no_decision_values():
+    X, y = two_classes()
+    clf = StochasticSVC(LAMBDAS, voting="best", random_state=0)
+    assert not hasattr(clf, "decision_function")
+    clf.fit(X, y)
+    np.testing.assert_array_equal(clf.decision_function(X), clf.best_estimator_.decision_function(X))
+    assert cross_val_score(clf, X, y, cv=2, scoring="roc_auc", error_score="raise").min() > 0.9
+    for voting in ("stochastic", "majority"):
+        with pytest.raises(AttributeError, match="only a fitted model whose voting_ is 'best' has decision values"):
+            _ = clf.set_params(voting=voting).decision_function
+    tree = CertifiedClassifier.from_fitted(DecisionTreeClassifier().fit(X[:300], y[:300]), X[300:], y[300:])
+    with pytest.raises(AttributeError, match="DecisionTreeClassifier, the classifier that predicts, has no decision"):
+        _ = tree.decision_function
+    settings = {"cv": 3, "voting": "best", "refit": True, "random_state": 0}
+    again = CertifiedClassifier(LogisticRegression(max_iter=5000), prepare=StandardScaler(), **settings).fit(X, y)
+    assert hasattr(again.best_estimator_, "decision_function")
+    with pytest.raises(AttributeError, match="the refit answers where it is clear"):
+        _ = again.decision_function
+
+
+@pytest.mark.parametrize("prefit", [False, True])
+def test_a_tuned_threshold_works_and_has_no_certificate(prefit):
+    X, y = two_classes()
+    clf = clone(MODELS[0])
+    how = {"cv": "prefit", "refit": False} if prefit else {"cv": 2}
+    tuned = TunedThresholdClassifierCV(clf.fit(X[:300], y[:300]) if prefit else clf, scoring="recall", **how)
+    tuned.fit(X[300:], y[300:])
+    assert not hasattr(tuned, "certificate_")
+    shares = tuned.estimator_.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(tuned.predict(X), (shares >= tuned.best_threshold_).astype(int))
+    # What the certificate is about is another classifier.
+    assert (tuned.predict(X) != tuned.estimator_.predict(X)).any()
 
 
 @pytest.mark.parametrize("kind", ["svc", "grid"])

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_array
 
 from pacbayes.classifiers.candidates import Candidates
 from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
@@ -112,7 +114,7 @@ def fit_forest(forest: Any, X: Any, y: Labels, n_jobs: int | None, seed: int) ->
 
     A forest hands every tree all rows, with the number of times each was drawn as its weight.  A tree looks at rows of
     positive weight only: rows and labels out of its bag may be replaced by anything, and it stays the same to the last
-    bit (tests/classifiers/test_forest_set.py does that, for every version of scikit-learn it runs with).
+    bit (tests/classifiers/test_trees.py does that, for every version of scikit-learn it runs with).
     """
     grown = clone(forest)
     settings: dict[str, Any] = {"oob_score": False}
@@ -125,7 +127,29 @@ def fit_forest(forest: Any, X: Any, y: Labels, n_jobs: int | None, seed: int) ->
         grown.set_params(**settings).fit(X, y)
     drawn = grown.estimators_samples_
     bags = np.stack([_packed_bag(rows, n) for rows in drawn])
-    return Grown([_on_labels(tree, grown) for tree in grown.estimators_], bags, len(drawn[0]))
+    trees = _without_gaps_outside(grown, X, y) if isinstance(grown, ExtraTreesClassifier) else grown.estimators_
+    return Grown([_on_labels(tree, grown) for tree in trees], bags, len(drawn[0]))
+
+
+def _without_gaps_outside(grown: Any, X: Any, y: Labels) -> list[Any]:
+    """Return extra trees, grown anew where a column has gaps out of the bag and none in it.
+
+    Older versions of scikit-learn ask all rows whether a column has gaps, and extra trees draw other random numbers
+    then.  Grown with the rows out of its bag set to zero, a tree cannot know; in versions without that fault it is the
+    same tree.
+    """
+    trees = list(grown.estimators_)
+    if issparse(X):  # a forest takes no gaps there
+        return trees
+    rows = check_array(X, dtype=np.float32, ensure_all_finite="allow-nan")
+    gaps = np.isnan(rows)
+    for i, drawn in enumerate(grown.estimators_samples_):
+        times = np.bincount(drawn, minlength=y.size)
+        inside = times > 0
+        if (gaps.any(axis=0) & ~gaps[inside].any(axis=0)).any():
+            seen = np.where(inside[:, np.newaxis], rows, np.float32(0.0))
+            trees[i] = clone(trees[i]).fit(seen, np.searchsorted(grown.classes_, y), sample_weight=times)
+    return trees
 
 
 def _on_labels(tree: Any, grown: Any) -> Any:

@@ -152,8 +152,8 @@ class CertifyOptions:
             return
         if self.grouped and (self.limits or targets):
             raise ValueError(
-                f"{'--limits (and --by-class, --slice)' if self.limits else asked} is not for --group: no such limit "
-                "is proved where examples come in groups; of costs one is (--cost)"
+                f"{'--limits (and --by-class, --slice)' if self.limits else asked} is not for --group: where examples "
+                "come in groups, limits of costs alone are proved (--cost)"
             )
         if self.split == "independent" or self.resolved_hedge() == 1.0:
             raise ValueError(f"{asked} needs what the training part proposes: --split shared, and --hedge below 1")

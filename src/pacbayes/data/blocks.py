@@ -1,8 +1,11 @@
 """Another file, block by block, with its columns read as those of the model's own table were."""
 
+import csv
+import io
 import math
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 
 from pacbayes.data.columns import as_text, float_of, is_nan, values_of
 from pacbayes.data.number_signs import AS_USUAL, NumberSigns, ways_to_read
-from pacbayes.data.packed_files import ParquetRows, without_missing
+from pacbayes.data.packed_files import ParquetRows, Room, unpacked_text, without_missing
 from pacbayes.data.reading import check_frame, csv_frames, file_kind, is_number, listed
 from pacbayes.data.refusals import in_shell
 from pacbayes.data.tables import TableReading, TextColumn
@@ -83,13 +86,54 @@ class FileBlocks:
                 yield (signs or AS_USUAL).read(without_missing(frame, self._missing), texts)
             return
         with self._path.open("rb") as file:
-            for frame in csv_frames(self._path, file, self._separator, self._missing, *self._texts, rows=self._rows_of):
+            frames = csv_frames(self._path, file, self._separator, self._missing, *self._texts, rows=self._rows_of)
+            for number, frame in enumerate(frames):
+                if number == 1 and not _lines_are_counted():
+                    _check_lines(self._path, self._separator, spaces=self._texts[2])
                 # What the file was asked for so far: pandas reads ahead, by less than a block.
                 self.done = file.tell()
                 yield frame
 
     def _rows_of(self, columns: int) -> int:
         return self._rows or min(max(_CELLS // max(1, columns), _FEWEST_ROWS), _MOST_ROWS)
+
+
+@cache
+def _lines_are_counted() -> bool:
+    """Return whether pandas refuses a line with too many fields also where a block begins.
+
+    Older versions drop what is too much there, in silence.
+    """
+    import pandas as pd
+
+    try:
+        list(pd.read_csv(io.StringIO("a\n1\n2\n3,4\n"), chunksize=2, index_col=False))
+    except pd.errors.ParserError:
+        return True
+    return False
+
+
+def _check_lines(path: Path, separator: str, spaces: bool) -> None:
+    """Raise for a line of more fields than the names, and the first line below them, have."""
+    room, limit = Room(path), csv.field_size_limit(2**31 - 1)
+    try:
+        with path.open("rb") as file:
+            raw = unpacked_text(file, path.suffix.lower(), separator, room)
+            # Whatever is no UTF-8 has been, or will be, refused by pandas.
+            text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
+            lines = csv.reader(text, delimiter=separator, skipinitialspace=not spaces)
+            most, above = 0, 2
+            for line in lines:
+                room.clear()
+                if above and (len(line) > 1 or "".join(line).strip()):
+                    most, above = max(most, len(line)), above - 1
+                elif len(line) > most:
+                    raise ValueError(
+                        f"cannot read {str(path)!r}: line {lines.line_num} has {len(line)} fields, the lines before it "
+                        f"have {most}"
+                    )
+    finally:
+        csv.field_size_limit(limit)
 
 
 class ColumnFit:

@@ -269,7 +269,8 @@ def check_groups(groups: Any, n: int) -> Rows:
     """
     if isinstance(groups, str | bytes) or not (hasattr(groups, "__len__") or hasattr(groups, "__array__")):
         raise TypeError(f"groups must hold one entry per row of X, got {groups!r}")
-    given: Any = groups.array if isinstance(groups, pd.Series | pd.Index) else _as_array(groups)
+    own = isinstance(groups, pd.Series | pd.Index) and not isinstance(groups.dtype, np.dtype)
+    given: Any = groups.array if own else _as_array(groups)
     if given.ndim != 1 or len(given) != n:
         raise ValueError(f"groups must hold one entry per row of X, shape ({n},), got shape {given.shape}")
     try:

@@ -55,12 +55,18 @@ def pickable_rows(X: Any) -> Any:
 
 
 def _with_usual_gaps(X: Any) -> Any:
-    """Return a data frame whose texts have NaN in their gaps, not pandas' NA, which scikit-learn's encoders refuse."""
+    """Return a data frame whose texts have NaN in their gaps, as those of files have.
+
+    scikit-learn's encoders refuse pandas' NA, and take None, which older versions of pandas keep, for another category.
+    """
     kinds: Any = getattr(X, "dtypes", None)
     if not hasattr(kinds, "items") or not hasattr(X, "columns"):
         return X
+    if not X.columns.is_unique:
+        return X
     texts = [name for name, kind in kinds.items() if kind.name == "string" and str(kind.na_value) == "<NA>"]
-    if not texts or not X.columns.is_unique:
+    texts += [name for name, kind in kinds.items() if kind.name == "object" and any(value is None for value in X[name])]
+    if not texts:
         return X
     X = X.copy()
     for name in texts:

@@ -17,7 +17,7 @@ from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.voting import BITS, SOFT, VOTINGS, vote_sums
 from pacbayes.certificates.watching import Monitor
-from pacbayes.classifiers.calibration import PROBABILITIES
+from pacbayes.classifiers.calibration import DECISIONS, PROBABILITIES
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.members import Coding, number_of_rows, scores_of
 from pacbayes.data.rows import Overlap
@@ -139,6 +139,33 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         one = self.best_estimator_
         known = hasattr(one, "predict_proba") and hasattr(one, "classes_")
         return None if known else f"{type(one).__name__}, the classifier that predicts, has no probabilities of its own"
+
+    @available(lambda self: self._no_decisions())
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the decision values of the single classifier that predicts, as it gives them; votes have none.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,) for two classes, else (n, classes)
+            Columns in the order of `classes_`; of two classes, positive values are for the second.
+        """
+        with naming_remedy(X, self._remedy()):
+            found = scores_of(self.best_estimator_, self._validated(X), DECISIONS, self.classes_)
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def _no_decisions(self) -> str | None:
+        """Say why there are no decision values of what predicts, None where there are."""
+        if not self.__sklearn_is_fitted__() or self.voting_ != "best":
+            return "only a fitted model whose voting_ is 'best' has decision values"
+        if self._fitted.refit is not None:
+            return "the refit answers where it is clear, and its decision values are others"
+        one = self.best_estimator_
+        known = hasattr(one, "decision_function") and hasattr(one, "classes_")
+        return None if known else f"{type(one).__name__}, the classifier that predicts, has no decision values"
 
     def answers(self, X: Any) -> NDArray[np.bool_]:
         """Return for which rows the label of `predict` is one that it stands by: with `Abstain`, where it is sure.

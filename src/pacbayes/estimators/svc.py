@@ -25,7 +25,7 @@ from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
-from pacbayes.data.rows import check_values
+from pacbayes.data.rows import check_values, pickable_rows
 from pacbayes.data.unusable import (
     ENCODE,
     ENCODE_FIRST,
@@ -281,6 +281,7 @@ class StochasticSVC(CertifiedModel):
             check_classification_targets(labels)
             return rows, labels
         check_prepare(self.prepare, self.split)
+        X = pickable_rows(X)
         validate_data(self, X, y, skip_check_array=True)
         rows, labels = check_rows(X, y)
         check_values(rows)
@@ -291,6 +292,7 @@ class StochasticSVC(CertifiedModel):
         # Whether rows were prepared when this was fitted, whatever `prepare` is now.
         members = self._fitted.members
         if isinstance(members, SharedMachines) and members.prepare is not None:
+            X = pickable_rows(X)
             validate_data(self, X, reset=False, skip_check_array=True)
             return X
         with naming_column(X, self._encode()):

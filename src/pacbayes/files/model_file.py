@@ -54,9 +54,10 @@ from pacbayes.posteriors.posterior import Posterior
 FORMAT = 13
 # Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
 # categories had, our own families are parameters, our own machines, which may stand at the end of a pipeline, are
-# arrays, and so are scikit-learn's trees, of decisions and of neighbours.  What stands behind a partial function must
-# be trusted itself, as the check is that boosting puts there.  Our machines are checked.  A forged tree may crash the
-# process, as forged objects of types that skops trusts may.
+# arrays, and so are scikit-learn's trees, of decisions and of neighbours; which columns are the remainder is in some
+# versions a list of its own type.  What stands behind a partial function must be trusted itself, as the check is that
+# boosting puts there.  Our machines are checked.  A forged tree may crash the process, as forged objects of types that
+# skops trusts may.
 HARMLESS = (
     "functools.partial",
     "numpy.dtype",
@@ -67,6 +68,7 @@ HARMLESS = (
     "pacbayes.classifiers.svm.kernel.Scaling",
     "pacbayes.classifiers.svm.machines.OneMachine",
     "pacbayes.classifiers.svm.svm_classifier.SVMClassifier",
+    "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
     "sklearn.neighbors._kd_tree.KDTree",
