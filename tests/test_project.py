@@ -75,3 +75,15 @@ def test_every_dependency_has_a_lower_limit(tmp_path):
     )
     with pytest.raises(ValueError, match="'numpy' is not of the form name>=version"):
         minimum_versions(loose)
+
+
+def test_the_recipe_asks_for_what_the_project_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0].splitlines()
+    needed = sorted(one.replace(">=", " >=") for one in project["dependencies"])
+    assert [line.strip().removeprefix("- ") for line in run[1:]] == needed
+    assert f"version: {pacbayes.__version__}\n" in recipe
+    (script,) = project["scripts"].items()
+    assert f"- {script[0]} = {script[1]}\n" in recipe
+    assert f"license: {project['license']}\n" in recipe
