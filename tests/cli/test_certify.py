@@ -394,7 +394,7 @@ def test_a_class_that_only_the_test_examples_have(files, capsys):
 @pytest.mark.parametrize("option", ["target", "drop", "group", "slice", "keep", "categorical"])
 def test_a_misspelt_column_is_recognised(files, option, capsys):
     done = in_process(["certify", files / "data.csv", f"--{option}", "Knid"], capsys)
-    assert done.error.endswith("its columns are 'a', 'b', 'kind'; did you mean 'kind'?")
+    assert done.error.endswith("; did you mean 'kind'?")
 
 
 def test_a_misspelt_data_set_is_recognised(capsys):

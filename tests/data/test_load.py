@@ -89,7 +89,7 @@ def test_wrong_target(tmp_path):
 def test_long_lists_of_columns_are_cut(tmp_path):
     names = [f"x{i}" for i in range(50)]
     path = write(tmp_path / "own.csv", ",".join(names) + "\n" + ",".join("1" * 50) + "\n")
-    with pytest.raises(ValueError, match="'x29' and 20 more"):
+    with pytest.raises(ValueError, match="'x11' and 38 more"):
         load_dataset(path, target="y")
 
 

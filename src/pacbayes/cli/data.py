@@ -13,7 +13,7 @@ from pacbayes.data.class_names import spelling_of
 from pacbayes.data.columns import Columns, check_classes, read_columns
 from pacbayes.data.datasets import DATASETS
 from pacbayes.data.number_signs import NumberSigns
-from pacbayes.data.reading import divide_columns, file_kind, labelled, listed, read_frame, target_of
+from pacbayes.data.reading import columns_of, divide_columns, file_kind, labelled, listed, read_frame, target_of
 from pacbayes.data.refusals import in_shell
 from pacbayes.data.rows import hashed_rows, overlap
 from pacbayes.data.tables import TableReading
@@ -250,8 +250,8 @@ def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
     if wrong:
         one_each = (choices.group, choices.validation_column, choices.slice, choices.target)
         asked = [*choices.drop, *choices.keep, *choices.categorical, *(name for name in one_each if name is not None)]
-        like = did_you_mean([name for name in asked if name not in frame.columns], frame.columns)
-        raise ValueError(f"{'; '.join(wrong)}; its columns are {listed(list(frame.columns), 30)}{like}")
+        unknown = [name for name in asked if name not in frame.columns]
+        raise ValueError(f"{'; '.join(wrong)}; {columns_of(frame, unknown)}")
     if choices.target is not None and choices.target in choices.drop:
         raise ValueError(f"--drop must not name the target, got {choices.target!r}")
     if choices.group is not None and choices.group in (

@@ -53,7 +53,7 @@ def read_file(
     for name, columns in unknown.items():
         if columns:
             raise ValueError(
-                f"{name} must name columns of {str(path)!r}, got {listed(columns)}; {_its(frame, columns)}"
+                f"{name} must name columns of {str(path)!r}, got {listed(columns)}; {columns_of(frame, columns)}"
             )
     frame = frame.drop(columns=list(drop))
     chosen, skipped = target_of(frame, target, path), 0
@@ -179,7 +179,7 @@ def target_of(frame: "pd.DataFrame", target: str | None, path: Path, hint: Hint 
         )
     chosen = columns[-1] if target is None else target
     if chosen not in columns:
-        raise ValueError(f"target must be a column of {str(path)!r}, got {chosen!r}; {_its(frame, [chosen])}")
+        raise ValueError(f"target must be a column of {str(path)!r}, got {chosen!r}; {columns_of(frame, [chosen])}")
     if target is None and is_unnamed(chosen):
         raise ValueError(
             f"the last column of {str(path)!r} would be the class, but it has no name; leave it out with "
@@ -196,8 +196,10 @@ def _other_separator(name: str, hint: Hint) -> str:
     return f"; if they are separated by {found!r} give {hint('sep', 'tab' if found == chr(9) else found)}"
 
 
-def _its(frame: "pd.DataFrame", asked: Sequence[str]) -> str:
-    return f"its columns are {listed(list(frame.columns), 30)}{did_you_mean(asked, frame.columns)}"
+def columns_of(frame: "pd.DataFrame", asked: Sequence[str]) -> str:
+    """Say which columns there are: the one that is probably meant, or all but of very many."""
+    like = did_you_mean(asked, frame.columns)
+    return like.removeprefix("; ") or f"its columns are {listed(list(frame.columns), 12)}"
 
 
 def labelled(frame: "pd.DataFrame", target: str, path: Path) -> "tuple[pd.DataFrame, int]":
