@@ -332,3 +332,10 @@ def test_all_hold_at_once_in_many_samples():
 
 def test_plain_limits_of_a_chosen_classifier_are_caught():
     assert binom.sf(failures(plain, 100) - 1, 100, 0.05) < 1e-4
+
+
+def test_every_risk_has_words():
+    from pacbayes.certificates.limits import WORDS
+    from pacbayes.certificates.risks import RISKS
+
+    assert set(RISKS) == set(WORDS)

@@ -1,13 +1,17 @@
 """Families and classifiers by name: scikit-learn's, and nothing else is ever imported."""
 
 import sys
+from dataclasses import replace
 from itertools import takewhile
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import all_estimators
 
+from pacbayes import CertifiedClassifier
 from pacbayes.classifiers.by_name import FAMILIES, classifier_by_name, named_family
 
 
@@ -87,3 +91,31 @@ def test_every_classifier_of_scikit_learn_can_be_named():
     # Those left need other classifiers first.
     assert all("cannot be made without further arguments" in message for _, message in needy), needy
     assert {"VotingClassifier", "StackingClassifier"} <= {name for name, _ in needy}
+
+
+def test_the_options_know_the_same_names():
+    from pacbayes.classifiers.families import NAMES, PORTFOLIO
+    from pacbayes.cli import model
+
+    assert model.PORTFOLIO == NAMES
+    assert set(PORTFOLIO) <= set(NAMES)
+
+
+def test_families_that_are_named_are_trained_and_auto_alone_is_sized():
+    from pacbayes.classifiers.families import PORTFOLIO
+    from pacbayes.cli.model import CertifyOptions, make_model
+    from pacbayes.data.columns import Columns
+
+    def candidates(text):
+        options = replace(CertifyOptions.usual(), candidates=text)
+        return make_model(options, Columns(("a",), (), {})).candidates
+
+    assert candidates("auto") == "auto"
+    assert candidates(",".join(PORTFOLIO)) == list(PORTFOLIO)
+
+
+@pytest.mark.parametrize("name", ["boosting", "neighbours"])
+def test_sparse_rows_are_refused_before_training(name):
+    rows = sp.csr_array(np.eye(40))
+    with pytest.raises(ValueError, match=f"candidates '{name}' does not take sparse rows; those that do are svm, f"):
+        CertifiedClassifier(name, random_state=0).fit(rows, np.arange(40) % 2)

@@ -10,9 +10,9 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from pacbayes.data.preparing import with_categories
 
-#: Families by short name: settings of classifiers, each a class with its parameters, and whether columns are scaled.
 _FORESTS = ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.ExtraTreesClassifier")
 _SMALL = {"early_stopping": False, "max_iter": 100}
+#: Families by short name: settings of classifiers, each a class with its parameters, and whether columns are scaled.
 FAMILIES: dict[str, tuple[list[tuple[str, dict[str, Any]]], bool]] = {
     "forest": ([(name, {"n_estimators": 200, "bootstrap": True}) for name in _FORESTS], False),
     "boosting": (

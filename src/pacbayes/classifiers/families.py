@@ -26,8 +26,12 @@ from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import Division
 
 AUTO, SVM = "auto", "svm"
-#: The families of "auto".
-PORTFOLIO = (SVM, *FAMILIES)
+#: The families of "auto": written out, as one more name must not change what everybody gets.
+PORTFOLIO = (SVM, "forest", "boosting", "logistic", "neighbours")
+#: All that have a name.
+NAMES = (SVM, *FAMILIES)
+#: Those that take sparse rows.
+_SPARSE = (SVM, "forest", "logistic")
 #: The costs of machines where nobody gives lambdas: 26 values of C from 0.01 to 1000.
 FEW_LAMBDAS = tuple(np.logspace(2, -3, 26).tolist())
 # Up to so many training rows a family by name has five widths with all costs; three widths with costs up to 100; as
@@ -285,12 +289,16 @@ def _family(name: str, one: Any, prepare: Any, size: Size) -> Family:
     if isinstance(one, str):
         if one == SVM and not size.sparse:
             one = machines_for(size)
-        elif one in PORTFOLIO:
+        elif one in NAMES:
+            if size.sparse and one not in _SPARSE:
+                raise ValueError(
+                    f"candidates {one!r} does not take sparse rows; those that do are {', '.join(_SPARSE)}"
+                )
             return GridFamily(name, None, named_family(one, prepare, size.rows, size.sparse), own=True)
         elif one == AUTO:
-            raise ValueError(f"candidates 'auto' is no item of a list: name its families, {', '.join(PORTFOLIO)}")
+            raise ValueError(f"candidates 'auto' is no item of a list: name its families, {', '.join(NAMES)}")
         else:
-            raise ValueError(f"candidates must name one of {', '.join((AUTO, *PORTFOLIO))}, got {one!r}")
+            raise ValueError(f"candidates must name one of {', '.join((AUTO, *NAMES))}, got {one!r}")
     if isinstance(one, SVMs):
         lambdas = FEW_LAMBDAS if one.lambdas is None else one.lambdas
         made = SvmFamily.checked(name, lambdas, one.kernel, one.gamma, one.n_components, one.scale)

@@ -14,7 +14,7 @@ from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.data.columns import Columns, preparation
 from pacbayes.numeric.checks import check_choice, check_level, did_you_mean
 
-# As in classifiers/families.py, which takes long to import.
+# As in classifiers/families.py, which takes long to import; a test compares.
 PORTFOLIO = ("svm", "forest", "boosting", "logistic", "neighbours")
 PREDICTIONS = "predictions"
 # More values than anybody means.
@@ -297,7 +297,7 @@ def _candidates(options: CertifyOptions, prepare: Any) -> list[Any]:
 
     found: list[Any] = []
     given = options.lambdas is not None or options.kernel is not None
-    if options.split == "shared" and not given and options.families == list(PORTFOLIO):
+    if options.split == "shared" and not given and options.candidates.strip() == "auto":
         return [AUTO]
     for name in options.families:
         if name in FAMILIES or (name == "svm" and options.split == "shared" and not given):
