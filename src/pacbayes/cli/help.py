@@ -14,64 +14,95 @@ TOPICS = {
     "certificate": (
         "certificates",
         """\
-"With probability at least 95 %, it errs on at most 6.2 % of
-new examples."
+"With probability at least 95 %, the soft vote errs on at most 4.2 % of new
+examples."
 
-The 95 % are about the rows that were drawn, not about one new example: in at
-most 5 of 100 samples like yours such a sentence is false. The rule that
-predicts was fixed on the training rows and tested on the validation rows, or
-chosen on these at a price in the level; the certificate says which. Each way
-of predicting (soft, stochastic, majority, best) has a certificate of its own,
-and each holds alone: decide which to use before you look.""",
+One part of the rows trained; the other part only counted errors. The limit
+follows from that count. The 95 % are about the rows that were drawn: of 100
+samples like yours, at most 5 lead to such a sentence that is false. They are
+not about one new example.
+
+The soft vote answers with the class that has the largest mean probability.
+Other ways to predict (--voting) have certificates of their own. Each holds
+alone: decide which to use before you look. --details shows all of them.""",
     ),
     "assumptions": (
         "data-roles",
         """\
-1. The rows are independent draws from the distribution that new examples come
-   from. Rows of one patient: --group COLUMN. Rows copied after sampling:
-   --duplicates together. A file sorted in time whose future differs: no
-   certificate helps.
-2. Whatever was fitted before the classifier (scaling, imputation, selected
-   columns) was fitted on training rows alone: inside pacbayes it is.
-3. delta, distance, candidates and way of predicting were fixed before any
-   result on these rows was seen.""",
+1. The rows are independent draws from where new examples come from.
+   Several rows of one patient: --group COLUMN. Rows that were copied:
+   --duplicates together. Old rows train, new rows count errors: --validation
+   FILE. If the future differs from the past, no certificate helps; watch
+   says when it does.
+2. The rows that count errors have trained and chosen nothing. Inside pacbayes
+   that is so. Scaling, filling gaps or selecting columns on all rows before
+   breaks it.
+3. You fixed delta, seed, candidates and way of predicting before you saw
+   results. To try several and quote the best is not covered.""",
+    ),
+    "questions": (
+        "what-to-certify",
+        """\
+How often does it err?              pacbayes certify data.csv --target y
+Which errors?                       --by-class, --slice COLUMN
+How many ill people are missed?     --positive ill
+Recall, precision, F1, cost?        --limits recall,precision,f1, --cost FILE
+Answer only where it is sure?       --max-error 0.05
+Find at least 90 % of a class?      --recall 0.9 --positive ill
+Of these rows, how many are wrong?  pacbayes predict MODEL new.csv
+Is the new model better?            pacbayes compare
+Is it still true?                   pacbayes watch
+How many rows do I need?            pacbayes plan
+
+Decide what you ask before you look.""",
     ),
     "data": (
         "command-line",
         """\
-A CSV, TSV or Parquet file with a line of column names; --target names the
-column with the class. Text columns become categories, missing values are
-filled in, both learnt on the training rows. Columns that identify rows,
-dates, and numbers mixed with text are refused, all at once, each with its
-ways out: --drop, --keep, --categorical, --missing. --sep ';' for other
-separators, --skip-unlabelled for rows without a class.""",
+A CSV, TSV or Parquet file with a line of column names. --target names the
+column with the class.
+
+Text columns become categories and gaps are filled in, both learnt on the
+training rows. Columns that identify rows, dates, and numbers mixed with text
+are refused, all at once, each with its ways out: --drop, --keep, --group,
+--categorical, --missing.
+
+Other separators: --sep ';'. Numbers such as 3,5: --decimal ,
+Numbers such as 3,682.50: --thousands ,
+Rows without a class: --skip-unlabelled.""",
     ),
     "models": (
         "model-files",
         """\
-certify --save FILE writes a model that predict reads. It holds no pickle and
-runs no code; types that skops does not trust need --trust. Loading computes
-the certificate anew from the stored counts. A forged file may crash predict:
---sha256 pins the one that you know. The report (--report FILE.html) is
-one page that loads nothing from elsewhere.""",
+certify --save FILE writes a model that predict reads. Loading it runs no code
+and computes the certificate anew from stored answers. It holds some of your
+rows.
+
+Types that skops does not trust need --trust: only for files whose origin you
+know. A forged file may crash predict. --sha256 accepts only the file that you
+know.
+
+The report (--report FILE.html) is one page that loads nothing from elsewhere.""",
     ),
     "scripts": (
         "command-line",
         """\
 stdout: the guarantee, what was seen, then tables that were asked for,
-tab-separated where stdout is no terminal; with --json JSON alone. stderr: all
-else.
+tab-separated where stdout is no terminal. With --json: JSON alone.
+stderr: all else.
+
 Exit codes: 0 done; 1 a fault of ours; 2 wrong input, told in one line; 3 an
 alarm of watch; 130 interrupted, with a line that says what was kept.
+
 PACBAYES_DEBUG=1 shows tracebacks. `pacbayes --install-completion` completes
 commands and options in your shell.""",
     ),
     "theory": (
         "mathematics",
         """\
-Theorems, constants, proofs and what is rounded where stand on one page. The
-paper is Sahu and Hemachandra (ACML 2019); `pacbayes reproduce` computes its
-tables and figures, and --hedge 1 certifies its posterior.""",
+Theorems, constants, proofs and what is rounded where stand on one page.
+The paper is Sahu and Hemachandra (ACML 2019). `pacbayes reproduce` computes
+its tables and figures. `pacbayes certify --hedge 1` certifies its posterior.""",
     ),
 }
 
