@@ -41,3 +41,31 @@ def test_a_thousand_limits_are_those_of_statsmodels():
 
 def test_and_quantiles_of_the_beta_distribution():
     assert compared(lambda n, k, delta: 1.0 if k == n else beta.ppf(1 - delta, k + 1, n - k), 300) >= 270
+
+
+def test_digits_are_not_lost_between_numbers_with_and_without_a_sign():
+    y_true, y_pred = np.array([2**53 + 1] * 50 + [3] * 50), np.array([2**53] * 50 + [3] * 50, dtype=np.uint64)
+    with pytest.raises(TypeError, match="y_pred must be of the type of y_true"):
+        certify_predictions(y_true, y_pred)
+
+
+def test_a_model_is_not_certified_by_its_own_rows():
+    from pacbayes import CertifiedClassifier
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    fitted = CertifiedClassifier("logistic", random_state=0).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"estimators\[0\] was not fitted with, but 200 of 200 rows equal a row behind"
+    ):
+        CertifiedClassifier.from_fitted(fitted, X, y)
+    assert CertifiedClassifier.from_fitted(fitted, X + 9.0, y).certificate_.m == 200
+
+
+def test_other_shares_count_every_error_once():
+    y_true = np.repeat([0, 1], [40, 60])
+    y_pred = np.where(np.arange(100) % 6 == 0, 1 - y_true, y_true)
+    for limits, label in ((("f1", "balanced_error"), None), (("recall", "error"), 1), (("recall",), None)):
+        found = certify_predictions(y_true, y_pred, limits=limits, pos_label=label)
+        whole = found.with_class_shares({0: 0.5, 1: 0.5})
+        assert (whole.count, whole.rows) == (17, 100)

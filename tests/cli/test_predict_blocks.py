@@ -104,7 +104,7 @@ for path in sys.argv[1:]:
 def test_memory_does_not_grow_with_the_file(tmp_path, ending):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 40))
-    save(StochasticSVC([1.0], cv=None, random_state=0).fit(X, X[:, 0] > 0), tmp_path / "model.pacbayes")
+    save(StochasticSVC([1.0], cv=None, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0), tmp_path / "model.pacbayes")
     few = pd.DataFrame(rng.normal(size=(2_000, 40)).round(3), columns=[f"c{i}" for i in range(40)])
     names = [f"{rows}{ending}" for rows in (2_000, 80_000)]
     if ending == ".csv":

@@ -50,3 +50,52 @@ def test_wrong_divisions_are_told_in_one_line(files, capsys, monkeypatch, given,
     done = in_process(["certify", *given], capsys)
     assert done.code == 2
     assert said in done.error
+
+
+def certified_rows(path, **choices):
+    from pacbayes.cli.data import Choices, read_data
+
+    return read_data(path, None, Choices("class", **choices))
+
+
+def test_what_is_known_of_examples_stays_with_them_where_some_have_no_class(tmp_path):
+    """An attack found masks and slices moved against the rows: limits were false in 30 of 30 samples."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=200).round(6), "site": rng.choice(["n", "s"], 200)})
+    frame["part"] = rng.choice(["train", "val"], 200)
+    frame["class"] = rng.choice(["yes", "no"], 200)
+    frame.loc[rng.choice(60, 30, replace=False), "class"] = None
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    kept = frame[frame["class"].notna()]
+    found = certified_rows(
+        tmp_path / "gaps.csv", skip_unlabelled=True, slice="site", validation_column="part", drop=("site",)
+    )
+    np.testing.assert_array_equal(found.X["a"], kept["a"])
+    np.testing.assert_array_equal(found.slices, kept["site"])
+    np.testing.assert_array_equal(found.validation, kept["part"] == "val")
+    frame[:120].to_csv(tmp_path / "first.csv", index=False)
+    frame[120:].to_csv(tmp_path / "second.csv", index=False)
+    found = certified_rows(
+        tmp_path / "first.csv", skip_unlabelled=True, validation=tmp_path / "second.csv", drop=("site", "part")
+    )
+    assert found.validation.sum() == frame["class"][120:].notna().sum()
+    np.testing.assert_array_equal(found.X["a"][found.validation], frame["a"][120:][frame["class"][120:].notna()])
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(7, 7.0), ("Anna", "anna"), ("7", "7 "), ("A B", "A  B")])
+def test_one_group_written_in_two_ways_is_refused(tmp_path, capsys, ours, theirs):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"who": [ours, "x"] * 20, "a": rng.normal(size=40), "class": ["yes", "no", "no", "yes"] * 10})
+    rows.to_csv(tmp_path / "one.csv", index=False)
+    rows.assign(who=[theirs, "y"] * 20, a=rows["a"] + 1).to_csv(tmp_path / "two.csv", index=False)
+    words = ["certify", tmp_path / "one.csv", "--group", "who", "--validation", tmp_path / "two.csv"]
+    assert "look like one group: write them alike" in in_process(words, capsys).error
+
+
+def test_groups_of_two_kinds_of_files_are_compared_as_text(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"who": np.arange(40) % 10, "a": rng.normal(size=40), "class": ["yes", "no"] * 20})
+    rows.to_parquet(tmp_path / "one.parquet")
+    rows.assign(a=rows["a"] + 1).to_csv(tmp_path / "two.csv", index=False)
+    words = ["certify", tmp_path / "one.parquet", "--group", "who", "--validation", tmp_path / "two.csv"]
+    assert "all rows of a group on one side, but 10 of 10 are on both" in in_process(words, capsys).error

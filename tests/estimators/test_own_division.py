@@ -123,3 +123,29 @@ def test_copies_that_are_one_example_must_not_stand_on_both_sides():
 def test_every_row_validates_with_other_splits():
     with pytest.raises(ValueError, match="must be None with split='independent'"):
         model(split="independent").fit(X, y, validation=LATE)
+
+
+@pytest.mark.parametrize("name", ["y_val", "X_val", "groups_val", "validation", "y"])
+def test_what_is_masked_is_no_value(name):
+    given = {"X": X[:150], "y": y[:150], "X_val": X[150:], "y_val": y[150:]}
+    given |= {"groups": np.arange(150), "groups_val": np.arange(150, 240)}
+    if name == "validation":
+        given = {"X": X, "y": y, "validation": LATE}
+    given[name] = np.ma.array(given[name], mask=np.arange(np.size(given[name])).reshape(np.shape(given[name])) == 0)
+    with pytest.raises(ValueError, match="mask"):
+        model().fit(**given)
+
+
+def test_copies_among_the_training_rows_do_not_hide_rows_on_both_sides():
+    """An attack certified 3 % of noise: every validation row had been trained on, and oversampled."""
+    rows = np.vstack([np.repeat(X[:150], 3, axis=0), X[:90]])
+    labels = np.concatenate([np.repeat(y[:150], 3), y[:90]])
+    with pytest.raises(ValueError, match="90 of 90 rows equal a row that trains"):
+        model().fit(rows, labels, validation=np.arange(540) >= 450)
+
+
+def test_rows_of_few_values_may_be_equal_by_chance():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (1000, 4)).astype(float)
+    labels = (rows.sum(axis=1) + rng.normal(size=1000) > 2).astype(int)
+    assert model().fit(rows, labels, validation=np.arange(1000) >= 900).certificate_.m == 100

@@ -332,12 +332,14 @@ class Certificate:
     def beats_constant(self) -> bool | None:
         """Whether the bound is below that of always answering the most frequent class; None where this is not known.
 
-        Both bounds hold at the same level and rest on equally many validation rows.
+        Both bounds hold at the same level and rest on equally many validation rows.  After a refit the bound is about
+        covered answers alone: that it is smaller says nothing of all.
         """
         constant = self.baselines.get(CONSTANT)
         if constant is None or constant.bound is None or self.answered is not None:
             return None
-        return self.bound < constant.bound
+        smaller = self.bound < constant.bound
+        return None if smaller and self.refit else smaller
 
     @property
     def headline(self) -> str:
@@ -403,8 +405,11 @@ class Certificate:
             share = format_share(self.empirical_risk)
             return f"{who} erred on {share} of the rows of {self.m} validation groups, on average"
         rows = f"{self.m} validation {PLURAL[self.unit]}"
-        if self.distance == "binomial":
-            return f"{who} erred on {round(self.empirical_risk * self.m)} of {rows}"
+        errors = self.empirical_risk * self.m
+        if self.distance == "binomial" and abs(errors - round(errors)) < 1e-6:
+            return f"{who} erred on {round(errors)} of {rows}"
+        if self.distance == "binomial":  # a classifier with validation rows of its own, more than the least number
+            return f"{who} erred on {format_share(self.empirical_risk)} of its validation rows, at least {self.m}"
         return f"Its classifiers erred on {format_share(self.empirical_risk)} of {rows}, on average"
 
     def _beside(self) -> str:

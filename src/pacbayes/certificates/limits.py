@@ -321,11 +321,16 @@ def with_shares(limits: Sequence[Limit], shares: Any, unit: str) -> Limit:
         raise ValueError(f"shares must be a dict with a share for each of the classes {classes}, got {shares!r}")
     given, _ = check_distribution("shares", [shares[name] for name in classes], len(classes))
     found = [bound(given.tolist()) for bound in bounds]
-    whole = next(one for one in limits if one.kind == CLASS or one.parts is not None)
-    rows = sum(one.rows for one in limits if (one.kind, one.name) == (CLASS, whole.name)) or whole.rows
-    wrong = [one for one in limits if (one.kind, one.name) == (whole.kind, whole.name)]
-    errors = sum(one.count if one.side == UPPER else one.rows - one.count for one in wrong)
-    return Limit("error", dict(shares), UPPER, min(found), int(errors), rows, SHARES, unit=unit, covered=whole.covered)
+    counted = _of_every_class(limits) or [one for one in limits if one.parts is not None]
+    errors = sum(one.count if one.side == UPPER else one.rows - one.count for one in counted)
+    rows, covered = sum(one.rows for one in counted), counted[0].covered
+    return Limit("error", dict(shares), UPPER, min(found), int(errors), rows, SHARES, unit=unit, covered=covered)
+
+
+def _of_every_class(limits: Sequence[Limit], names: Sequence[str] = ("error", "recall")) -> list[Limit]:
+    """Return the limits of errors, or of recall, class by class; empty where there are none for each class."""
+    by_name = [[one for one in limits if (one.name, one.kind) == (name, CLASS)] for name in names]
+    return next((own for own in by_name if len(own) > 1), [])
 
 
 def _class_limits(limits: Sequence[Limit]) -> tuple[list[Any], list[Callable[[list[float]], float]]]:
@@ -333,8 +338,8 @@ def _class_limits(limits: Sequence[Limit]) -> tuple[list[Any], list[Callable[[li
     found: list[Callable[[list[float]], float]] = []
     classes: list[Any] = []
     for name in ("error", "recall"):
-        own = [one for one in limits if (one.name, one.kind) == (name, CLASS)]
-        if len(own) > 1:
+        own = _of_every_class(limits, (name,))
+        if own:
             classes = [one.of for one in own]
             bounds = [one.bound if one.side == UPPER else min(round_up(1.0 - one.bound), 1.0) for one in own]
             found.append(partial(mean_up, bounds))

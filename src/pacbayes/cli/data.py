@@ -122,10 +122,12 @@ def _read_path(path: Path, choices: Choices) -> Data:
     apart = [] if choices.group is None else [choices.group]
     target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
     _check_features(target, choices)
+    # Which of the examples have a class: what else is known of them must be picked by the same.
+    kept = frame[target].notna().to_numpy() if choices.skip_unlabelled else np.ones(len(frame), dtype=bool)
     frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
-    slices = None if sliced is None else sliced[frame.index]
+    slices = None if sliced is None else sliced[kept].reset_index(drop=True)
     frame, groups = take_groups(frame, choices, path)
-    validation = None if validates is None else validates[frame.index].to_numpy()
+    validation = None if validates is None else validates.to_numpy()[kept]
     features, y = divide_columns(frame, target, path, in_shell, choices.sep)
     check_classes(y, target)
     columns, X = read_columns(features, choices.categorical, choices.keep)
@@ -186,11 +188,15 @@ def _validating(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[p
                 f"--validation: {str(choices.validation)!r} must have the columns of {str(path)!r}, but lacks "
                 f"{listed(lacks)}{did_you_mean(lacks, other.columns)}"
             )
-        both = pd.concat([frame, other.reindex(columns=frame.columns)], ignore_index=True)
+        other = other.reindex(columns=frame.columns)
+        if choices.group is not None:
+            frame, other = _groups_alike(frame, other, choices.group)
+        both = pd.concat([frame, other], ignore_index=True)
         return both, pd.Series([False] * len(frame) + [True] * len(other))
     if choices.validation_column is None:
         return frame, None
-    if choices.validation_column in (choices.target, choices.group, *choices.drop, *choices.keep, *choices.categorical):
+    elsewhere = (choices.target, choices.group, choices.slice, *choices.drop, *choices.keep, *choices.categorical)
+    if choices.validation_column in elsewhere:
         raise ValueError(
             f"--validation-column must name a column that is nothing else, got {choices.validation_column!r}"
         )
@@ -203,6 +209,29 @@ def _validating(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[p
             f"or validation and train, got {column.iloc[place]!r} in example {place + 1}"
         )
     return frame.drop(columns=choices.validation_column), sides.astype(bool)
+
+
+def _groups_alike(ours: "pd.DataFrame", theirs: "pd.DataFrame", name: str) -> "tuple[pd.DataFrame, pd.DataFrame]":
+    """Return two files with the names of groups as text, or raise if they write one group in two ways.
+
+    One patient on both sides would be taken for two.
+    """
+
+    def meant(text: str) -> str | float:
+        try:
+            return float(text)
+        except ValueError:
+            return " ".join(text.split()).lower()
+
+    texts = [one.assign(**{name: one[name].astype(str).where(one[name].notna())}) for one in (ours, theirs)]
+    known = {meant(text): text for text in texts[0][name].dropna().unique()}
+    for text in texts[1][name].dropna().unique():
+        if known.get(meant(text), text) != text:
+            raise ValueError(
+                f"--group: {known[meant(text)]!r} and {text!r} in column {name!r} of the two files look like one "
+                "group: write them alike"
+            )
+    return texts[0], texts[1]
 
 
 def take_groups(frame: "pd.DataFrame", choices: Choices, path: Path) -> "tuple[pd.DataFrame, NDArray[Any] | None]":

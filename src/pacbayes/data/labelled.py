@@ -23,7 +23,15 @@ from pacbayes.data.division import (
     validating_division,
 )
 from pacbayes.data.labels import check_complete
-from pacbayes.data.rows import csr_rows, hashed_rows, hashes_if_few, overlap, pick_rows, row_hashes
+from pacbayes.data.rows import (
+    csr_rows,
+    hashed_rows,
+    hashes_if_few,
+    more_pairs_than_chance,
+    overlap,
+    pick_rows,
+    row_hashes,
+)
 from pacbayes.data.suspected_columns import warn_of_columns
 from pacbayes.data.suspected_copies import equal_labelled_rows, warn_of_copies
 from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
@@ -212,7 +220,9 @@ class Labelled:
         """Raise if more rows validate that equal a training row than chance explains: they count no errors."""
         known, new = (hashed_rows(pick_rows(self.rows, rows), b"") for rows in division(0))
         met = None if known is None else overlap(known, new)
-        if met is not None and met.is_large:
+        if met is None or known is None or new is None:
+            return
+        if met.is_large or (met.seen > 0.05 * met.rows and more_pairs_than_chance(known, new)):
             raise ValueError(
                 f"the rows that validate must be others than those that train, but {met.said} that trains. Leave them "
                 "out of one side"

@@ -102,6 +102,9 @@ def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], 
             f"{name} must be whole numbers, since those of {other} have more digits than float64, "
             f"got {predictions.dtype}"
         )
+    # NumPy makes fractions of numbers with and without a sign.
+    if {predictions.dtype.kind, labels.dtype.kind} == {"i", "u"} and any(map(_has_more_digits, (predictions, labels))):
+        raise TypeError(f"{name} must be of the type of {other} ({labels.dtype}), got {predictions.dtype}")
     if labels.dtype.kind == "f" and _has_more_digits(predictions):
         raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), which has fewer digits")
 

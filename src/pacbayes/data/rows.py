@@ -351,6 +351,32 @@ class KnownRows:
         return Overlap(seen, rows, number, is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
 
 
+def more_pairs_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> bool:
+    r"""Return whether more pairs of a known and a new row are equal than the equal pairs among the new ones explain.
+
+    Two rows of one distribution are equal with one probability :math:`c`, be they both new or one of each, and copies
+    among the known rows do not hide it.  Of :math:`m(m-1)/2` pairs of new rows `e` are equal; four standard deviations
+    of a Poisson number above them are allowed.
+
+    Examples
+    --------
+    >>> rows = np.arange(300)
+    >>> more_pairs_than_chance(np.repeat(rows, 3), rows[:100])
+    True
+    >>> coins = np.random.default_rng(0).integers(0, 20, 1000)
+    >>> more_pairs_than_chance(coins[:900], coins[900:])
+    False
+    """
+    values, times = np.unique(known, return_counts=True)
+    own, own_times = np.unique(new, return_counts=True)
+    places = np.minimum(np.searchsorted(values, own), values.size - 1)
+    across = float(np.sum(np.where(values[places] == own, times[places], 0) * own_times, dtype=np.float64))
+    equal = float(np.sum(own_times * (own_times - 1.0)) / 2.0)
+    pairs = new.size * (new.size - 1.0) / 2.0
+    allowed = (equal + _DEVIATIONS * math.sqrt(equal + 1.0) + _DEVIATIONS) / max(pairs, 1.0)
+    return across > known.size * new.size * allowed
+
+
 def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     """Raise if rows, called `name`, are all those that a model of this library was fitted with; return how many are.
 

@@ -66,6 +66,11 @@ def certify_fitted(
     check_values(rows)
     data = Labelled.checked(rows, labels, groups, classes=_classes(fitted, labels))
     check_classes(model.limits, model.pos_label, data.classes)
+    for i, one in enumerate(fitted):
+        # Models of this library know the rows that they were fitted with.
+        met = one._overlap_with(rows) if hasattr(one, "_overlap_with") else None
+        if met is not None and met.is_large:
+            raise ValueError(f"X_val must hold rows that estimators[{i}] was not fitted with, but {met.said} behind it")
     label = _known_class(most_frequent, data.classes)
     hedge = 0.0 if alone else resolve_hedge(model.hedge, None if rules else "no proposal was given")
     copies, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))

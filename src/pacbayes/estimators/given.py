@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.data.labels import check_same_kind
 from pacbayes.numeric.arrays import BoolArray
+from pacbayes.numeric.checks import check_not_masked
 
 
 class Given(NamedTuple):
@@ -44,6 +45,10 @@ def given_rows(
     Traceback (most recent call last):
     TypeError: validation must be true or false for each of 2 rows, got numbers of type int64
     """
+    given = {"X": X, "y": y, "groups": groups, "slices": slices, "validation": validation}
+    given |= {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
+    for name, values in given.items():
+        check_not_masked(name, values)
     if X_val is None:
         if not (y_val is None and groups_val is None and slices_val is None):
             raise ValueError("y_val, groups_val and slices_val are for X_val, which is None")
@@ -126,7 +131,9 @@ def _frames(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
         raise ValueError(f"X and X_val must have the same columns, {why}")
     for place, name in enumerate(ours.columns):
         one, other = ours.dtypes.iloc[place], theirs.dtypes.iloc[place]
-        numbers = pd.api.types.is_numeric_dtype(one) and pd.api.types.is_numeric_dtype(other)
+        numbers = all(map(pd.api.types.is_numeric_dtype, (one, other)))
+        # Of numbers and truth values pandas makes objects.
+        numbers = numbers and pd.api.types.is_bool_dtype(one) == pd.api.types.is_bool_dtype(other)
         if one != other and not numbers:
             # Text that stands beside numbers, or categories that the other lacks, would make another type of both.
             raise TypeError(f"X and X_val must have columns of the same types, got {one} and {other} for {name!r}")

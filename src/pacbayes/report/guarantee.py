@@ -56,6 +56,7 @@ def statement(certificate: Certificate) -> str:
         return "Nothing useful is guaranteed: the limit is 100 %."
     most, of = f"at most {percent_up(certificate.bound)}", OF_NEW[certificate.unit]
     if certificate.refit:
+        of = f"{of}," if "," in of else of
         return f"{most[0].upper()}{most[1:]} of {of} get an answer that is wrong and covered, {sure}."
     return f"It errs on {most} of {of}, {sure}."
 
@@ -95,6 +96,8 @@ def _counted(view: ReportView) -> str:
     """Say what was seen on how many rows."""
     found, unit = view.certificate, PLURAL[view.certificate.unit]
     untouched = "which trained nothing" if view.is_shared else "drawn for each classifier, which did not train it"
+    if found.refit:
+        untouched = "which did not train the certified classifier"
     rows = f"{found.m} validation {unit}, {untouched}"
     risk, answered = view.validation_risk(view.voting), found.answered
     if found.reached is not None:
@@ -109,9 +112,9 @@ def _counted(view: ReportView) -> str:
         return f"Counted on {rows}. At most {least} would have been reached, which is information and no guarantee."
     if risk is None:
         return f"Counted on {rows}."
-    if found.unit == GROUP:
-        return f"In {rows}, it answered {format_share(risk)} of the rows of a group wrong, on average."
     who = "the certified classifier" if found.refit else "it"
+    if found.unit == GROUP:
+        return f"In {rows}, {who} answered {format_share(risk)} of the rows of a group wrong, on average."
     if not view.is_shared or (view.voting == "stochastic" and found.rule == POSTERIOR):
         return f"Of {rows}, {who} answered {format_share(risk)} wrong, on average."
     return f"Of {rows}, {who} answered {round(risk * found.m)} wrong ({format_share(risk)})."
@@ -147,8 +150,23 @@ def not_beaten(certificate: Certificate) -> str:
 
 def must_hold(view: ReportView) -> list[tuple[str, str]]:
     """Return what the guarantee rests on: in short, and what would break it."""
+    used = (
+        "What is used is what was certified.",
+        "A model trained anew elsewhere, another threshold or answers overruled by hand are not covered.",
+    )
+    if view.certificate.refit:
+        used = (
+            "Only answers that are covered count.",
+            "Of an answer that the certified classifier does not give too, nothing is guaranteed.",
+        )
+    division = view.classifiers.splits
+    by_hand = (
+        "The labels had no part in dividing the rows.",
+        "Who divided them here was the user: by time, by place, by a file of its own.",
+    )
     return [
         _DRAWN[view.certificate.unit],
+        *([by_hand] if division is not None and division.own else []),
         (
             "No classifier learned from the rows that count its errors.",
             "Scaling, filling gaps, choosing columns or balancing classes on all rows beforehand breaks this, and no "
@@ -159,10 +177,7 @@ def must_hold(view: ReportView) -> list[tuple[str, str]]:
             "the list of classifiers, all settings, the random seed. Who tries several and keeps the best has no "
             "guarantee.",
         ),
-        (
-            "What is used is what was certified.",
-            "A model trained anew elsewhere, another threshold or answers overruled by hand are not covered.",
-        ),
+        used,
         (
             "The labels are what counts.",
             "An error is an answer that differs from the label in the data, right or wrong.",
