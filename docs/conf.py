@@ -112,6 +112,9 @@ def copy_results(_app: Any) -> None:
 
 def point_to_pages(_app: Any, name: str, source: list[str]) -> None:
     """Rewrite links that are right in the repository but lead out of this folder, or to what is copied into it."""
+    # In a folder of docs/ a link that begins with ../ stays inside.
+    if name.startswith("notebooks/"):
+        return
     text = source[0]
     if name.startswith("generated/results/"):
         text = text.replace("](../results/", "](").replace("](../docs/", "](../../")

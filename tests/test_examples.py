@@ -1,5 +1,6 @@
-"""Every script in examples/ runs as a reader runs it, and what its words say is so."""
+"""Every example and notebook runs as a reader runs it, and what its words say is so."""
 
+import json
 import re
 import runpy
 import sys
@@ -237,3 +238,35 @@ def test_the_comparison_in_the_documentation_is_what_the_example_prints(capsys):
     for name, rows in example["table"]().items():
         numbers = [f"{rows[0][line]:.4f}" for line in ("stochastic", "Occam", "hold-out")]
         assert f"| {name.capitalize()} | {numbers[0]} | {numbers[1]} | **{numbers[2]}** |" in text
+
+
+def run_cells(name):
+    """Run the code of a notebook, which holds no outputs, in one set of names, and return these."""
+    cells = json.loads((ROOT / "docs" / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    names = {}
+    for cell in code:
+        exec(compile("".join(cell["source"]), f"{name}: {cell['id']}", "exec"), names)
+    pyplot.close("all")
+    return names
+
+
+def test_certify_your_classifier(capsys):
+    names, printed = run_cells("certify-your-classifier"), capsys.readouterr().out
+    assert printed.startswith("With probability at least 95 %, the soft vote errs on at most 4.2 % of new examples.")
+    assert names["recall"].certificate_.reached.passed
+    wrong = int(re.search(r"wrong in truth: (\d+)", printed)[1])
+    assert wrong <= int(re.search(r"at most (\d+) of these 1000 answers", printed)[1])
+    assert names["again"].certificate_ == names["clf"].certificate_
+
+
+def test_pac_bayes_in_ten_cells(capsys):
+    names, printed = run_cells("pac-bayes-in-ten-cells"), capsys.readouterr().out
+    best, bounds = names["best"], names["bounds"]
+    # The fault shows: nearly every sample.  The bound holds, and no posterior that was tried passes it.
+    share = names["share_of_failures"](lambda errors: binomial_upper(errors.min(), names["m"], names["delta"]), 200)
+    assert share > 0.9
+    assert sum(names["fails"]() for _ in range(100)) <= 5
+    assert best.lower_bound <= best.bound <= min(bounds) < best.bound + 1e-4
+    assert "errs on at most 4.2 % of new examples" in printed
