@@ -25,8 +25,8 @@ print(monitor.update(X_new[:1000], y_new[:1000]))
 print(monitor.update(X_new[1000:], y_new[1000:]))
 
 # %%
-# Before the fault the evidence falls. After it every error more than the limit allows makes it grow. Silence proves
-# nothing: a small change takes many rows to show.
+# Before the fault the evidence falls. After it there are more errors than the limit allows, and it grows. Silence
+# proves nothing: a small change takes many rows to show.
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.axvline(1000, color="0.6", linewidth=1, label="the sensor fails")
 plot_monitor(monitor, ax)
