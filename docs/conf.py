@@ -75,7 +75,7 @@ GALLERY = [
 sphinx_gallery_conf: dict[str, Any] = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "generated/gallery",
-    # All run but the two that take minutes; their pages show the pictures of the repository.
+    # All run but the two that take longest; their pages show the pictures of the repository.
     "filename_pattern": r"examples/(?!seeds|validation_size)\w+\.py$",
     "within_subsection_order": ExplicitOrder([f"{name}.py" for name in GALLERY]),
     "abort_on_example_error": True,

@@ -9,7 +9,7 @@ keep the best is to choose after looking.
 .. image:: /images/seeds.svg
    :alt: Limits and observed errors of twenty seeds on wdbc, with the mean of the limits
 
-Prints the limits of twenty seeds, in about a minute. With a file name it draws them::
+Prints the limits of twenty seeds, in half a minute. With a file name it draws them::
 
     python examples/seeds.py docs/images/seeds.svg
 """
