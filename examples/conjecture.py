@@ -1,13 +1,18 @@
 """
-Two minima: the conjecture of quasi-convexity is false
-======================================================
+Has a bound one minimum?
+========================
 
-One classifier of risk a stands against H - 1 of risk b, under a uniform prior.  Then every Gibbs posterior is a mixture
-of the prior and that one classifier: the Gibbs curve is a straight line in the simplex, along which a quasi-convex
-function could have only one minimum.  Prints both minima and the hill between them for four distances, what the paper's
-iteration returns from three starts, and the certified optimum; with a file name it draws the curves::
+The paper conjectures that two of its bounds are quasi-convex: that they have only one minimum. They may have two. One
+classifier of risk a stands against H - 1 of risk b, under a uniform prior. Then the Gibbs posteriors are a straight
+line, and a quasi-convex function has only one minimum on a line.
 
-    python examples/conjecture.py [FIGURE.svg]
+.. image:: /images/conjecture.svg
+   :alt: Four bounds along the line, each with two minima and a hill between them
+
+Prints both minima and the hill between them for four distances, what the paper's iteration returns from three starts,
+and the certified optimum. With a file name it draws the curves::
+
+    python examples/conjecture.py docs/images/conjecture.svg
 """
 
 # sphinx_gallery_thumbnail_path = 'images/conjecture.svg'

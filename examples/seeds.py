@@ -2,12 +2,16 @@
 How far does a limit move with the seed?
 ========================================
 
-The seed decides which rows train and which count errors.  Another seed is another division, with another classifier and
-another limit.  Each limit holds with probability 95 %, if its seed was fixed beforehand.  The smallest of several does
-not: to try seeds and keep the best is to choose after looking.  Prints the limits of twenty seeds on wdbc, in about a
-minute; with a file name it draws them::
+The seed decides which rows train and which count errors. Another seed gives another classifier and another limit. Each
+limit holds with probability 95 %, if its seed was fixed beforehand. The smallest of several does not: to try seeds and
+keep the best is to choose after looking.
 
-    python examples/seeds.py [FIGURE.svg]
+.. image:: /images/seeds.svg
+   :alt: Limits and observed errors of twenty seeds on wdbc, with the mean of the limits
+
+Prints the limits of twenty seeds, in half a minute. With a file name it draws them::
+
+    python examples/seeds.py docs/images/seeds.svg
 """
 
 # sphinx_gallery_thumbnail_path = 'images/seeds.svg'

@@ -1,31 +1,191 @@
-"""The examples, as a reader runs them."""
+"""Every example and notebook runs as a reader runs it, and what its words say is so."""
 
+import json
 import re
 import runpy
 import sys
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 
-from pacbayes import DISTANCES, bound
+from pacbayes import DISTANCES, bound, rows_needed
+from pacbayes.certificates import binomial_upper
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-QUICK = {"certified_svm", "five_bounds", "forest_certificate", "two_models", "validation_size"}
-SLOW = {"answers_where_sure", "conjecture", "own_classifiers", "pipeline_grid", "seeds", "training_prior"}
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+# The order of the gallery: a question each, then what is for those who bring classifiers or study the bounds.
+QUESTIONS = [
+    "how_often",
+    "which_errors",
+    "answer_where_sure",
+    "recall_of_90",
+    "new_model_better",
+    "of_these_rows",
+    "still_true",
+    "how_many_rows",
+    "seeds",
+]
+THEORY = ["own_classifiers", "certified_svm", "five_bounds", "training_prior", "conjecture", "validation_size"]
+# Shown by the picture of the repository that they draw.
+DRAWN = {"conjecture", "seeds", "validation_size"}
 
 
-def run(name, monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
-    return runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Return a function that runs an example and returns its names, what it printed and how many figures it drew."""
+
+    def run(name, *arguments):
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
+        pyplot.close("all")
+        names = runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+        figures = len(pyplot.get_fignums())
+        pyplot.close("all")
+        return names, capsys.readouterr().out, figures
+
+    return run
 
 
 def test_no_example_is_left_out():
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == QUICK | SLOW
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*QUESTIONS, *THEORY}
+    settings = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+    assert re.findall(r'"(\w+)"', re.search(r"^GALLERY = \[(.*?)\]", settings, re.MULTILINE | re.DOTALL)[1]) == [
+        *QUESTIONS,
+        *THEORY,
+    ]
 
 
-def test_certified_svm(capsys, monkeypatch, tmp_path):
-    clf = run("certified_svm", monkeypatch, str(tmp_path / "figure.svg"))["clf"]
-    printed = capsys.readouterr().out
+@pytest.mark.parametrize("name", [*QUESTIONS, *THEORY])
+def test_every_title_is_a_question_and_every_page_has_a_picture(name):
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    title, line = text.splitlines()[1:3]
+    assert title.endswith("?")
+    assert line == "=" * len(title)
+    pictures = re.findall(r"^\.\. image:: /(\S+)\n   :alt: \w", text, re.MULTILINE)
+    assert pictures == ([f"images/{name}.svg"] if name in DRAWN else [])
+    assert all((ROOT / "docs" / picture).exists() for picture in pictures)
+    assert name in DRAWN or "plt.subplots(" in text
+
+
+def test_how_often(run):
+    names, printed, figures = run("how_often")
+    certificate = names["clf"].certificate_
+    assert figures == 1
+    assert printed.startswith(f"{certificate}\n")
+    assert certificate.explain() in printed
+    assert "at most 4.2 % of new examples" in printed
+
+
+def test_which_errors(run):
+    names, printed, figures = run("which_errors")
+    limits = names["clf"].certificate_.limits
+    assert figures == 1
+    assert [limit.name for limit in limits] == ["recall", "precision", "specificity"]
+    assert all(f"\n{limit}\n" in printed for limit in limits)
+    # What the text says of rows and distances, and that the axis shows all of it.
+    gaps = [limit.count / limit.rows - limit.bound for limit in limits]
+    assert limits[2].rows > max(limit.rows for limit in limits[:2])
+    assert gaps[2] < min(gaps[:2])
+    assert min(limit.bound for limit in limits) > 0.8
+    assert "of class 'malignant' it missed" in printed
+
+
+def test_answer_where_sure(run):
+    names, printed, figures = run("answer_where_sure")
+    clf, data = names["clf"], names["data"]
+    answered = clf.answers(data.data[:200]).sum()
+    assert figures == 1
+    assert str(clf.certificate_) in printed
+    assert 0 < answered < 200
+    assert f"{answered} of 200 rows are answered" in printed
+
+
+def test_recall_of_90(run):
+    names, printed, figures = run("recall_of_90")
+    reached, strict = names["clf"].certificate_.reached, names["strict"].certificate_
+    assert figures == 1
+    assert str(names["clf"].certificate_) in printed
+    assert str(strict) in printed
+    assert reached.passed
+    assert not strict.reached.passed
+    assert names["clf"].predict(names["data"].data).tolist() == [
+        int(one >= reached.threshold) for one in names["clf"].predict_proba(names["data"].data)[:, 1]
+    ]
+    # 299 rows, all of them found; 298 are too few.
+    assert binomial_upper(0, 299, 0.05) <= 0.01 < binomial_upper(0, 298, 0.05)
+    assert (names["data"].target == 1).sum() * 0.6 < 299
+
+
+def test_new_model_better(run):
+    names, printed, figures = run("new_model_better")
+    found = names["found"]
+    wrong = [(names[name].predict(names["X_new"]) != names["y_new"]).mean() for name in ("old", "new")]
+    assert figures == 1
+    assert found.explain() in printed
+    assert found.observed == pytest.approx(wrong[1] - wrong[0])
+    assert found.lower < found.observed < found.upper < 0.0
+
+
+def test_of_these_rows(run):
+    names, printed, figures = run("of_these_rows")
+    batch, wrong = names["batch"], names["wrong"]
+    assert figures == 1
+    assert batch.rows == 1000
+    assert str(batch) in printed
+    assert f"in truth {wrong} of the 1000 are wrong" in printed
+    assert wrong <= batch.wrong
+
+
+def test_still_true(run):
+    names, printed, figures = run("still_true")
+    monitor = names["monitor"]
+    assert figures == 1
+    assert printed.startswith("No alarm for the soft vote in 1000 rows.")
+    assert 1000 < monitor.alarm_at < 1100
+    assert f"Alarm for the soft vote after {monitor.alarm_at} of 1500 rows." in printed
+    # It falls before the fault: what the text says.
+    assert monitor.evidence[999] < 1.0
+
+
+def test_how_many_rows(run):
+    _, printed, figures = run("how_many_rows")
+    assert figures == 1
+    assert printed.startswith("475 validation rows, for a chance of 80 %")
+    table = {int(percent): int(rows) for percent, rows in re.findall(r"at most +(\d+)%: +(\d+) ", printed)}
+    assert table == {percent: rows_needed(0.05, percent / 100) for percent in (6, 7, 8, 10, 15)}
+
+
+@pytest.mark.slow
+def test_seeds(run, tmp_path):
+    _, printed, _ = run("seeds", str(tmp_path / "figure.svg"))
+    page = (ROOT / "docs" / "certificates.md").read_text(encoding="utf-8")
+    low, high, mean = re.search(r"from ([\d.]+) to ([\d.]+) %, in the mean ([\d.]+) %", printed).groups()
+    assert f"from {low} to {high} %" in page
+    assert re.search(rf"\b{re.escape(mean)} %", page)
+    assert (tmp_path / "figure.svg").read_text() == (ROOT / "docs/images/seeds.svg").read_text()
+
+
+def test_own_classifiers(run):
+    names, printed, figures = run("own_classifiers")
+    wrong = [int((model.predict(names["X_val"]) != names["y_val"]).sum()) for model in names["models"]]
+    clf, proposed = names["clf"], names["proposed"]
+    assert figures == 1
+    assert len(wrong) == 10
+    assert clf.classifiers_.errors.tolist() == wrong
+    assert str(clf.certificate_) in printed
+    assert str(proposed.certificate_) in printed
+    assert "the same risks: True" in printed
+    # A loss of at most the error's: the bound on it is no larger than the error's own.
+    assert (names["graded"].risks <= clf.classifiers_.risks).all()
+    # Nearly that of a hold-out.
+    assert names["models"][5].n_neighbors == 3
+    assert 1.0 < proposed.certificate_.bound / binomial_upper(wrong[5], len(names["y_val"]), 0.05) < 1.01
+
+
+def test_certified_svm(run, tmp_path):
+    names, printed, figures = run("certified_svm", str(tmp_path / "figure.svg"))
+    clf = names["clf"]
+    assert figures == 1
     assert clf.certificates_["stochastic"].sentence in printed
     for voting in clf.certificates_:
         shown = float(re.search(rf"^{voting} +bound ([0-9.]+)", printed, flags=re.MULTILINE)[1])
@@ -33,72 +193,31 @@ def test_certified_svm(capsys, monkeypatch, tmp_path):
     assert (tmp_path / "figure.svg").read_text().count("<svg") == 1
 
 
-@pytest.mark.slow
-def test_seeds(capsys, monkeypatch, tmp_path):
-    run("seeds", monkeypatch, str(tmp_path / "figure.svg"))
-    last = capsys.readouterr().out.splitlines()[-1]
-    page = (EXAMPLES.parent / "docs" / "certificates.md").read_text(encoding="utf-8")
-    assert last.partition(",")[0] in page
-    assert (tmp_path / "figure.svg").read_text() == (EXAMPLES.parent / "docs/images/seeds.svg").read_text()
+def test_five_bounds(run):
+    names, printed, figures = run("five_bounds")
+    assert figures == 1
+    for distance in DISTANCES:
+        given, best = map(float, re.findall(rf"^{distance} +([0-9.]+)", printed, re.MULTILINE))
+        exact = bound(names["weights"], names["risks"], 250, distance=distance, delta=0.05)
+        assert exact <= given < exact + 1e-4
+        assert best < given
 
 
-@pytest.mark.slow
-def test_answers_where_sure(capsys, monkeypatch):
-    names = run("answers_where_sure", monkeypatch)
-    clf, data, printed = names["clf"], names["data"], capsys.readouterr().out
-    assert clf.certificate_.sentence in printed
-    answered = clf.answers(data.data[:200])
-    assert 0 < answered.sum() < 200
-    assert f"{answered.sum()} of 200 rows are answered" in printed
+def test_training_prior(run):
+    names, printed, figures = run("training_prior")
+    means = names["means"]
+    assert figures == 1
+    for name, mean in means.items():
+        assert mean <= float(re.search(rf"^{name} +([0-9.]+)$", printed, re.MULTILINE)[1]) < mean + 1e-4
+    # What the text says.
+    assert means["hold-out"] < means["prior from training rows"] < means["uniform prior"]
 
 
-def test_two_models(capsys, monkeypatch):
-    names = run("two_models", monkeypatch)
-    wrong = [(names[name].predict(names["X_new"]) != names["y_new"]).mean() for name in ("in_use", "candidate")]
-    found = names["found"]
-    assert found.observed == pytest.approx(wrong[1] - wrong[0])
-    assert found.lower < found.observed < found.upper
-    assert found.explain() in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_conjecture(capsys, monkeypatch, tmp_path):
-    run("conjecture", monkeypatch, str(tmp_path / "figure.svg"))
-    printed = capsys.readouterr().out
+def test_conjecture(run, tmp_path):
+    _, printed, _ = run("conjecture", str(tmp_path / "figure.svg"))
     # Four distances twice, each with two minima and a maximum between them.
     assert [len(re.findall(rf"^  {kind} ", printed, flags=re.MULTILINE)) for kind in ("minimum", "maximum")] == [16, 8]
-
-
-@pytest.mark.slow
-def test_own_classifiers(capsys, monkeypatch):
-    names = run("own_classifiers", monkeypatch)
-    wrong = [int((model.predict(names["X_val"]) != names["y_val"]).sum()) for model in names["models"]]
-    classifiers = names["clf"].classifiers_
-    assert classifiers.errors.tolist() == wrong
-    assert "the same risks: True" in capsys.readouterr().out
-    # A loss of at most the error's: the bound on it is no larger than the error's own.
-    assert (names["graded"].risks <= classifiers.risks).all()
-
-
-@pytest.mark.slow
-def test_pipeline_grid(capsys, monkeypatch):
-    clf = run("pipeline_grid", monkeypatch)["clf"]
-    assert len(clf.classifiers_) == 12
-    printed = capsys.readouterr().out
-    assert clf.certificates_["majority"].sentence in printed
-    assert all(f"{voting:<11} test error" in printed for voting in clf.certificates_)
-
-
-@pytest.mark.slow
-def test_training_prior(capsys, monkeypatch):
-    run("training_prior", monkeypatch)
-    rows = re.findall(r"^(?:ionosphere|wdbc)((?: +[0-9.]+){6})$", capsys.readouterr().out, flags=re.MULTILINE)
-    values = [[float(cell) for cell in row.split()] for row in rows]
-    assert len(values) == 2
-    for k_uniform, k_prior, uniform, prior, _, hold_out in values:
-        # What the text says of the table.
-        assert k_prior < k_uniform
-        assert hold_out < prior < uniform
+    assert (tmp_path / "figure.svg").read_text().count("<svg") == 1
 
 
 def test_validation_size(capsys, monkeypatch, tmp_path):
@@ -115,30 +234,39 @@ def test_validation_size(capsys, monkeypatch, tmp_path):
 def test_the_comparison_in_the_documentation_is_what_the_example_prints(capsys):
     example = runpy.run_path(str(EXAMPLES / "validation_size.py"))
     example["measured"].__globals__.update(SIZES=[0.5])
-    text = (EXAMPLES.parent / "docs" / "certificates.md").read_text()
+    text = (ROOT / "docs" / "certificates.md").read_text()
     for name, rows in example["table"]().items():
         numbers = [f"{rows[0][line]:.4f}" for line in ("stochastic", "Occam", "hold-out")]
         assert f"| {name.capitalize()} | {numbers[0]} | {numbers[1]} | **{numbers[2]}** |" in text
 
 
-def test_five_bounds(capsys):
-    runpy.run_path(str(EXAMPLES / "five_bounds.py"))
-    printed = capsys.readouterr().out
-    assert all(printed.count(f"\n{distance} ") == 2 for distance in DISTANCES)
-    assert "fix the distance and delta before" in printed
+def run_cells(name):
+    """Run the code of a notebook, which holds no outputs, in one set of names, and return these."""
+    cells = json.loads((ROOT / "docs" / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    names = {}
+    for cell in code:
+        exec(compile("".join(cell["source"]), f"{name}: {cell['id']}", "exec"), names)
+    pyplot.close("all")
+    return names
 
 
-def test_forest_certificate(capsys):
-    names = runpy.run_path(str(EXAMPLES / "forest_certificate.py"))
-    errors = [(forest.predict(names["X_val"]) != names["y_val"]).sum() for forest in names["forests"]]
-    assert len(errors) == 200
-    risks = [error / names["classifiers"].m for error in errors]
-    assert names["best"].bound >= bound(names["best"].weights, risks, names["classifiers"].m) - 1e-12
-    shown = re.search(
-        rf"200 forests with {min(errors)} to {max(errors)} errors .* at most ([0-9.]+) %", _printed(capsys)
-    )
-    assert names["best"].bound <= float(shown[1]) / 100 < names["best"].bound + 1e-3
+def test_certify_your_classifier(capsys):
+    names, printed = run_cells("certify-your-classifier"), capsys.readouterr().out
+    assert printed.startswith("With probability at least 95 %, the soft vote errs on at most 4.2 % of new examples.")
+    assert names["recall"].certificate_.reached.passed
+    wrong = int(re.search(r"wrong in truth: (\d+)", printed)[1])
+    assert wrong <= int(re.search(r"at most (\d+) of these 1000 answers", printed)[1])
+    assert names["again"].certificate_ == names["clf"].certificate_
 
 
-def _printed(capsys):
-    return capsys.readouterr().out.replace("\n", " ")
+def test_pac_bayes_in_ten_cells(capsys):
+    names, printed = run_cells("pac-bayes-in-ten-cells"), capsys.readouterr().out
+    best, bounds = names["best"], names["bounds"]
+    # The fault shows: nearly every sample.  The bound holds, and no posterior that was tried passes it.
+    share = names["share_of_failures"](lambda errors: binomial_upper(errors.min(), names["m"], names["delta"]), 200)
+    assert share > 0.9
+    assert sum(names["fails"]() for _ in range(100)) <= 5
+    assert best.lower_bound <= best.bound <= min(bounds) < best.bound + 1e-4
+    assert "errs on at most 4.2 % of new examples" in printed

@@ -42,6 +42,11 @@ def binomial_upper(errors: ArrayLike, m: int | ArrayLike, delta: ArrayLike) -> F
     ndarray
         Rounded up: the tail at each limit, in real arithmetic, is at most `delta`.
 
+    See Also
+    --------
+    pacbayes.certificates.chernoff_upper : For losses that are not 0 or 1.
+    pacbayes.certificates.hypergeometric_upper : Of errors among given new rows.
+
     Examples
     --------
     >>> binomial_upper([0, 8, 100], 100, 0.05).round(6)
@@ -129,6 +134,10 @@ def chernoff_upper(risks: ArrayLike, m: int, delta: ArrayLike) -> FloatArray:
     -------
     ndarray
         Rounded up.
+
+    See Also
+    --------
+    pacbayes.certificates.binomial_upper : Smaller, for counted errors.
 
     Examples
     --------

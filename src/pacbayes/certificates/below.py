@@ -21,6 +21,10 @@ from pacbayes.numeric.words import OF_NEW, format_params, percent_down, percent_
 class CertifiedMember:
     """One classifier of a set with a limit that holds at once with those of all others.
 
+    See Also
+    --------
+    pacbayes.CertifiedClassifier.certified_below : Returns these.
+
     Examples
     --------
     >>> print(CertifiedMember(3, {"max_depth": 2}, 0.0481, 0.02))

@@ -28,6 +28,11 @@ from pacbayes.numeric.words import PLURAL, counted_once, format_share, percent_d
 class Answered:
     """What became of a target for the errors among answered examples.
 
+    See Also
+    --------
+    pacbayes.Abstain : The target.
+    pacbayes.Certificate : Has this as `answered`.
+
     Examples
     --------
     >>> passed = Answered(0.02, 0.75, 300, 273, 1, 12)

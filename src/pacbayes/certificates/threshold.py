@@ -376,6 +376,11 @@ def reach_in_order(cuts: Cuts, counted: CountedRows, target: Threshold, delta: f
 class Reached:
     """What became of targets for one class: at which threshold they hold, and what was seen there.
 
+    See Also
+    --------
+    pacbayes.Threshold : The targets.
+    pacbayes.Certificate : Has this as `reached`.
+
     Examples
     --------
     >>> found = Reached(Threshold(recall=0.9, precision=0.7), "late", True, 0.3125, 500, 100, 120, 96, 9, 0.05)

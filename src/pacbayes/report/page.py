@@ -99,6 +99,11 @@ def report_html(
 ) -> str:
     """Return the page that `write_report` writes, with the same parameters.
 
+    See Also
+    --------
+    pacbayes.write_report : Writes it to a file.
+    pacbayes.model_card : The same in Markdown, or as JSON.
+
     Examples
     --------
     >>> from pacbayes import StochasticSVC

@@ -53,6 +53,11 @@ def plot_certificate(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any
     -------
     matplotlib Axes
 
+    See Also
+    --------
+    pacbayes.write_report : A page with this picture.
+    plot_target : What a model with a target is drawn by.
+
     Examples
     --------
     >>> import matplotlib
@@ -117,6 +122,11 @@ def plot_risks(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any = Non
     -------
     matplotlib Axes
 
+    See Also
+    --------
+    plot_certificate : The guarantee instead of the classifiers behind it.
+    pacbayes.ClassifierSet : Where the risks come from.
+
     Examples
     --------
     >>> import matplotlib
@@ -172,6 +182,11 @@ def plot_bounds(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     -------
     matplotlib Axes
 
+    See Also
+    --------
+    plot_gibbs_curve : Where the smallest bound lies.
+    pacbayes.bound : One bound.
+
     Examples
     --------
     >>> import matplotlib
@@ -218,6 +233,11 @@ def plot_gibbs_curve(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     Returns
     -------
     matplotlib Axes
+
+    See Also
+    --------
+    plot_bounds : The smallest bounds of five distances.
+    pacbayes.gibbs_posterior : One point of the curve.
 
     Examples
     --------
@@ -269,6 +289,11 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     -------
     matplotlib Axes
 
+    See Also
+    --------
+    pacbayes.Abstain : The target.
+    plot_target : For a `Threshold`.
+
     Examples
     --------
     >>> import matplotlib
@@ -314,6 +339,11 @@ def plot_target(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     Returns
     -------
     matplotlib Axes
+
+    See Also
+    --------
+    pacbayes.Threshold : The targets.
+    plot_coverage : For `Abstain`.
 
     Examples
     --------
@@ -361,6 +391,11 @@ def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
     -------
     matplotlib Axes
 
+    See Also
+    --------
+    pacbayes.Monitor : What is drawn.
+    plot_certificate : The guarantee that is watched.
+
     Examples
     --------
     >>> import matplotlib
@@ -400,6 +435,11 @@ def plot_plan(
     Returns
     -------
     matplotlib Axes
+
+    See Also
+    --------
+    pacbayes.rows_needed : The number of rows alone.
+    pacbayes.bounds.chances : The numbers that are drawn.
 
     Examples
     --------
