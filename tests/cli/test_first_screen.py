@@ -104,3 +104,50 @@ def test_every_option_stands_under_one_heading():
 
     assert set(named) == {*inspect.signature(certify).parameters, "help"} - {"data"}
     assert len(next(iter(GROUPS.values()))) == 5
+
+
+def test_a_class_that_is_missed_has_a_next_step(rare, capsys):
+    done = in_process(["certify", rare, *ASKED], capsys, as_given=True)
+    assert "To find more of them: --positive late --recall 0.9." in done.out.splitlines()
+    # And it runs.
+    assert (
+        in_process(["certify", rare, *ASKED, "--positive", "late", "--recall", "0.9"], capsys, as_given=True).code == 0
+    )
+
+
+def test_one_column_of_predictions_has_limits_too(tmp_path, capsys):
+    y = np.repeat(["yes", "no"], 50)
+    said = np.where(np.arange(100) % 10 == 0, "no", y)
+    pd.DataFrame({"model": said, "class": y}).to_csv(tmp_path / "said.csv", index=False)
+    words = ["certify", "--predictions", tmp_path / "said.csv", "--limits", "recall", "--positive", "yes", "-q"]
+    done = in_process(words, capsys, as_given=True)
+    found = certify_predictions(y, said, limits=("recall",), pos_label="yes")
+    assert done.out.splitlines()[0] == found.sentence
+    assert f"at least {100 * found.limits[0].bound:.1f}"[:13] in done.out.replace("\t", " ")
+
+
+def test_semicolons_and_decimal_commas_are_explained(tmp_path, capsys):
+    rows = "\n".join(f"{i},5;{i % 7},25;{'yes' if i % 2 else 'no'}" for i in range(60))
+    (tmp_path / "de.csv").write_text(f"a;b;class\n{rows}\n", encoding="utf-8")
+    done = in_process(["certify", tmp_path / "de.csv", *ASKED], capsys, as_given=True)
+    assert "give --sep ';', and --decimal ','" in done.error
+    words = ["certify", tmp_path / "de.csv", "--sep", ";", "--decimal", ",", *ASKED]
+    assert in_process(words, capsys, as_given=True).code == 0
+
+
+def test_wrong_turns_name_the_right_one(tmp_path, capsys, rare):
+    done = in_process(["certify", rare, "--validation", "0.3"], capsys, as_given=True)
+    assert "--validation-size 0.3" in done.error
+    frame = pd.read_csv(rare)[["arrives", "a"]]
+    frame.to_csv(tmp_path / "last.csv", index=False)
+    assert (
+        "name the column of classes by --target COLUMN" in in_process(["certify", tmp_path / "last.csv"], capsys).error
+    )
+
+
+def test_probabilities_are_no_labels():
+    y = np.repeat([0, 1], 20)
+    with pytest.raises(ValueError, match="of probabilities take the most probable class"):
+        certify_predictions(y, np.where(np.arange(40) < 2, 1.0, 0.3))
+    with pytest.raises(ValueError, match=r"must hold labels like those of y_true, such as 0, got 0\.3"):
+        certify_predictions(y, np.full(40, 0.3))

@@ -154,7 +154,6 @@ def test_a_proposal_needs_predictions(path, capsys):
     "words",
     [
         ["--max-error", "0.1"],
-        ["--by-class"],
         ["--slice", "forest"],
         ["--prior", "cross-validation"],
         ["--keep", "forest"],
@@ -176,6 +175,7 @@ def test_every_option_either_counts_or_is_refused(path):
     from pacbayes.cli.predictions import refuse_others
 
     counts = {
+        "limits",
         "delta",
         "distances",
         "seed",

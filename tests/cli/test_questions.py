@@ -175,7 +175,7 @@ def test_below(data, capsys):
     assert all(one["bound"] <= 0.4 for one in values["below"]["classifiers"])
 
 
-@pytest.mark.parametrize("options", [["--by-class"], ["--slice", "a"], ["--max-error", "0.1"], ["--recall", "0.9"]])
+@pytest.mark.parametrize("options", [["--slice", "a"], ["--max-error", "0.1"], ["--recall", "0.9"]])
 def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     (tmp_path / "said.csv").write_text("truth,a,b\nx,x,y\ny,y,y\nx,x,x\ny,y,x\n")
     words = ["certify", "--predictions", tmp_path / "said.csv", "--target", "truth"]
@@ -183,6 +183,8 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     assert done.code == 2
     assert f"{options[0]} is for classifiers that are trained here" in done.error
     assert in_process([*words, "--below", "0.9"], capsys).code == 0
+    assert "--by-class) of several classifiers needs --proposal" in in_process([*words, "--by-class"], capsys).error
+    assert in_process([*words, "--by-class", "--proposal", "a"], capsys).code == 0
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ quadrant, or in 15 % of groups another; of its rows a tenth has another label ag
 nine rows, the others one to five, so that the mean over groups is not the share among rows.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -13,6 +15,7 @@ from tests.validity.test_estimators import CLEAN, POINTS
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
+from pacbayes.certificates.plan import without_reserve
 
 DELTA, OF_GROUP, OF_ROW, GROUPS = 0.1, 0.15, 0.1, 80
 VOTINGS = ("stochastic", "majority", "best")
@@ -128,3 +131,23 @@ def test_rows_counted_as_draws_are_caught():
         as_groups += chernoff_upper(min(shares.mean() * (1 + 1e-12), 1.0), m, DELTA) < NOISE
     assert as_rows > binom.ppf(1 - 1e-4, runs, DELTA)
     assert as_groups <= binom.ppf(1 - 1e-4, runs, DELTA)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3])
+def test_always_the_same_answer_keeps_its_limit(share):
+    """Of the two limits of the baseline the smaller counts: each has half of delta."""
+    from pacbayes.certificates.baselines import no_skill
+    from pacbayes.certificates.plan import Plan
+    from pacbayes.certificates.predictions import _evidence
+    from pacbayes.certificates.proposals import given_rules
+    from pacbayes.data.labelled import Labelled, all_validate
+
+    rng, failures, tries = np.random.default_rng(11), 0, 300
+    for _ in range(tries):
+        rates = rng.beta(0.5 * share / (1 - share), 0.5, 60)
+        truth = (rng.random((60, 8)) < rates[:, None]).astype(int).ravel()
+        data = Labelled.checked(np.zeros((480, 1)), truth, np.repeat(np.arange(60), 8), classes=np.array([0, 1]))
+        rules = tuple(replace(rule, bet=0.89) for rule in without_reserve(given_rules(0, 1)))
+        plan = Plan(all_validate(data, "keep"), delta=0.2, hedge=0.0, planned=rules, no_skill=0)
+        failures += no_skill(plan, _evidence(data, np.zeros(480, dtype=int), len(rules))).bound < share
+    assert failures <= binom.ppf(1 - 1e-4, tries, 0.2)

@@ -61,14 +61,19 @@ def no_skill(plan: Plan, evidence: Evidence) -> Baseline:
     counted = evidence.count_constant(evidence.code_of(plan.no_skill), plan.division)
     baseline = constant_baseline(plan.no_skill, counted, plan.delta)
     wrong = evidence.truth != evidence.code_of(plan.no_skill)
-    # Compared with limits by bets, Chernoff's would make always the same answer look worse than it is.
-    return baseline if plan.bet is None else _by_bet(baseline, wrong, plan, USUAL_BET)
+    if plan.bet is None:
+        return baseline
+    # Compared with limits by bets it must not look worse than it is: Chernoff's limit is smaller where many groups err,
+    # that of a bet where few do.  Each has half of delta.
+    half = 0.5 * plan.delta
+    by_bet = _by_bet(baseline, wrong, plan, USUAL_BET, half)
+    return replace(by_bet, bound=min(by_bet.bound or 1.0, float(counted.upper(half)[0])))
 
 
-def _by_bet(baseline: Baseline, wrong: NDArray[np.bool_], plan: Plan, bet: float) -> Baseline:
+def _by_bet(baseline: Baseline, wrong: NDArray[np.bool_], plan: Plan, bet: float, level: float) -> Baseline:
     """Return the baseline of a classifier that gets these rows wrong, with the limit of a bet on groups."""
     losses = unit_losses(wrong.astype(np.float64), plan.division)
-    return replace(baseline, bound=bet_upper(losses, bet, plan.delta))
+    return replace(baseline, bound=bet_upper(losses, bet, level))
 
 
 def hold_out(plan: Plan, evidence: Evidence, counted: Counted, params: Sequence[dict[str, Any]]) -> Baseline:
@@ -76,7 +81,7 @@ def hold_out(plan: Plan, evidence: Evidence, counted: Counted, params: Sequence[
     baseline = _hold_out(plan, counted, params)
     if plan.bet is None or plan.hold_out is None:
         return baseline
-    return _by_bet(baseline, evidence.answers[plan.hold_out] != evidence.truth, plan, plan.bet)
+    return _by_bet(baseline, evidence.answers[plan.hold_out] != evidence.truth, plan, plan.bet, plan.delta)
 
 
 def _hold_out(plan: Plan, counted: Counted, params: Sequence[dict[str, Any]]) -> Baseline:

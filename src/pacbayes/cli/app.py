@@ -3,7 +3,9 @@
 import errno
 import io
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, NoReturn, TextIO, cast
 
@@ -160,7 +162,13 @@ def _space_left(error: Exception) -> str:
 def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:
     if os.environ.get("PACBAYES_DEBUG", "").strip().lower() not in _OFF:
         raise error
-    print(f"pacbayes: {on_screen(in_options(' '.join(message.split())))}", file=sys.stderr)
+    said = f"pacbayes: {on_screen(in_options(' '.join(message.split())))}"
+    if sys.stderr.isatty():
+        # Words that are typed again, options and names, are not broken.
+        said = textwrap.fill(
+            said, shutil.get_terminal_size().columns - 1, break_long_words=False, break_on_hyphens=False
+        )
+    print(said, file=sys.stderr)
     if isinstance(error, OSError):
         # Perhaps it is stdout that cannot be written: then not once more when Python ends.
         try:

@@ -1,6 +1,7 @@
 """What `pacbayes certify` has found: written to files, said, printed as tables or as JSON."""
 
 import hashlib
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps
 from pacbayes.cli.model import CertifyOptions
 from pacbayes.cli.show import Shown, print_json, print_lines, print_tables
+from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
 from pacbayes.numeric.words import PLURAL, format_params
 from pacbayes.report.questions import below_table, part_table
@@ -92,11 +94,22 @@ def print_certified(
         note(_role(view))
         tables = [certificate_table(view), *asked, bounds_table(view), weight_table(view)]
     else:
-        print_lines(*view.certificate.lines, _tested(view), _MORE)
+        print_lines(*view.certificate.lines, _tested(view), _next_step(view), _MORE)
         tables = asked
     for remark in remarks:
         note(remark)
     print_tables([table for table in tables if table is not None], note)
+
+
+def _next_step(view: ReportView) -> str:
+    """Say how to find more of a class that is mostly missed; nothing where none is, or where that is not proved."""
+    found = view.certificate
+    worst = max(found.missed, key=lambda one: one.missed / max(one.rows, 1), default=None)
+    if worst is None or not worst.misleads(found.bound) or found.unit == GROUP or found.refit:
+        return ""
+    if len(view.model.classes_) > 2 or view.model.candidates is None:
+        return "" if found.limits else "A limit for each class: --by-class."
+    return f"To find more of them: --positive {shlex.quote(str(worst.of))} --recall 0.9."
 
 
 def _tested(view: ReportView) -> str:

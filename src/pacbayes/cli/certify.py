@@ -1,5 +1,6 @@
 """`pacbayes certify`: train, choose, certify."""
 
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -391,6 +392,10 @@ def _read(given: _Given, choices: "Choices", options: "CertifyOptions") -> "tupl
         if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
             raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
         own = choices.validation or choices.validation_column
+        if choices.validation is not None and re.fullmatch(r"0?\.\d+|\d+", str(choices.validation)):
+            raise ValueError(
+                f"--validation names a file; for a share or a number: --validation-size {choices.validation}"
+            )
         if own is not None and (options.split != "shared" or options.validation_size != "auto"):
             raise ValueError("--validation and --validation-column leave no choice to --split and --validation-size")
         rows = read_data(data, given.dataset, choices)

@@ -56,7 +56,7 @@ def compare(
     from pacbayes.cli.labels import in_one_spelling
     from pacbayes.cli.new_rows import Cells
     from pacbayes.cli.predictions import no_class
-    from pacbayes.cli.show import Note, on_screen, print_json, print_tables, warnings_as_notes
+    from pacbayes.cli.show import Note, print_json, print_lines, print_tables, warnings_as_notes
     from pacbayes.data.number_signs import NumberSigns
     from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.report.tables import TextTable
@@ -87,7 +87,7 @@ def compare(
     if json:
         print_json(found.to_dict() | {"text": str(found), "no_class": [number for number, _ in strangers]})
         return
-    print(f"{on_screen(str(found))}\n{_ASSUMED}\n")
+    print_lines(str(found), _ASSUMED, "")
     rows = (
         ("both", str(found.both)),
         (f"only {names[0]}", str(found.only_a)),

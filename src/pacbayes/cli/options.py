@@ -55,6 +55,8 @@ _ARGUMENTS = {
     r"leave (it|them) out of X": r"leave \1 out with --drop",
     r"groups=(?!\w)": "--group COLUMN",
     r"(?<!['\w])validation_size(?!['\w])": "--validation-size",
+    r"target=$": "--target COLUMN",
+    r"sep=';', and decimal=','": "--sep ';', and --decimal ','",
     r"fewer lambdas": "fewer --lambdas",
     r"fewer n_jobs": "fewer --jobs",
     r"^(delta|target|voting|candidates|grid|alpha|chance|error) must": r"--\1 must",

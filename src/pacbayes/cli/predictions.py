@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
 _READING = ("target", "drop", "sep", "group")
-_CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "below", "positive")
+_CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "below", "positive", "limits")
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,7 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
     given = [name for name, value in files.items() if value is not None]
     if "--save" in given:
         raise ValueError("--save is for classifiers; of those behind --predictions only the answers are here")
-    questions = {
-        "--slice": choices.slice is not None,
-        "--by-class": options.limits == ("error",) and choices.slice is None,
-    }
-    questions |= {"--limits": options.limits != (), "--cost": options.cost is not None}
+    questions = {"--slice": choices.slice is not None, "--cost": options.cost is not None}
     questions |= {name: value is not None for name, value in options.targets.items()}
     for name in (name for name, wanted in questions.items() if wanted):
         raise ValueError(f"{name} is for classifiers that are trained here: leave out {name}; --below is for both")
@@ -113,6 +109,7 @@ def certified_columns(data: Data, options: CertifyOptions, proposal: str | None)
         delta=options.delta,
         hedge=options.resolved_hedge(),
         voting=options.voting,
+        limits=options.limits,
         pos_label=options.positive_of(data.class_names),
         random_state=options.seed,
     )
@@ -125,6 +122,8 @@ def check_proposal(proposal: str | None, data: Data, options: CertifyOptions) ->
         raise ValueError(
             f"--proposal must be one of the columns {listed(names)}, got {proposal!r}{did_you_mean([proposal], names)}"
         )
+    if proposal is None and options.limits and len(names) > 1:
+        raise ValueError("--limits (and --by-class) of several classifiers needs --proposal NAME, fixed beforehand")
     if proposal is None and options.resolved_hedge() not in ("auto", 1.0):
         raise ValueError(f"--hedge below 1 needs --proposal NAME, the classifier fixed beforehand; got {options.hedge}")
 

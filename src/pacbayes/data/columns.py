@@ -167,7 +167,8 @@ def check_classes(labels: NDArray[Any], name: str) -> None:
     --------
     >>> check_classes(np.array([0.5, 1.25, 3.0]), "price")
     Traceback (most recent call last):
-    ValueError: column 'price' must hold classes, but it holds fractions such as 0.5: it looks like a quantity
+    ValueError: column 'price' must hold classes, but it holds fractions such as 0.5: it looks like a quantity; name the
+    column of classes by target=
     """
     classes = np.unique(labels)
     if labels.dtype.kind == "f":
@@ -177,14 +178,14 @@ def check_classes(labels: NDArray[Any], name: str) -> None:
         if fractions.size:
             raise ValueError(
                 f"column {name!r} must hold classes, but it holds fractions such as {fractions[0]:g}: it looks like a "
-                "quantity"
+                "quantity; name the column of classes by target="
             )
     if classes.size < 2:
         raise ValueError(f"column {name!r} must hold at least two classes, but every example is {classes[0]!s}")
     if classes.size > MOST_CLASSES:
         raise ValueError(
             f"column {name!r} must hold at most {MOST_CLASSES} classes, but it holds {classes.size} different values "
-            f"in {labels.size} rows; is it the class?"
+            f"in {labels.size} rows; if it is not the class, name another by target="
         )
 
 

@@ -311,7 +311,7 @@ def _readable(path: Path, kind: str, columns: int = 0) -> Iterator[None]:
             yield
     except pd.errors.ParserWarning:
         raise ValueError(
-            f"the rows of {str(path)!r} have more fields than its line of {columns} column names"
+            f"the rows of {str(path)!r} have more fields than its line of {columns} column names{_semicolons(path)}"
         ) from None
     except UnicodeDecodeError:
         raise ValueError(
@@ -319,7 +319,18 @@ def _readable(path: Path, kind: str, columns: int = 0) -> Iterator[None]:
         ) from None
     except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         # pandas' own parser errors are ValueErrors, the others come from damaged compressed files
-        raise ValueError(f"cannot read {str(path)!r} as {kind}: {error}") from None
+        raise ValueError(f"cannot read {str(path)!r} as {kind}: {error}{_semicolons(path)}") from None
+
+
+def _semicolons(path: Path) -> str:
+    """Say what to try where the first line of a file has semicolons, which often stand beside decimal commas."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            first = file.readline(10_000)
+    except OSError:
+        return ""
+    many = first.count(";") > first.count(",")
+    return ". Its names are separated by ';': give sep=';', and decimal=',' for numbers such as 3,5" if many else ""
 
 
 def _features(frame: "pd.DataFrame", path: Path, keep: Collection[str]) -> FloatArray:
