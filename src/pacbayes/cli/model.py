@@ -140,7 +140,8 @@ class CertifyOptions:
         given = {**self.targets, "--below": self.below}
         for name, value in given.items():
             if value is not None and not 0.0 < value < 1.0:
-                raise ValueError(f"{name} must be a share between 0 and 1, such as 0.05, got {value!r}")
+                example = 0.9 if name in ("--recall", "--precision") else 0.05
+                raise ValueError(f"{name} must be a share between 0 and 1, such as {example}, got {value!r}")
         limits = "--limits (and --by-class, --slice, --cost)"
         asks = bool(self.limits) or self.cost is not None
         targets = [name for name, value in self.targets.items() if value is not None]
