@@ -56,7 +56,7 @@ results: $(VENV)/installed-dev
 	$(BIN)/pacbayes reproduce --full --out results
 	cp results/claims.md docs/claims.md
 
-# The pages, in build/docs/index.html.  Every example runs but the one that takes minutes; a warning is an error.
+# The pages, in build/docs/index.html.  Every example runs but two that take minutes; a warning is an error.
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -a -b html -d build/doctrees docs build/docs
 

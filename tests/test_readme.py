@@ -82,3 +82,16 @@ def check(ran, tmp_path, monkeypatch, capsys):
                 pytest.fail(f"`{command}` does not print: {line}")
     assert Path("report.html").stat().st_size > 0
     assert Path("predicted.csv").stat().st_size > 0
+
+
+def test_the_picture_is_what_its_command_draws(tmp_path):
+    """By its words and numbers: another version of matplotlib may draw the same in other strokes."""
+    command = [sys.executable, "tools/readme_picture.py", str(tmp_path / "readme.svg")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+    def words(path):
+        return re.findall(r"<text[^>]*>([^<]+)</text>|<!-- ([^>]+) -->", path.read_text(encoding="utf-8"))
+
+    assert words(tmp_path / "readme.svg") == words(ROOT / "docs" / "images" / "readme.svg")
+    assert len(words(tmp_path / "readme.svg")) > 20

@@ -179,7 +179,7 @@ def load(
         contents and their SHA-256 together.
     trusted : iterable of str
         Names of further types to trust: these may run code.  A name that ends in a dot stands for everything under it:
-        ``["sklearn."]`` for what skops does not know of scikit-learn, such as the search trees of nearest neighbours.
+        ``["sklearn."]`` for what skops does not know of scikit-learn.
     max_bytes : int, optional
         Refuse a file that needs more memory than this to be unpacked; by default half of what is free.
 
