@@ -5,7 +5,7 @@ from pacbayes.bounds.hypergeometric import hypergeometric_upper
 from pacbayes.certificates.baselines import constant_baseline, most_frequent
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.below import CertifiedMember
-from pacbayes.certificates.certificate import Baseline, Certificate, Claim
+from pacbayes.certificates.certificate import Baseline, Certificate, Claim, Missed
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.find import Found, choose_posterior, find
@@ -32,6 +32,7 @@ __all__ = [
     "Difference",
     "Found",
     "Limit",
+    "Missed",
     "Monitor",
     "Plan",
     "Reached",

@@ -74,6 +74,10 @@ class Claim:
 class Missed:
     """How many validation rows of one class got another answer.
 
+    See Also
+    --------
+    Certificate : Its `missed` has one for each class.
+
     Examples
     --------
     >>> print(Missed("late", 21, 16))
