@@ -217,7 +217,7 @@ class Labelled:
         return replace(division, copies=found)
 
     def check_apart(self, division: Division) -> None:
-        """Raise if more rows validate that equal a training row than chance explains: they count no errors."""
+        """Raise if more rows validate that equal a training row than chance explains; equation (own-division)."""
         known, new = (hashed_rows(pick_rows(self.rows, rows), b"") for rows in division(0))
         met = None if known is None else overlap(known, new)
         if met is None or known is None or new is None:
