@@ -58,7 +58,7 @@ def test_all_families(named, capsys):
     }
     assert families_of(found) == FAMILIES
     assert found["settings"]["candidates"] == found["settings"]["estimator"] == named
-    assert found["settings"]["parameters"]["candidates"] == "auto"
+    assert found["settings"]["parameters"]["candidates"] == (named if named == "auto" else FAMILIES)
     assert len(found["settings"]["lambdas"]) == 26
     # Of each family the classifier with the least log-loss has a part in the soft vote.
     assert [one["number"] for one in found["weights"]] == [1] * len(found["weights"])
