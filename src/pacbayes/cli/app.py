@@ -40,7 +40,7 @@ def _add(
     summary: str,
     examples: Sequence[str],
     name: str | None = None,
-    groups: Mapping[str, Sequence[str]] | None = None,
+    groups: Mapping[str, str] | None = None,
 ) -> None:
     kind = None if groups is None else type("Grouped", (GroupedHelp,), {"groups": groups})
     app.command(name, cls=kind, short_help=summary, epilog=_examples(examples))(command)

@@ -38,16 +38,16 @@ EXAMPLES = (
 
 #: The options by what they are about; those that everybody needs come first.
 GROUPS = {
-    "Options that everybody needs": ("target", "group", "save", "report", "details"),
-    "Which rows": ("dataset", "predictions", "proposal", "test", "drop", "keep", "categorical", "missing"),
-    "Which count errors": ("validation", "validation_column", "validation_size", "split"),
-    "What is certified": ("delta", "limits", "by_class", "slice_", "cost", "positive", "below"),
-    "Instead of a limit of all errors, a target": ("max_error", "recall", "precision", "fpr"),
-    "What is trained": ("candidates", "refit", "lambdas", "kernel", "grid", "seed", "jobs", "checkpoint"),
-    "For those who know the theory": ("voting", "hedge", "prior", "distance"),
-    "What is printed": ("json", "quiet", "help"),
+    "Options that everybody needs": "target group save report details",
+    "Which rows": "dataset predictions proposal test drop keep categorical missing sep decimal thousands "
+    "skip_unlabelled duplicates",
+    "Which count errors": "validation validation_column validation_size split",
+    "What is certified": "delta limits by_class slice_ cost positive below",
+    "Instead of a limit of all errors, a target": "max_error recall precision fpr",
+    "What is trained": "candidates refit lambdas kernel grid seed jobs checkpoint",
+    "For those who know the theory": "voting hedge prior distance",
+    "What is printed": "json quiet help",
 }
-GROUPS["Which rows"] += ("sep", "decimal", "thousands", "skip_unlabelled", "duplicates")
 
 
 def certify(

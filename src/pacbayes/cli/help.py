@@ -1,6 +1,6 @@
 """`pacbayes help TOPIC`: the questions that no option answers, and where to read on; `pacbayes datasets`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import typer
@@ -108,18 +108,19 @@ its tables and figures. `pacbayes certify --hedge 1` certifies its posterior."""
 
 
 class GroupedHelp(TyperCommand):
-    """A command that shows its options by what they are about: `groups` has their names by heading."""
+    """A command that shows its options by what they are about: `groups` has their names by heading, apart by blanks."""
 
-    groups: ClassVar[Mapping[str, Sequence[str]]] = {}
+    groups: ClassVar[Mapping[str, str]] = {}
 
     # typer has a click of its own in some versions, and shares the one that is installed in others.
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options under their headings; what is under none comes last."""
         by_name = {str(one.name): one.get_help_record(ctx) for one in self.get_params(ctx)}
         arguments = [str(one.name) for one in self.get_params(ctx) if one.param_type_name == "argument"]
-        grouped = {name for names in self.groups.values() for name in names} | set(arguments)
-        others = [name for name in by_name if name not in grouped]
-        for heading, names in {"Arguments": arguments, **self.groups, "Other options": others}.items():
+        groups = {"Arguments": arguments} | {heading: names.split() for heading, names in self.groups.items()}
+        grouped = {name for names in groups.values() for name in names}
+        groups["Other options"] = [name for name in by_name if name not in grouped]
+        for heading, names in groups.items():
             records = [record for record in map(by_name.get, names) if record is not None]
             if records:
                 with formatter.section(heading):
