@@ -14,8 +14,8 @@ import time
 
 IMPORT = [sys.executable, "-c", "import sklearn.svm"]
 COMMANDS = {
-    "certify (wdbc, 5 widths x 26)": ["certify"],
-    "certify (wdbc, 5 widths x 199)": ["certify", "--lambdas", "0.1:20:0.1"],
+    "certify (wdbc, five families)": ["certify"],
+    "certify (wdbc, 5 widths x 199 and others)": ["certify", "--lambdas", "0.1:20:0.1"],
     "--help": ["--help"],
 }
 
