@@ -12,7 +12,6 @@ from tests.report.browser_page import Page
 
 from pacbayes import CertifiedClassifier, SVMs, load, load_dataset
 from pacbayes.numeric.words import percent_up
-from pacbayes.report.guarantee import statement
 
 FAMILIES = ["svm", "forest", "boosting", "logistic", "neighbours"]
 
@@ -84,7 +83,8 @@ def test_some_families_with_text_and_gaps(folder, capsys):
     assert errors["soft vote"] == f"{2 * wrong:.1f} % of 50"
     # Page, model and predictions are those of the soft vote.
     page = Page((folder / "page.html").read_text(encoding="utf-8"))
-    assert page.text("headline") == statement(model.certificate_)
+    assert page.text("headline") == model.certificate_.headline
+    assert page.text("sentence") == model.certificate_.sentence
     assert page.text("observed").startswith(f"On 50 test rows it erred {wrong} times")
     predicted = in_process(["predict", folder / "model", folder / "new.csv", "--shares"], capsys)
     assert predicted.code == 0, predicted.err
@@ -177,7 +177,7 @@ def test_questions_to_several_families(asked, folder, capsys):
     found = certified(words[1:], capsys)
     soft = found["certificates"]["soft"]
     limit = "30.0 %" if "--max-error" in asked else percent_up(soft["bound"])
-    assert f"It errs on at most {limit} of" in Page((folder / "page.html").read_text(encoding="utf-8")).text("headline")
+    assert f"errs on at most {limit} of" in Page((folder / "page.html").read_text(encoding="utf-8")).text("sentence")
     if "--max-error" in asked:
         assert (soft["bound"], soft["rule"]) == (0.3, "proposal")
         assert "of its answers" in done.out

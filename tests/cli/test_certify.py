@@ -18,7 +18,6 @@ from tests.report.browser_page import Page
 from pacbayes import DISTANCES, CertifiedClassifier, StochasticSVC, SVMs, load, optimal_posterior
 from pacbayes.cli.model import parse_lambdas
 from pacbayes.numeric.words import percent_up
-from pacbayes.report.guarantee import statement
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
 WORDED = ["--categorical", "code", "--lambdas", "0.1,1", "--quiet"]
@@ -278,7 +277,7 @@ def test_report_tells_the_same(files, capsys):
     shown = dict(zip(page.column("table-bounds", "guarantee"), page.column("table-bounds", "bound"), strict=True))
     assert [percent_up(float(shown[f"stochastic classifier, {name}"])) for name in DISTANCES] == bounds
     assert percent_up(float(shown["soft vote, proposal"])) in page.text("headline")
-    assert page.text("headline").startswith("It errs on at most ")
+    assert page.text("sentence") == done.out.splitlines()[0]
     facts = dict(page.table("table-record-1")[1])
     assert "<script>alert(1)</script>" in facts["names of columns"]
     assert len(facts["SHA-256 of the rows"]) == 64
@@ -330,7 +329,8 @@ def test_voting_is_what_is_certified_saved_and_reported(files, voting, capsys):
     assert done.out.splitlines()[0] == clf.certificate_.sentence
     assert clf.certificate_.sentence != clf.certificates_["stochastic"].sentence
     page = Page((files / "page.html").read_text(encoding="utf-8"))
-    assert page.text("headline") == statement(clf.certificate_)
+    assert page.text("headline") == clf.certificate_.headline
+    assert page.text("sentence") == clf.certificate_.sentence
     assert ("classifiers vote" if voting == "majority" else "gives all answers") in page.text("facts")
     assert "is drawn" not in done.err
     found = as_json(words, capsys)

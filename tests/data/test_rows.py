@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from pacbayes.data.rows import equal_rows, hashed_rows, overlap, row_hashes
+from pacbayes.data.rows import equal_rows, hashed_rows, more_equal_than_chance, overlap, row_hashes
 
 
 @pytest.mark.parametrize("container", [np.asarray, lambda X: X.astype(object), pd.DataFrame, sp.csr_array])
@@ -108,3 +108,25 @@ def test_coarse_columns_meet_by_chance(values):
 def test_too_many_values_are_not_hashed(monkeypatch):
     monkeypatch.setattr("pacbayes.data.rows.MOST_VALUES", 599)
     assert hashed_rows(FINE, b"") is None
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [np.r_[0.3, np.full(10_000, 7e-5)], np.full(200, 0.005), 1.0 / np.arange(1, 5001), np.r_[0.9, 0.1]],
+    ids=["one frequent row", "200 rows alike", "Zipf", "two rows"],
+)
+@pytest.mark.parametrize(("n", "m"), [(900, 100), (100, 900), (300, 20), (5000, 500)])
+def test_equal_rows_by_chance_are_not_refused(shares, n, m):
+    """A review found one honest division in six refused, where one row was frequent."""
+    rng = np.random.default_rng([n, m])
+    p = shares / shares.sum()
+    draws = ((rng.choice(p.size, n, p=p), rng.choice(p.size, m, p=p)) for _ in range(100))
+    assert sum(more_equal_than_chance(known, new) for known, new in draws) == 0
+
+
+@pytest.mark.parametrize(("n", "m"), [(150, 90), (300, 250), (5000, 500)])
+def test_trained_rows_are_seen_among_copies(n, m):
+    rng = np.random.default_rng(0)
+    known = rng.choice(n, 3 * n)
+    assert more_equal_than_chance(known, rng.permutation(np.unique(known))[:m])
+    assert not more_equal_than_chance(known, np.arange(m) + 10**6)

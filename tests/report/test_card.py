@@ -23,7 +23,7 @@ from tests.report.models import (
 
 from pacbayes import StochasticSVC, model_card
 from pacbayes.report.classes import Confusion
-from pacbayes.report.guarantee import must_hold, statement
+from pacbayes.report.guarantee import must_hold
 from pacbayes.report.record import versions
 from pacbayes.report.view import ReportView
 
@@ -61,7 +61,7 @@ def test_headings_and_sentence(name):
     assert card == model_card(clf)
     assert card.splitlines()[0] == f"# Model card: {type(clf).__name__}"
     assert re.findall(r"^## (.*)$", card, flags=re.MULTILINE) == HEADINGS
-    assert f"- **Guarantee**: {statement(clf.certificate_)}\n" in card or name == "limits"
+    assert f"- **Guarantee**: {clf.certificate_.sentence}\n" in card or name == "limits"
     for blank in ("Primary uses", "Primary users", "Uses out of scope", "License", "Recommendations"):
         assert f"- **{blank}**: *[to be filled in by the owner]*" in card
 
@@ -71,7 +71,7 @@ def test_json_says_the_same(name):
     clf = MODELS[name]()
     found = json.loads(clf.model_card(format="json"), parse_constant=pytest.fail)
     assert list(found) == [heading.lower().replace(" ", "_") for heading in HEADINGS]
-    assert found["metrics"]["guarantee"] == statement(clf.certificate_)
+    assert found["metrics"]["guarantee"] == clf.certificate_.sentence
     assert found["metrics"]["delta"] == clf.delta_
     stated = name not in ("threshold", "answers nothing")
     assert found["metrics"].get("limit") == (clf.certificate_.bound if stated else None)
@@ -86,7 +86,7 @@ def test_no_number_is_invented(name):
     """Every number is one of the certificate, of the counts, of the settings or of the versions."""
     clf = MODELS[name]()
     view, certificate = ReportView.of(clf), clf.certificate_
-    known = [certificate.explain(), statement(certificate), str(certificate.bound), str(certificate.delta), repr(clf)]
+    known = [certificate.explain(), certificate.sentence, str(certificate.bound), str(certificate.delta), repr(clf)]
     known += [str(versions()), str(len(clf.classifiers_)), str(clf.n_features_in_), str(clf.classes_)]
     known += [str(clf.weights_[clf.weights_ > 0].size), str(clf.best_index_), str(must_hold(view))]
     confusion = Confusion.of(view)

@@ -82,7 +82,7 @@ def test_of_a_refit_it_is_that_of_the_certified_classifier():
     found = Confusion.of(ReportView.of(clf))
     assert np.array_equal(found.counts, confusion_matrix(labels, clf._fitted.certified("soft", rows)))
     page = Page(report_html(clf))
-    assert "get an answer that is wrong and covered, with probability" in page.text("headline")
+    assert page.text("sentence").endswith("get an answer that is covered and wrong.")
     assert "the certified classifier answered" in page.text("facts")
     assert page.column("table-limits", "who answers")[0] == "this model, wrong and covered"
 
@@ -100,19 +100,19 @@ def test_a_rare_class_that_is_missed_is_named():
     fraud = y.names.index("fraud")
     size, missed = int(y.sizes[fraud]), int(y.missed[fraud])
     assert missed > size / 2
-    said = f"Class fraud is rare and mostly missed: {missed} of its {size} validation rows get another answer."
-    assert y.warnings == [said]
+    said = f"Class fraud is rare and often missed: {missed} of its {size} validation rows get another answer."
+    assert y.warnings(clf.certificate_.bound) == [said]
     assert said in Page(report_html(X.model)).text("guarantee")
-    assert Confusion.of(ReportView.of(fitted("grid", three_classes))).warnings == []
+    assert Confusion.of(ReportView.of(fitted("grid", three_classes))).warnings(0.3) == []
 
 
 def test_words_of_counts_by_hand():
     counts = np.array([[90.0, 1.0, 0, 0, 0], [3.0, 2.0, 0, 0, 0], [0.0] * 5, [20.0, 0, 0, 0, 10.0]])
     found = Confusion(("a", "b", "c", "d"), ("a", "b", "c", "d", "other"), counts, None, "rows")
-    assert found.warnings == [
-        "Class b is rare and mostly missed: 3 of its 5 validation rows get another answer.",
+    assert found.warnings(1.0) == [
+        "Class b is rare and often missed: 3 of its 5 validation rows get another answer.",
         "Class c has no validation row: nothing is known of its errors.",
-        "Class d is mostly missed: 30 of its 30 validation rows get another answer.",
+        "Class d is often missed: 30 of its 30 validation rows get another answer.",
     ]
     assert found.by_class.rows == [
         ("a", "91", "1", "1.1 %"),
@@ -133,8 +133,8 @@ def test_of_many_classes_the_worst_are_shown():
     large = Confusion(classes, classes, np.eye(300) * 5 + np.eye(300, k=1) * np.arange(300)[:, None], None, "rows")
     assert len(large.by_class.rows) == 10
     assert large.by_class.rows[0][:3] == ("class 298", "303", "298")
-    assert len(large.warnings) == 4
-    assert large.warnings[-1].startswith("So it is with ")
+    assert len(large.warnings(1.0)) == 4
+    assert large.warnings(1.0)[-1].startswith("So it is with ")
 
 
 def test_why_there_is_none():

@@ -7,7 +7,7 @@ from tests.report.browser_page import Page
 from tests.report.models import by_class
 
 from pacbayes.report import plot_bounds, plot_gibbs_curve, plot_risks, report_html
-from pacbayes.report.guarantee import statement, who_answers
+from pacbayes.report.guarantee import who_answers
 from pacbayes.report.tables import certificate_table, weight_table
 from pacbayes.report.view import ReportView
 
@@ -21,7 +21,8 @@ def test_the_page_says_which_rule_predicts(voting, hedge):
     try:
         page = Page(report_html(clf.set_params(voting=voting)))
         certificate = clf.certificate_
-        assert page.text("headline") == statement(certificate)
+        assert page.text("headline") == certificate.headline
+        assert page.text("sentence") == certificate.sentence
         _, rows = page.table("table-certificates")
         facts = {row[0]: row[1:] for row in rows}
         assert facts["which rule"] == [*(one.rule for one in clf.certificates_.values()), "–"]

@@ -11,7 +11,6 @@ from tests.report.models import IMAGE, SCRIPT, hostile
 
 import pacbayes
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, optimal_posterior
-from pacbayes.report.guarantee import statement
 
 
 def machines():
@@ -111,7 +110,7 @@ def test_report_by_one_call(kind, tmp_path):
     assert path == tmp_path / "r.html"
     assert "Tea &amp; cake" in page
     assert "a note" in page
-    assert " ".join(statement(clf.certificate_).split()) in " ".join(page.split())
+    assert " ".join(clf.certificate_.sentence.split()) in " ".join(page.split())
     pacbayes.write_report(clf, tmp_path / "same.html", title="Tea & cake", data=two_classes(), notes=["a note"])
     assert (tmp_path / "same.html").read_text(encoding="utf-8")[:2000] == page[:2000]
 

@@ -14,7 +14,6 @@ from tests.report.models import breast_cancer, several_families
 
 from pacbayes import Abstain, CertifiedClassifier, StochasticSVC, SVMs, Trees
 from pacbayes.report import plot_coverage, plot_risks, report_html
-from pacbayes.report.guarantee import statement
 from pacbayes.report.questions import below_table
 from pacbayes.report.record import grid_remarks
 from pacbayes.report.tables import weight_groups, weight_table
@@ -43,7 +42,8 @@ def ax():
 
 def test_the_first_sentence_is_about_the_soft_vote(clf, page):
     assert clf.voting == "auto"
-    assert page.text("headline") == statement(clf.certificates_["soft"])
+    assert page.text("headline") == clf.certificates_["soft"].headline
+    assert page.text("sentence") == clf.certificates_["soft"].sentence
     said = page.text("facts")
     number = np.count_nonzero(clf.weights_)
     assert f"{number} of 12 classifiers say how probable each class is" in said
@@ -104,7 +104,8 @@ def test_other_ways_of_predicting_with_several_families(clf, voting, ax):
     other = copy(clf)
     other.voting = voting
     page = Page(report_html(other))
-    assert page.text("headline") == statement(clf.certificates_[voting])
+    assert page.text("headline") == clf.certificates_[voting].headline
+    assert page.text("sentence") == clf.certificates_[voting].sentence
     assert "how probable" not in page.text("facts")
     plot_risks(other, ax)
     who = clf.certificates_[voting].holds_for.removesuffix(" with its key")
@@ -153,7 +154,8 @@ def test_widths_of_machines_alone():
 def test_a_path_with_a_soft_vote():
     clf = StochasticSVC([0.1, 1.0, 10.0], hedge="auto", voting="soft", random_state=0).fit(*two_classes())
     page = Page(report_html(clf))
-    assert page.text("headline") == statement(clf.certificates_["soft"])
+    assert page.text("headline") == clf.certificates_["soft"].headline
+    assert page.text("sentence") == clf.certificates_["soft"].sentence
     _, rows = page.table("table-risks")
     np.testing.assert_allclose([float(row[3]) for row in rows], clf.weights_, rtol=1e-3)
 
@@ -163,7 +165,8 @@ def test_a_target_of_the_way_that_predicts(ax):
     assert clf.voting_ == "soft"
     plot_coverage(clf, ax)
     page = Page(report_html(clf))
-    assert page.text("headline") == statement(clf.certificate_)
+    assert page.text("headline") == clf.certificate_.headline
+    assert page.text("sentence") == clf.certificate_.sentence
     assert "bound of the soft vote, among its answers" in page.texts("risks")
     answered = clf.certificate_.answered
     rows = page.table("table-coverage")[1]
@@ -177,7 +180,8 @@ def test_where_there_is_no_soft_vote():
     for clf, voting in ((forest, "majority"), (elsewhere, "best")):
         page = Page(report_html(clf))
         assert clf.voting_ == voting
-        assert page.text("headline") == statement(clf.certificates_[voting])
+        assert page.text("headline") == clf.certificates_[voting].headline
+        assert page.text("sentence") == clf.certificates_[voting].sentence
         assert "soft vote" not in page.source
     # Trees are numbered, which is no grid.
     for voting in forest.certificates_:

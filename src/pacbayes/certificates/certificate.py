@@ -85,8 +85,9 @@ class Missed:
     """
 
     of: Any
-    rows: int
-    missed: int
+    #: Of random choices both are means.
+    rows: float
+    missed: float
 
     def __str__(self) -> str:
         rows = "1 validation row" if self.rows == 1 else f"{self.rows} validation rows"
@@ -399,7 +400,7 @@ class Certificate:
     def lines(self) -> tuple[str, ...]:
         """What everybody should know: the guarantee, what was seen, and the class that it says too little of."""
         told = self.answered or self.reached
-        seen = f"{self._seen()}{self._beside()}." if told is None else told.observed
+        seen = f"{self._seen()}{self._beside()}" if told is None else told.observed
         return tuple(line for line in (self.sentence, seen, self._most_missed()) if line)
 
     def _seen(self) -> str:
@@ -420,18 +421,30 @@ class Certificate:
         """Say how often always giving the same answer errs, where that is known."""
         constant = self.baselines.get(CONSTANT)
         if constant is None or constant.bound is None:
+            return "."
+        if self.not_better:
+            return f". {self.not_better}"
+        return f"; {constant.note} errs on at most {percent_up(constant.bound)}."
+
+    @property
+    def not_better(self) -> str:
+        """Say that always giving the same answer does as well; empty if it does not, or if that is not known."""
+        constant = self.baselines.get(CONSTANT)
+        if self.beats_constant is not False or constant is None or constant.bound is None:
             return ""
-        if self.beats_constant is False:
-            return f". That is no better than {constant.note}, which errs on at most {percent_up(constant.bound)}"
-        return f"; {constant.note} errs on at most {percent_up(constant.bound)}"
+        return f"That is no better than {constant.note}, which errs on at most {percent_up(constant.bound)}."
 
     def _most_missed(self) -> str:
         """Say what was missed of the class that matters, or of the one that is missed most where that misleads."""
         of = {one.of: one for one in self.missed}
-        if self.positive in of:
-            return str(of[self.positive])
+        said = of.get(self.positive, self.often_missed)
+        return "" if said is None else str(said)
+
+    @property
+    def often_missed(self) -> Missed | None:
+        """The class that is missed most, where the bound says too little of it; None where it does not."""
         worst = max(self.missed, key=lambda one: one.missed / max(one.rows, 1), default=None)
-        return "" if worst is None or not worst.misleads(self.bound) else str(worst)
+        return None if worst is None or not worst.misleads(self.bound) else worst
 
     def __str__(self) -> str:
         return "\n".join((*self.lines, "explain() says what this rests on."))

@@ -122,6 +122,11 @@ class Plan:
         self._check_planned()
         several = type(self.distance) is tuple and len(self.distance) > 0
         need(several and len(self.distances) > 0, "Plan.distance", "must be a tuple of distances that are known")
+        cuts = {self.thresholds.positive} if isinstance(self.thresholds, Cuts) else set()
+        of = {question.of for question in self.limits} | cuts
+        need(
+            self.positive is None or of <= {None, self.positive}, "Plan.positive", "must be the class of all questions"
+        )
         for name in ("no_skill", "positive"):
             label = getattr(self, name)
             known = label is None or isinstance(label, (*_PLAIN, np.generic))

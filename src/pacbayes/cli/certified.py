@@ -102,14 +102,13 @@ def print_certified(
 
 
 def _next_step(view: ReportView) -> str:
-    """Say how to find more of a class that is mostly missed; nothing where none is, or where that is not proved."""
+    """Say how to find more of a class that is often missed; nothing where none is, or where that is not proved."""
     found = view.certificate
-    worst = max(found.missed, key=lambda one: one.missed / max(one.rows, 1), default=None)
-    if worst is None or not worst.misleads(found.bound) or found.unit == GROUP or found.refit:
+    if found.often_missed is None or found.unit == GROUP or found.refit:
         return ""
     if len(view.model.classes_) > 2 or view.model.candidates is None:
         return "" if found.limits else "A limit for each class: --by-class."
-    return f"To find more of them: --positive {shlex.quote(str(worst.of))} --recall 0.9."
+    return f"To find more of them: --positive {shlex.quote(str(found.often_missed.of))} --recall 0.9."
 
 
 def _tested(view: ReportView) -> str:

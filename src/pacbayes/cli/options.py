@@ -56,7 +56,7 @@ _ARGUMENTS = {
     r"groups=(?!\w)": "--group COLUMN",
     r"(?<!['\w])validation_size(?!['\w])": "--validation-size",
     r"target=$": "--target COLUMN",
-    r"sep=';', and decimal=','": "--sep ';', and --decimal ','",
+    r"(?<!\w)(sep|decimal)=('.')": r"--\1 \2",
     r"fewer lambdas": "fewer --lambdas",
     r"fewer n_jobs": "fewer --jobs",
     r"^(delta|target|voting|candidates|grid|alpha|chance|error) must": r"--\1 must",

@@ -27,7 +27,7 @@ from pacbayes.data.rows import (
     csr_rows,
     hashed_rows,
     hashes_if_few,
-    more_pairs_than_chance,
+    more_equal_than_chance,
     overlap,
     pick_rows,
     row_hashes,
@@ -219,10 +219,10 @@ class Labelled:
     def check_apart(self, division: Division) -> None:
         """Raise if more rows validate that equal a training row than chance explains; equation (own-division)."""
         known, new = (hashed_rows(pick_rows(self.rows, rows), b"") for rows in division(0))
-        met = None if known is None else overlap(known, new)
-        if met is None or known is None or new is None:
+        if known is None or new is None:
             return
-        if met.is_large or (met.seen > 0.05 * met.rows and more_pairs_than_chance(known, new)):
+        met = overlap(known, new)
+        if met is not None and (met.is_large or more_equal_than_chance(known, new)):
             raise ValueError(
                 f"the rows that validate must be others than those that train, but {met.said} that trains. Leave them "
                 "out of one side"

@@ -251,7 +251,7 @@ def csv_frames(
     named = [at.get(name, "") if isinstance(name, int) else name for name in as_written]
     gaps = [*MISSING_WORDS, *missing]
     na_values: Any = {name: [] if name in named else gaps for name in at.values()} if named else gaps
-    with _readable(path, kind, len(header)):
+    with _readable(path, kind, header):
         found: Any = pd.read_csv(
             unpacked_text(file, suffix, separator, room),
             sep=separator,
@@ -270,7 +270,7 @@ def csv_frames(
         return
     with found:
         while True:
-            with _readable(path, kind, len(header)):
+            with _readable(path, kind, header):
                 frame = next(found, None)
             if frame is None:
                 return
@@ -299,7 +299,7 @@ def _check_header(header: list[str], path: Path) -> None:
 
 
 @contextmanager
-def _readable(path: Path, kind: str, columns: int = 0) -> Iterator[None]:
+def _readable(path: Path, kind: str, header: Sequence[str] = ()) -> Iterator[None]:
     """Turn what pandas says of a file that it cannot read into one line that names the file."""
     import pandas as pd
 
@@ -311,7 +311,7 @@ def _readable(path: Path, kind: str, columns: int = 0) -> Iterator[None]:
             yield
     except pd.errors.ParserWarning:
         raise ValueError(
-            f"the rows of {str(path)!r} have more fields than its line of {columns} column names{_semicolons(path)}"
+            f"the rows of {str(path)!r} have more fields than its line of {len(header)} column names{_probably(header)}"
         ) from None
     except UnicodeDecodeError:
         raise ValueError(
@@ -319,18 +319,13 @@ def _readable(path: Path, kind: str, columns: int = 0) -> Iterator[None]:
         ) from None
     except (ValueError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         # pandas' own parser errors are ValueErrors, the others come from damaged compressed files
-        raise ValueError(f"cannot read {str(path)!r} as {kind}: {error}{_semicolons(path)}") from None
+        raise ValueError(f"cannot read {str(path)!r} as {kind}: {error}{_probably(header)}") from None
 
 
-def _semicolons(path: Path) -> str:
-    """Say what to try where the first line of a file has semicolons, which often stand beside decimal commas."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            first = file.readline(10_000)
-    except OSError:
-        return ""
-    many = first.count(";") > first.count(",")
-    return ". Its names are separated by ';': give sep=';', and decimal=',' for numbers such as 3,5" if many else ""
+def _probably(header: Sequence[str]) -> str:
+    """Say what to try if all names of columns are one, and commas between fields may be those before decimals."""
+    found = _other_separator(header[0], in_python) if len(header) == 1 else ""
+    return found and f"{found}, and {in_python('decimal', ',')} for numbers such as 3,5"
 
 
 def _features(frame: "pd.DataFrame", path: Path, keep: Collection[str]) -> FloatArray:

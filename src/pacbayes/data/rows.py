@@ -351,30 +351,40 @@ class KnownRows:
         return Overlap(seen, rows, number, is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
 
 
-def more_pairs_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> bool:
-    r"""Return whether more pairs of a known and a new row are equal than the equal pairs among the new ones explain.
+def more_equal_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> bool:
+    r"""Return whether known and new rows, by their hashes, are equal more often than new rows are among themselves.
 
-    Two rows of one distribution are equal with one probability :math:`c`, be they both new or one of each, and copies
-    among the known rows do not hide it.  Of :math:`m(m-1)/2` pairs of new rows `e` are equal; four standard deviations
-    of a Poisson number above them are allowed.
+    Two rows of one distribution are equal with one probability, be they both new or one of each, and copies among the
+    known rows do not hide it.  Of :math:`m(m-1)/2` pairs of new rows `e` are equal.  Four standard deviations are
+    allowed, of a Poisson number, and of the means over rows on both sides, which a few frequent rows make uncertain.
 
     Examples
     --------
     >>> rows = np.arange(300)
-    >>> more_pairs_than_chance(np.repeat(rows, 3), rows[:100])
+    >>> more_equal_than_chance(np.repeat(rows, 3), rows[:200])
     True
     >>> coins = np.random.default_rng(0).integers(0, 20, 1000)
-    >>> more_pairs_than_chance(coins[:900], coins[900:])
+    >>> more_equal_than_chance(coins[:900], coins[900:])
     False
     """
     values, times = np.unique(known, return_counts=True)
-    own, own_times = np.unique(new, return_counts=True)
-    places = np.minimum(np.searchsorted(values, own), values.size - 1)
-    across = float(np.sum(np.where(values[places] == own, times[places], 0) * own_times, dtype=np.float64))
-    equal = float(np.sum(own_times * (own_times - 1.0)) / 2.0)
-    pairs = new.size * (new.size - 1.0) / 2.0
-    allowed = (equal + _DEVIATIONS * math.sqrt(equal + 1.0) + _DEVIATIONS) / max(pairs, 1.0)
-    return across > known.size * new.size * allowed
+    own, place, own_times = np.unique(new, return_inverse=True, return_counts=True)
+    m, n = new.size, known.size
+    pairs = max(m * (m - 1.0) / 2.0, 1.0)
+    # For each new row the share of known rows that equal it, and of other new ones; for each known one of the new ones.
+    across = (_times_of(own, values, times) / n)[place]
+    among = ((own_times - 1.0) / max(m - 1, 1))[place]
+    back = np.repeat(_times_of(values, own, own_times) / m, times)
+    equal = pairs * float(among.mean())
+    chance = (equal + _DEVIATIONS * (math.sqrt(equal + 1.0) + 1.0)) / pairs
+    spread = math.sqrt((across.var() + 4.0 * among.var()) / m + back.var() / n)
+    return bool(np.mean(across > 0.0) > _MANY and across.mean() > chance + _DEVIATIONS * spread)
+
+
+def _times_of(wanted: NDArray[np.int64], values: NDArray[np.int64], times: NDArray[Any]) -> NDArray[Any]:
+    """Return how often each wanted hash occurs among sorted values that occur so often."""
+    places = np.minimum(np.searchsorted(values, wanted), values.size - 1)
+    return np.where(values[places] == wanted, times[places], 0)
 
 
 def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:

@@ -9,7 +9,7 @@ from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.checks import check_choice
 from pacbayes.numeric.words import PLURAL
 from pacbayes.report.classes import Confusion, uncounted
-from pacbayes.report.guarantee import facts, must_hold, not_beaten, statement, who_answers
+from pacbayes.report.guarantee import facts, must_hold, who_answers
 from pacbayes.report.record import format_names, versions
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
@@ -94,7 +94,7 @@ def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
             "Other groups, instruments or environments that matter": None,
         },
         "Metrics": {
-            "Guarantee": statement(found),
+            "Guarantee": found.sentence,
             "Delta": found.delta,
             **({"Limit": found.bound} if stated else {}),
             "Further limits": [one.sentence for one in found.limits] or "none were asked for",
@@ -110,7 +110,11 @@ def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
     unit = PLURAL[splits.unit]
     counted: dict[str, Any] = {"Errors by class": uncounted(view)}
     if confusion is not None:
-        counted = {"Errors by class": confusion.by_class, "Answers": confusion.table, "To be noted": confusion.warnings}
+        counted = {
+            "Errors by class": confusion.by_class,
+            "Answers": confusion.table,
+            "To be noted": confusion.warnings(found.bound),
+        }
     return {
         "Evaluation data": {
             f"Validation {unit}": splits.m,
@@ -128,7 +132,7 @@ def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
         "Ethical considerations": {"Data about people, risks and harms, mitigations": None},
         "Caveats and recommendations": {
             "What must hold": [" ".join(one) for one in must_hold(view)],
-            "Always the same answer": not_beaten(found) or _BETTER[found.beats_constant],
+            "Always the same answer": found.not_better or _BETTER[found.beats_constant],
             "Recommendations": None,
         },
     }

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes.certificates.certificate import Missed
 from pacbayes.certificates.target import on_grid
 from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT, Rule, said_of
 from pacbayes.data.division import GROUP
@@ -20,8 +21,8 @@ _MOST_COLUMNS, _MOST_LINES, _MOST_ERRORS, _MOST_SENTENCES = 6, 10, 6, 3
 _LONGEST = 30
 # Sums of weights that are no nearer to a whole number than this are means.
 _WHOLE = 1e-9
-# A class is rare below this share of the rows, and mostly missed above that share of its own.
-_RARE, _MOSTLY = 0.1, 0.5
+# A class is rare below this share of the rows.
+_RARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,19 +120,20 @@ class Confusion:
         columns = ("true class", *(f"answer {name}" for name in self.answers))
         return TextTable(title, columns if self.unanswered is None else (*columns, "not answered"), lines)
 
-    @property
-    def warnings(self) -> list[str]:
-        """What the share of all errors hides: classes that are mostly missed, or that no row has."""
+    def warnings(self, bound: float) -> list[str]:
+        """Return what a bound of all errors hides: classes that are mostly missed, or that no row has."""
         sizes, total = self.sizes, float(self.sizes.sum())
         found = []
-        for i in np.flatnonzero((self.missed > _MOSTLY * self.answered) | (sizes == 0)):
+        counts = zip(self.answered.tolist(), self.missed.tolist(), strict=True)
+        hidden = [Missed(None, rows, missed).misleads(bound) for rows, missed in counts]
+        for i in np.flatnonzero(hidden | (sizes == 0)):
             name = f"Class {self.names[i]}"
             if sizes[i] == 0:
                 found.append(f"{name} has no validation row: nothing is known of its errors.")
                 continue
             rare = "rare and " if sizes[i] < _RARE * total else ""
             found.append(
-                f"{name} is {rare}mostly missed: {format_count(self.missed[i])} of its "
+                f"{name} is {rare}often missed: {format_count(self.missed[i])} of its "
                 f"{format_count(self.answered[i])} validation {self.rows} get another answer."
             )
         more = len(found) - _MOST_SENTENCES

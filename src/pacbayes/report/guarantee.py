@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pacbayes.certificates.baselines import format_label
-from pacbayes.certificates.certificate import CONSTANT, Certificate
+from pacbayes.certificates.certificate import CONSTANT
 from pacbayes.certificates.target import Answered, format_target
 from pacbayes.certificates.voting import OCCAM, POSTERIOR, SOFT
 from pacbayes.data.division import GROUP
-from pacbayes.numeric.words import OF_NEW, PLURAL, confidence, counted_once, failure, format_share, percent_up
+from pacbayes.numeric.words import PLURAL, failure, format_share, percent_up
 from pacbayes.report.tables import format_bound
 from pacbayes.report.view import ReportView
 
@@ -30,35 +30,6 @@ _DRAWN["distinct example"] = (
     _DRAWN["example"][0],
     f"{_DRAWN['example'][1]} Equal rows were taken as copies of one another and counted once.",
 )
-
-
-def statement(certificate: Certificate) -> str:
-    """Return what is guaranteed as a sentence that needs no other.
-
-    Examples
-    --------
-    >>> statement(Certificate(0.0413, None, 0.05, 284, "binomial", 0.02, 0.0, "the soft vote", "Exact."))
-    'It errs on at most 4.2 % of new examples, with probability at least 95 %.'
-    """
-    sure = f"with probability at least {confidence(certificate.delta)}"
-    answered, reached = certificate.answered, certificate.reached
-    if reached is not None:
-        words = reached.target.words(reached.positive)
-        if not reached.passed:
-            return f"Nothing is guaranteed. Not reached: {words}."
-        return f"{words[0].upper()}{words[1:]}, {sure}."
-    if answered is not None:
-        target = format_target(answered.target)
-        if not answered.passed:
-            return f"It answers nothing: at most {target} errors among its answers was not reached."
-        return f"It errs on at most {target} of the examples that it answers{counted_once(answered.unit)}, {sure}."
-    if percent_up(certificate.bound) == percent_up(1.0):
-        return "Nothing useful is guaranteed: the limit is 100 %."
-    most, of = f"at most {percent_up(certificate.bound)}", OF_NEW[certificate.unit]
-    if certificate.refit:
-        of = f"{of}," if "," in of else of
-        return f"{most[0].upper()}{most[1:]} of {of} get an answer that is wrong and covered, {sure}."
-    return f"It errs on {most} of {of}, {sure}."
 
 
 def who_answers(view: ReportView) -> str:
@@ -101,7 +72,7 @@ def _counted(view: ReportView) -> str:
     rows = f"{found.m} validation {unit}, {untouched}"
     risk, answered = view.validation_risk(view.voting), found.answered
     if found.reached is not None:
-        return f"Counted on {rows}. {found.reached.details[-1]}"
+        return f"Counted on {rows}. {found.reached.observed}"
     if answered is not None and answered.passed:
         return (
             f"Of {rows}, it answered {answered.rows} ({format_share(answered.share)}), {answered.errors} of them "
@@ -133,19 +104,6 @@ def observed(view: ReportView) -> str:
         covered = "" if seen.covered is None else f", {seen.covered} times with a covered answer"
         said = f"On {seen.rows} test rows it erred {errors} times ({format_share(errors / seen.rows)}){covered}."
     return f"{said} That is an observation, not part of the guarantee."
-
-
-def not_beaten(certificate: Certificate) -> str:
-    """Say that always giving the same answer does as well, if it does."""
-    constant = certificate.baselines.get(CONSTANT)
-    if (
-        certificate.beats_constant is not False
-        or certificate.reached is not None
-        or constant is None
-        or constant.bound is None
-    ):
-        return ""
-    return f"That is no better than {constant.note}, which errs on at most {percent_up(constant.bound)}."
 
 
 def must_hold(view: ReportView) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.caller import import_optional
 from pacbayes.report.charts import bounds_chart, main_chart, risks_chart
 from pacbayes.report.classes import Confusion, uncounted
-from pacbayes.report.guarantee import facts, must_hold, not_beaten, observed, statement
+from pacbayes.report.guarantee import facts, must_hold, observed
 from pacbayes.report.questions import part_table
 from pacbayes.report.record import data_table, parameter_table, version_table
 from pacbayes.report.tables import certificate_table, weight_table
@@ -81,7 +81,7 @@ def write_report(
     >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_report(clf, folder + "/report.html", data=(X, y)).read_text(encoding="utf-8")
-    >>> "It errs on at most" in page
+    >>> "errs on at most" in page
     True
     """
     check_can_write("path", path)
@@ -125,8 +125,7 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
         title=title,
         style=_file("report.css"),
         notes=list(notes),
-        statement=statement(view.certificate),
-        not_beaten=not_beaten(view.certificate),
+        certificate=view.certificate,
         facts=facts(view),
         observed=observed(view),
         confusion=Confusion.of(view),
