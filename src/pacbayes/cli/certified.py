@@ -106,7 +106,7 @@ def _next_step(view: ReportView) -> str:
     found = view.certificate
     if found.often_missed is None or found.unit == GROUP or found.refit:
         return ""
-    if len(view.model.classes_) > 2 or view.model.candidates is None:
+    if len(view.model.classes_) > 2 or view.classifiers.trained_elsewhere:
         return "" if found.limits else "A limit for each class: --by-class."
     return f"To find more of them: --positive {shlex.quote(str(found.often_missed.of))} --recall 0.9."
 
