@@ -204,9 +204,9 @@ def test_words_of_groups():
 def test_models_certified_by_groups_are_compared_by_groups():
     X, y = make_classification(300, 5, flip_y=0.3, random_state=0)
     groups = np.arange(300) // 3
-    a, theirs = CertifiedClassifier("logistic", random_state=0), LogisticRegression().fit(X, y)
+    a, other = CertifiedClassifier("logistic", random_state=0), LogisticRegression().fit(X, y)
     a.fit(X[:240], y[:240], groups=groups[:240])
-    for models in ((theirs, a), (a, theirs), (theirs, make_pipeline(StandardScaler().fit(X), a))):
+    for models in ((other, a), (a, other), (other, make_pipeline(StandardScaler().fit(X), a))):
         name = "a" if models[0] is a else "b"
         with pytest.raises(
             ValueError, match=f"groups must name the group of every row: {name} was certified by groups"
@@ -216,8 +216,8 @@ def test_models_certified_by_groups_are_compared_by_groups():
         wrong = [one.predict(X[240:]) != y[240:] for one in models]
         assert found == certify_difference(*wrong, groups=groups[240:])
     # Predictions do not tell how a model was certified, and rows may be groups for a model that knows of none.
-    assert compare_classifiers(a.predict(X), theirs, X, y).groups is None
-    assert compare_classifiers(theirs, theirs, X, y, groups=groups).groups == 100
+    assert compare_classifiers(a.predict(X), other, X, y).groups is None
+    assert compare_classifiers(other, other, X, y, groups=groups).groups == 100
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ def limit(rows, errors, delta):
 def compared(upper, number):
     larger = 0
     for rows, errors, delta in drawn(number):
-        ours, theirs = limit(rows, errors, delta), upper(rows, errors, delta)
-        assert ours == pytest.approx(theirs, abs=1e-9)
-        larger += ours >= theirs
+        ours, other = limit(rows, errors, delta), upper(rows, errors, delta)
+        assert ours == pytest.approx(other, abs=1e-9)
+        larger += ours >= other
     return larger
 
 
@@ -45,7 +45,7 @@ def test_a_thousand_limits_are_those_of_statsmodels():
     def upper(rows, errors, delta):
         return intervals.proportion_confint(errors, rows, alpha=2 * delta, method="beta")[1]
 
-    # Ours are rounded up; theirs may be off by some units in the last place, either way.
+    # Ours are rounded up; other may be off by some units in the last place, either way.
     assert compared(upper, 1000) >= 900
 
 
@@ -77,7 +77,7 @@ def wrapped(kind, inner, X, y):
         "search": lambda: GridSearchCV(inner, {"delta": [0.05]}, cv=2),
         "search of pipelines": lambda: GridSearchCV(make_pipeline(StandardScaler(), inner), {}, cv=2),
         "pipeline in a pipeline": lambda: make_pipeline(StandardScaler(), make_pipeline(MinMaxScaler(), inner)),
-        "vote": lambda: VotingClassifier([("ours", inner), ("theirs", GaussianNB())]),
+        "vote": lambda: VotingClassifier([("ours", inner), ("other", GaussianNB())]),
         "stack": lambda: StackingClassifier([("ours", inner)], GaussianNB(), cv=2),
         "calibrated": lambda: CalibratedClassifierCV(inner, cv=2),
         "calibrated afterwards": lambda: CalibratedClassifierCV(FrozenEstimator(clone(inner).fit(X, y))),
@@ -125,7 +125,7 @@ def test_rows_that_a_model_inside_cannot_take_are_not_asked_about():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 3)), rng.integers(0, 2, 120)
     last = make_pipeline(StandardScaler(), CertifiedClassifier("logistic", random_state=0))
-    stack = StackingClassifier([("theirs", GaussianNB())], last, cv=2).fit(X, y)
+    stack = StackingClassifier([("other", GaussianNB())], last, cv=2).fit(X, y)
     assert CertifiedClassifier.from_fitted(stack, X + 9.0, y).certificate_.m == 120
 
 

@@ -112,7 +112,7 @@ def test_it_goes_on_from_a_file(clf, tmp_path):
     [
         {"candidates": "logistic"},
         {"candidates": ["logistic", "neighbours"], "target": Abstain(0.2)},
-        {"candidates": "forest", "limits": ("recall",), "pos_label": "yes"},
+        {"candidates": "logistic", "limits": ("recall",), "pos_label": "yes"},
         {"candidates": "logistic", "refit": True},
     ],
 )

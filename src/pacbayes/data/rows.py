@@ -396,23 +396,23 @@ def models_inside(model: Any, X: Any) -> list[tuple[Any, Callable[[], Any]]]:
     In a Pipeline the rows are transformed by the steps before, elsewhere they are X as it is.  Attributes, lists and
     dictionaries are searched at any depth.
     """
-    found, looked_at = [], {}
+    models, visited = [], {}
     todo: list[tuple[Any, Callable[[], Any]]] = [(model, lambda: X)]
     while todo:
         value, rows = todo.pop()
         # Of the type: an attribute of the value may be that of a model it passes everything on to.
         if hasattr(type(value), "_overlap_with"):
-            found.append((value, rows))
-        if id(value) in looked_at:
+            models.append((value, rows))
+        if id(value) in visited:
             continue
-        looked_at[id(value)] = value
+        visited[id(value)] = value
         if isinstance(value, Pipeline):
             for _, step in value.steps:
                 todo.append((step, rows))
                 rows = partial(_transformed, step, rows) if hasattr(step, "transform") else rows
         else:
             todo += [(part, rows) for part in _parts(value) if not isinstance(part, _WITHOUT_PARTS)]
-    return found
+    return models
 
 
 # Modules, types and functions lead to everything that was ever imported.
@@ -438,14 +438,14 @@ def largest_overlap(model: Any, X: Any) -> Overlap | None:
 
     None where it is not known.
     """
-    found: list[Overlap] = []
+    overlaps: list[Overlap] = []
     for one, rows in models_inside(model, X):
         try:
             met = one._overlap_with(rows())
         except Exception:  # not fitted, or a step before it takes other rows: predict does not hand it these
             continue
-        found += [] if met is None else [met]
-    return max(found, key=lambda one: (one.is_copy, one.is_large, one.seen), default=None)
+        overlaps += [] if met is None else [met]
+    return max(overlaps, key=lambda one: (one.is_copy, one.is_large, one.seen), default=None)
 
 
 def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
