@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import partial
 from numbers import Real
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from pacbayes.numeric.arrays import FloatArray, Rows
@@ -387,10 +390,69 @@ def _times_of(wanted: NDArray[np.int64], values: NDArray[np.int64], times: NDArr
     return np.where(values[places] == wanted, times[places], 0)
 
 
+def models_inside(model: Any, X: Any) -> list[tuple[Any, Callable[[], Any]]]:
+    """Find the models of this library nested in a model, or the model itself, each with a function that makes its rows.
+
+    In a Pipeline the rows are transformed by the steps before, elsewhere they are X as it is.  Attributes, lists and
+    dictionaries are searched at any depth.
+    """
+    models, visited = [], {}
+    todo: list[tuple[Any, Callable[[], Any]]] = [(model, lambda: X)]
+    while todo:
+        value, rows = todo.pop()
+        # Of the type: an attribute of the value may be that of a model it passes everything on to.
+        if hasattr(type(value), "_overlap_with"):
+            models.append((value, rows))
+        if id(value) in visited:
+            continue
+        visited[id(value)] = value
+        if isinstance(value, Pipeline):
+            for _, step in value.steps:
+                todo.append((step, rows))
+                rows = partial(_transformed, step, rows) if hasattr(step, "transform") else rows
+        else:
+            todo += [(part, rows) for part in _parts(value) if not isinstance(part, _WITHOUT_PARTS)]
+    return models
+
+
+# Modules, types and functions lead to everything that was ever imported.
+_WITHOUT_PARTS = (type(None), bool, int, float, complex, str, bytes, np.generic, type, ModuleType, FunctionType)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, list | tuple | set | frozenset):
+        return value
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if value.dtype.kind == "O" else ()
+    return tuple(getattr(value, "__dict__", {}).values())
+
+
+def _transformed(step: Any, rows: Callable[[], Any]) -> Any:
+    return step.transform(copy_rows(rows()))  # a step may write into its rows
+
+
+def largest_overlap(model: Any, X: Any) -> Overlap | None:
+    """Largest overlap of rows with those that a model, or a model of this library nested in it, was fitted with.
+
+    None where it is not known.
+    """
+    overlaps: list[Overlap] = []
+    for one, rows in models_inside(model, X):
+        try:
+            met = one._overlap_with(rows())
+        except Exception:  # not fitted, or a step before it takes other rows: predict does not hand it these
+            continue
+        overlaps += [] if met is None else [met]
+    return max(overlaps, key=lambda one: (one.is_copy, one.is_large, one.seen), default=None)
+
+
 def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     """Raise if rows, called `name`, are all those that a model of this library was fitted with; return how many are.
 
-    Some of them may be equal by chance.  Of other models it is not known what they were fitted with.
+    Some of them may be equal by chance.  Models of this library nested in a Pipeline, a search or a vote count too; of
+    other models it is not known what they were fitted with.
 
     Examples
     --------
@@ -400,7 +462,7 @@ def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     Traceback (most recent call last):
     ValueError: test must hold rows that the model was not fitted with, but 60 of 60 rows equal a row behind it
     """
-    found: Overlap | None = model._overlap_with(X) if hasattr(model, "_overlap_with") else None
+    found = largest_overlap(model, X)
     if found is not None and found.is_copy and found.seen == found.rows == found.known:
         raise ValueError(f"{name} must hold rows that {who} was not fitted with, but {found.said} behind it")
     return found

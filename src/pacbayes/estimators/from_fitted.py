@@ -22,7 +22,7 @@ from pacbayes.classifiers.evidence import check_evidence_fits
 from pacbayes.classifiers.members import number_of_rows
 from pacbayes.data.labelled import Labelled, all_validate, check_rows
 from pacbayes.data.labels import check_complete
-from pacbayes.data.rows import check_values, copy_rows, pick_rows
+from pacbayes.data.rows import check_values, copy_rows, largest_overlap, pick_rows
 from pacbayes.data.rows_alone import few_rows
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.planning import planned
@@ -67,8 +67,8 @@ def certify_fitted(
     data = Labelled.checked(rows, labels, groups, classes=_classes(fitted, labels))
     check_classes(model.limits, model.pos_label, data.classes)
     for i, one in enumerate(fitted):
-        # Models of this library know the rows that they were fitted with.
-        met = one._overlap_with(rows) if hasattr(one, "_overlap_with") else None
+        # Models of this library, also inside of a Pipeline or a search, know the rows they were fitted with.
+        met = largest_overlap(one, rows)
         if met is not None and met.is_large:
             raise ValueError(f"X_val must hold rows that estimators[{i}] was not fitted with, but {met.said} behind it")
     label = _known_class(most_frequent, data.classes)
