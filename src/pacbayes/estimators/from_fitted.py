@@ -69,8 +69,11 @@ def certify_fitted(
     for i, one in enumerate(fitted):
         # Models of this library know the rows that they were fitted with.
         met = one._overlap_with(rows) if hasattr(one, "_overlap_with") else None
-        if met is not None and met.is_large:
-            raise ValueError(f"X_val must hold rows that estimators[{i}] was not fitted with, but {met.said} behind it")
+        if met is not None and met.is_large and model.duplicates != "independent":
+            raise ValueError(
+                f"X_val must hold rows that estimators[{i}] was not fitted with, but {met.said} behind it. If equal "
+                "rows are separate draws, give duplicates='independent'"
+            )
     label = _known_class(most_frequent, data.classes)
     hedge = 0.0 if alone else resolve_hedge(model.hedge, None if rules else "no proposal was given")
     copies, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))

@@ -101,9 +101,10 @@ def svm_set(
         The group of every row: a patient, a site, a day.  All rows of a group are on one side of the division, sizes
         are shares or numbers of groups, and one loss is counted for each: its share of errors.  `risks` are means over
         groups, and what a bound says is about the mean over new groups, not about rows.
-    duplicates : {"keep", "together"}
+    duplicates : {"keep", "together", "independent"}
         Rows equal in features and class: each for itself, or one example that is on one side of the division and is
-        validated once.  "together" is for copies made after sampling; see `copies`.
+        validated once.  "together" is for copies made after sampling; see `copies`.  "independent" is as "keep",
+        without a warning of copies.
     n_jobs : int, optional
         Threads; None for all cores.  For independent splits and several widths `joblib.parallel_config` may set other
         workers.  The result is the same for any number, to the last bit.
