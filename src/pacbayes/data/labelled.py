@@ -1,6 +1,7 @@
 """Rows with their labels, groups and slices as the user gave them, checked once; and their division."""
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -305,6 +306,43 @@ def _as_array(groups: Any) -> NDArray[Any]:
     """Return a list of names as it is: NumPy would make texts of numbers that stand beside texts."""
     table = np.asarray(groups)
     return np.array(groups, dtype=object) if isinstance(groups, list | tuple) and table.ndim == 1 else table
+
+
+def check_same_order(**arguments: Any) -> None:
+    """Raise if pandas objects hold the same index labels in another order: rows are paired by position.
+
+    Indices with different labels are accepted, as one may have been reset.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": [40, 50, 60], "patient": ["anna", "ben", "anna"]})
+    >>> check_same_order(X=table[["age"]][::-1], groups=table["patient"])
+    Traceback (most recent call last):
+    ValueError: X and groups have the same index labels in another order, but rows are paired by position: give
+    groups.loc[X.index], or groups.to_numpy() if positions are right
+    """
+    tables = {name: one.index for name, one in arguments.items() if isinstance(one, pd.DataFrame | pd.Series)}
+    for (name, index), (other, reordered) in combinations(tables.items(), 2):
+        if _is_reordered(index, reordered):
+            aligned = f"give {other}.loc[{name}.index]" if index.is_unique else "take both from one table, in one order"
+            raise ValueError(
+                f"{name} and {other} have the same index labels in another order, but rows are paired by position: "
+                f"{aligned}, or {other}.to_numpy() if positions are right"
+            )
+
+
+def _is_reordered(one: "pd.Index[Any]", other: "pd.Index[Any]") -> bool:
+    """Whether two indices hold the same labels, each as often, in different orders."""
+    if len(one) != len(other) or one.nlevels != other.nlevels or one.equals(other):
+        return False
+    if one.inferred_type != other.inferred_type:
+        one, other = one.astype(object), other.astype(object)  # dates are not compared with text that looks like dates
+    if not (bool(other.isin(one[:1]).any()) and bool(one.isin(other).all())):  # one label takes no time
+        return False
+    if one.is_unique and other.is_unique:
+        return True
+    times, others = (index.value_counts(dropna=False) for index in (one, other))
+    return bool((others.reindex(times.index, fill_value=0) == times).all())
 
 
 def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:

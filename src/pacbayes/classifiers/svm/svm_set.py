@@ -31,7 +31,7 @@ from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.data.division import Division, DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows
+from pacbayes.data.labelled import Labelled, check_rows, check_same_order
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, fit_prepare
 from pacbayes.data.rows import pick_rows
@@ -150,6 +150,7 @@ def svm_set(
     choices = DivisionChoices(split, validation_size, groups, duplicates)
     family = replace(SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale), prepare=prepare)
     family.check(split)
+    check_same_order(X=X, y=y, groups=groups)
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     data = Labelled.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
