@@ -190,7 +190,7 @@ def test_copies_of_mixed_rows_are_seen_behind_prepare():
 def test_what_is_not_proved_is_refused_before_any_work():
     X, y, groups = sample(60)
     for make in (svc, grid):
-        with pytest.raises(ValueError, match="duplicates must be 'keep' with groups"):
+        with pytest.raises(ValueError, match="duplicates must not be 'together' with groups"):
             make(duplicates="together").fit(X, y, groups=groups)
         with pytest.raises(ValueError, match="unknown duplicates 'drop'"):
             make(duplicates="drop").fit(X, y)

@@ -13,7 +13,7 @@ from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 from pacbayes.certificates.limits import plain
 from pacbayes.certificates.risks import check_compared
 from pacbayes.data.division import GROUP
-from pacbayes.data.labelled import check_groups
+from pacbayes.data.labelled import check_groups, check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind, missing_labels, one_label_each
 from pacbayes.data.rows import Overlap, check_new_rows, copy_rows, models_inside
 from pacbayes.numeric.arrays import Rows
@@ -241,6 +241,7 @@ def certify_difference(
     and at most 1.1 less often.
     """
     level = check_level(delta)
+    check_same_order(wrong_a=wrong_a, wrong_b=wrong_b, y=y)
     a, b = _check_wrong("wrong_a", wrong_a), _check_wrong("wrong_b", wrong_b)
     if a.size != b.size:
         raise ValueError(f"wrong_a and wrong_b must be about the same rows, got {a.size} and {b.size}")
@@ -342,6 +343,7 @@ def compare_classifiers(
     """
     check_level(delta)
     check_compared(risk, pos_label)
+    check_same_order(a=a, b=b, X=X, y=y)
     labels = np.asarray(check_complete(y))
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")

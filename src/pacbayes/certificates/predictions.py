@@ -19,7 +19,7 @@ from pacbayes.certificates.risks import asked_for, check_classes, check_groups, 
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.members import kept_as
 from pacbayes.data.division import EXAMPLE, GROUP
-from pacbayes.data.labelled import Labelled, all_validate
+from pacbayes.data.labelled import Labelled, all_validate, check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
 from pacbayes.numeric.arrays import Labels
 from pacbayes.numeric.checks import check_level
@@ -89,6 +89,7 @@ def certify_predictions(
     """
     questions = asked_for(limits, pos_label)
     check_groups(questions, EXAMPLE if groups is None else GROUP)
+    check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
     labels, said = _checked(y_true, y_pred)
     classes = np.unique(np.concatenate([labels, said]))
     # Nobody looks at the rows themselves.

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.certificates.target import format_target
 from pacbayes.data.division import GROUP
-from pacbayes.data.labelled import check_groups
+from pacbayes.data.labelled import check_groups, check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_not_masked, check_number, need, need_choice, need_whole
@@ -59,6 +59,7 @@ def wrong_answers(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.bool_]:
     >>> wrong_answers(["a", "b"], ["a", "a"])
     array([False,  True])
     """
+    check_same_order(y_true=y_true, y_pred=y_pred)
     labels = np.asarray(check_complete(y_true, "y_true"))
     if labels.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, with a label for every row, got shape {labels.shape}")
@@ -215,7 +216,9 @@ class Monitor:
         -------
         self
         """
-        return self.update_errors(self._wrong(*rows, **named), groups=groups)
+        wrong = self._wrong(*rows, **named)
+        check_same_order(**{f"rows[{i}]": one for i, one in enumerate(rows)}, **named, groups=groups)
+        return self.update_errors(wrong, groups=groups)
 
     def update_errors(self, wrong: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Take the next rows by whether each of them was wrong.
@@ -231,6 +234,7 @@ class Monitor:
         -------
         self
         """
+        check_same_order(wrong=wrong, groups=groups)
         losses = _check_wrong(wrong)
         if (groups is None) is (self.unit == GROUP):
             raise ValueError(

@@ -95,7 +95,10 @@ def certify(
     ] = None,
     duplicates: Annotated[
         str,
-        typer.Option(help="keep: equal examples are draws of their own; together: copies, which count once."),
+        typer.Option(
+            help="keep: equal examples are draws of their own; independent: the same, and nothing looks for copies; "
+            "together: copies, which count once."
+        ),
     ] = "keep",
     sep: Separator = None,
     decimal: Decimal = None,

@@ -12,6 +12,7 @@ from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.limits import COST, WORDS, Cost
 from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.data.columns import Columns, preparation
+from pacbayes.data.division import DUPLICATES
 from pacbayes.numeric.checks import check_choice, check_level, did_you_mean
 
 # As in classifiers/families.py, which takes long to import; a test compares.
@@ -85,7 +86,7 @@ class CertifyOptions:
             )
         if self.split == "independent" and self.prior != "uniform":
             raise ValueError(f"--prior {self.prior} comes from the training part, and {everywhere}")
-        check_choice("--duplicates", self.duplicates, ("keep", "together"))
+        check_choice("--duplicates", self.duplicates, DUPLICATES)
         if self.grouped and self.duplicates == "together":
             raise ValueError("--duplicates together is not for --group: a group counts once, whatever copies it holds")
         check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear", "nystroem"))

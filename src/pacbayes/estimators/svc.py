@@ -72,9 +72,11 @@ class StochasticSVC(CertifiedModel):
         validation rows, and the two would not be independent.
     validation_size : float or int
         Fraction or number of validation rows (with groups, of groups).
-    duplicates : {"keep", "together"}
-        Rows equal in features and class.  "keep": each is a draw of its own, which is right where rows meet by chance.
-        "together": they are one example that was copied after sampling, stay on one side of the division, and are
+    duplicates : {"keep", "together", "independent"}
+        Equal rows.  "keep": each is a draw of its own; `fit` warns where rows equal in features and class look copied,
+        and refuses a division of your own with more equal rows on both sides than chance explains.  "independent": the
+        same without these checks, for equal rows that you know to be separate draws.  "together": rows equal in
+        features and class are one example that was copied after sampling, stay on one side of the division, and are
         validated once; the certificate is then about new originals.
     prior : "uniform", "cross-validation", array_like of shape (H,), or callable
         "cross-validation", for a shared split: Gibbs weights of the errors in cross-validation within the training

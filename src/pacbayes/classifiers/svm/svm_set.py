@@ -31,7 +31,7 @@ from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.data.division import Division, DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows
+from pacbayes.data.labelled import Labelled, check_rows, check_same_order
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, fit_prepare
 from pacbayes.data.rows import pick_rows
@@ -101,9 +101,10 @@ def svm_set(
         The group of every row: a patient, a site, a day.  All rows of a group are on one side of the division, sizes
         are shares or numbers of groups, and one loss is counted for each: its share of errors.  `risks` are means over
         groups, and what a bound says is about the mean over new groups, not about rows.
-    duplicates : {"keep", "together"}
+    duplicates : {"keep", "together", "independent"}
         Rows equal in features and class: each for itself, or one example that is on one side of the division and is
-        validated once.  "together" is for copies made after sampling; see `copies`.
+        validated once.  "together" is for copies made after sampling; see `copies`.  "independent" is as "keep",
+        without a warning of copies.
     n_jobs : int, optional
         Threads; None for all cores.  For independent splits and several widths `joblib.parallel_config` may set other
         workers.  The result is the same for any number, to the last bit.
@@ -149,6 +150,7 @@ def svm_set(
     choices = DivisionChoices(split, validation_size, groups, duplicates)
     family = replace(SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale), prepare=prepare)
     family.check(split)
+    check_same_order(X=X, y=y, groups=groups)
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     data = Labelled.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
