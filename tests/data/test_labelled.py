@@ -115,6 +115,8 @@ def beside(**others):
         ("a and b", lambda: compare_classifiers(TABLE["y"], BACK["y"], None, TABLE["y"])),
         ("X and y", lambda: compare_classifiers(BAYES, BAYES, ROWS, BACK["y"])),
         ("wrong_a and wrong_b", lambda: certify_difference(TABLE["late"], BACK["late"])),
+        ("y and groups", lambda: compare_classifiers(BAYES, BAYES, ROWS.to_numpy(), TABLE["y"], groups=BACK["g"])),
+        ("wrong_a and groups", lambda: certify_difference(*[TABLE["late"]] * 2, groups=BACK["g"])),
         ("y_true and y_pred", lambda: Monitor(0.1).update(TABLE["y"], BACK["y"])),
         (r"rows\[0\] and groups", lambda: Monitor(0.1, unit="group").update(*[TABLE["y"]] * 2, groups=BACK["g"])),
         ("wrong and groups", lambda: Monitor(0.1, unit="group").update_errors(TABLE["late"], groups=BACK["g"])),

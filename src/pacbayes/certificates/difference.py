@@ -241,7 +241,7 @@ def certify_difference(
     and at most 1.1 less often.
     """
     level = check_level(delta)
-    check_same_order(wrong_a=wrong_a, wrong_b=wrong_b, y=y)
+    check_same_order(wrong_a=wrong_a, wrong_b=wrong_b, y=y, groups=groups)
     a, b = _check_wrong("wrong_a", wrong_a), _check_wrong("wrong_b", wrong_b)
     if a.size != b.size:
         raise ValueError(f"wrong_a and wrong_b must be about the same rows, got {a.size} and {b.size}")
@@ -343,7 +343,7 @@ def compare_classifiers(
     """
     check_level(delta)
     check_compared(risk, pos_label)
-    check_same_order(a=a, b=b, X=X, y=y)
+    check_same_order(a=a, b=b, X=X, y=y, groups=groups)
     labels = np.asarray(check_complete(y))
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
