@@ -31,8 +31,9 @@ _SCHEMES = {
     "shared": "One training and one validation sample, without common examples, for all classifiers. The bounds are "
     "valid.",
     "overlapping": "One training sample for all classifiers, and one validation sample drawn without regard to it: "
-    "about half of its examples were trained on. **The bounds are not valid.** The numbers of this table of the paper "
-    "are of this kind ([protocols](protocols.md)); those of [small-lambda](small-lambda.md) are not.",
+    "about half of its examples were trained on. **The bounds are not valid.** The paper does not say that it did so. "
+    "It is our hypothesis, because it explains the numbers of this table best ([protocols](protocols.md)); those of "
+    "[small-lambda](small-lambda.md) it does not explain.",
 }
 
 

@@ -69,7 +69,7 @@ def protocols_text(space: Workspace, rows: list[Row]) -> str:
     tried, evidence = ([row for row in rows if row["kind"] == kind] for kind in ("choice", "evidence"))
     parts = ["# The protocol's open choices", _INTRODUCTION, "## All protocols", _ranking_table(tried)]
     parts += ["## C = 1/λ and σ per split, by data set", _by_dataset(space, tried)]
-    parts += ["## Which split the paper's numbers are of", _EVIDENCE, _evidence(evidence)]
+    parts += ["## Which split explains the paper's numbers", _EVIDENCE, _evidence(evidence)]
     return "\n\n".join(parts)
 
 
