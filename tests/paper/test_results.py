@@ -113,10 +113,10 @@ def test_the_agreement_that_the_pages_state():
         assert len(differences) == 48
         near[split] = sum(abs(float(difference)) <= 0.01 for difference in differences)
     stated = {
-        "README.md": "Of the 48 bounds of the main table {independent} are within 0.01 of ours under the protocol that the "
-        "paper states, and {overlapping} if",
-        "docs/reproduction.md": "Of its 48 bounds {independent} are within 0.01 of ours with independent splits, {shared} "
-        "with a shared one and {overlapping} with",
+        "README.md": "Of the 48 bounds of the main table {independent} are within 0.01 of ours under the protocol that "
+        "the paper states, and {overlapping} if",
+        "docs/reproduction.md": "Of its 48 bounds {independent} are within 0.01 of ours with independent splits, "
+        "{shared} with a shared one and {overlapping} with",
         "docs/paper-notes.md": "all 48 bounds of its main table within 0.02, and {overlapping} of them within 0.01",
         "results/main.md": "independent {independent} and",
     }
