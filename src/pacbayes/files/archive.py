@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from pacbayes.runtime.files import write_file
 from pacbayes.runtime.memory import memory_limit, readable
@@ -82,6 +83,19 @@ def read_parts(archive: zipfile.ZipFile, max_bytes: int | None) -> dict[str, byt
         if name in arrays:
             _check_npy(io.BytesIO(data), len(data))
     return parts
+
+
+def npy_bytes(array: NDArray[Any]) -> bytes:
+    """Write an array."""
+    file = io.BytesIO()
+    npy.write_array(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def read_npy(data: bytes) -> NDArray[Any]:
+    """Read an array, which holds no pickles."""
+    array: NDArray[Any] = npy.read_array(io.BytesIO(data), allow_pickle=False)
+    return array
 
 
 def open_archive(file: BinaryIO) -> zipfile.ZipFile:

@@ -33,13 +33,15 @@ from pacbayes.files.archive import (
     ARRAY,
     OBJECTS,
     VALUES,
+    npy_bytes,
     open_archive,
     read_manifest,
+    read_npy,
     read_parts,
     write_archive,
 )
 from pacbayes.files.objects import dump_objects, load_objects, settle_objects, untrusted_types
-from pacbayes.files.values import Decoder, Encoder
+from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice, need, need_array, need_whole
 from pacbayes.posteriors.posterior import Posterior
@@ -96,9 +98,9 @@ def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
     if type(model).__name__ not in ESTIMATORS or type(model) is not ESTIMATORS[type(model).__name__]:
         raise TypeError(f"model must be one of {', '.join(ESTIMATORS)}, got {type(model).__name__}")
     check_is_fitted(model)
-    encoder = Encoder()
+    encoder = ModelEncoder()
     values = json.dumps(encoder.encode(_state(model)))
-    parts = {VALUES: values.encode()} | {ARRAY.format(i): data for i, data in enumerate(encoder.arrays)}
+    parts = {VALUES: values.encode()} | {ARRAY.format(i): npy_bytes(one) for i, one in enumerate(encoder.arrays)}
     if encoder.objects:
         parts[OBJECTS] = dump_objects(encoder.objects)
         needed = sorted(untrusted_types(parts[OBJECTS]))
@@ -161,10 +163,10 @@ def load(
         if expected is not None and not hmac.compare_digest(digest.encode(), str(expected).encode()):
             raise ValueError(f"{path} was changed after it was saved: its SHA-256 is {digest}, not {expected}")
     objects = load_objects(path, parts[OBJECTS], list(trusted), max_bytes) if OBJECTS in parts else []
-    arrays = [parts[ARRAY.format(number)] for number in range(len(parts) - 1 - (OBJECTS in parts))]
     try:
+        arrays = [read_npy(parts[ARRAY.format(number)]) for number in range(len(parts) - 1 - (OBJECTS in parts))]
         settle_objects(objects)
-        return _model(Decoder(arrays, objects).decode(json.loads(parts[VALUES])))
+        return _model(ModelDecoder(arrays, objects).decode(json.loads(parts[VALUES])))
     except _WRONG as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {type(error).__name__}: {error}") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -11,12 +10,11 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
 from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 from pacbayes.classifiers.svm.machines import OneMachine
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
-from pacbayes.files.archive import SCHEMA, check_parts, packed
+from pacbayes.files.archive import SCHEMA, check_parts, npy_bytes, packed, read_npy
 
 # Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
 # categories had, our own families are parameters, our own machines, which may stand at the end of a pipeline, are
@@ -193,14 +191,13 @@ def _without_use(module: str, attributes: Any) -> Any:
 
 def _without_padding(data: bytes) -> bytes:
     """Write an array of records with zeros between their fields, where there is whatever was in memory."""
-    array = npy.read_array(io.BytesIO(data), allow_pickle=False)
+    array = read_npy(data)
     if array.dtype.names is None:
         return data
-    clean, file = np.zeros(array.shape, array.dtype, "F" if array.flags.fnc else "C"), io.BytesIO()
+    clean = np.zeros(array.shape, array.dtype, "F" if array.flags.fnc else "C")
     for name in array.dtype.names:
         clean[name] = array[name]
-    npy.write_array(file, clean, allow_pickle=False)
-    return file.getvalue()
+    return npy_bytes(clean)
 
 
 def _number_leaves(node: Any, numbers: dict[str, int]) -> None:
