@@ -21,6 +21,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.attack.small_models import ASKED, ENSEMBLES, MACHINES
+from tests.attack.small_models import model as small_model
 from tests.estimators.models import three_classes
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, load, save
@@ -107,6 +109,12 @@ def test_after_load(kind, tmp_path):
     X = three_classes()[0]
     assert np.array_equal(again.predict(X), model.predict(X))
     assert digest(again) == digest(model)
+
+
+@pytest.mark.parametrize("name", [*MACHINES, *ASKED, *ENSEMBLES])
+def test_after_load_with_all_that_may_be_asked(name, tmp_path):
+    save(small_model(name), tmp_path / "model")
+    assert digest(load(tmp_path / "model", trusted=TRUSTED)) == digest(small_model(name))
 
 
 @pytest.mark.parametrize("kind", ["machines", "forests", "of a user"])

@@ -47,7 +47,7 @@ from pacbayes.numeric.checks import check_choice, need, need_array, need_whole
 from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.
-FORMAT = 13
+FORMAT = 14
 # What scikit-learn notes of the rows of a fit.
 NOTED = ("n_features_in_", "feature_names_in_")
 # What is stored of a model.
