@@ -65,8 +65,9 @@ def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
     The file is a zip archive: a manifest (format, version, SHA-256), our own values as JSON and arrays, and other
     people's estimators as skops writes them.  It holds support vectors, hence rows of the training data, and the labels
     of the validation rows with what every classifier answered.  A callable `prior` is replaced by its weights, a
-    `random_state` that is no integer by None; draws stay.  Certificates, bounds and words are not stored: `load`
-    computes them from answers and weights.  A warning says at once if `load` will need `trusted`.
+    `random_state` that is no integer by None; draws stay.  Certificates, bounds, words and `n_jobs` are not stored:
+    `load` computes the former from answers and weights.  Equal models make equal files.  A warning says at once if
+    `load` will need `trusted`.
 
     Parameters
     ----------
