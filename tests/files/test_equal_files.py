@@ -57,6 +57,9 @@ def grid(estimator, **params):
 KINDS = {
     "paper's machines": lambda **more: StochasticSVC([0.1, 1.0], split="independent", random_state=0, **more),
     "machines": lambda **more: CertifiedClassifier(SVMs([0.1, 1.0], gamma=[0.1, 1.0]), cv=3, random_state=0, **more),
+    "landmarks": lambda **more: StochasticSVC(
+        [0.1, 1.0], kernel="nystroem", n_components=20, hedge=0.1, cv=3, random_state=0, **more
+    ),
     "forests": grid(RandomForestClassifier(3, n_jobs=1), max_depth=[1, 2]),
     "boosting": grid(GradientBoostingClassifier(n_estimators=2), max_depth=[1, 2]),
     "histograms": grid(HistGradientBoostingClassifier(categorical_features=[3], max_iter=2), max_depth=[1, 2]),

@@ -65,14 +65,14 @@ def pickled(is_one: Callable[[Any], bool], what: str, number: int = UNIT) -> Cod
     return Codec(".pickle", pickle.dumps, lambda data: _checked(pickle.loads(data), is_one, what), number)
 
 
-def arrays(kinds: Iterable[type], is_one: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
-    """Return how results made of arrays and of some dataclasses become bytes that run no code when they are read.
+def npz_codec(kinds: Iterable[type], is_one: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
+    """Store results made of arrays and of dataclasses of some kinds, so that no code runs when they are read.
 
-    They are NumPy's own archive, in which the last array is JSON.
+    The bytes are NumPy's archive of the arrays; the last one is the JSON that names them.
 
     Examples
     --------
-    >>> codec = arrays([], lambda one: isinstance(one, np.ndarray), "arrays")
+    >>> codec = npz_codec([], lambda one: isinstance(one, np.ndarray), "arrays")
     >>> codec.decode(codec.encode([np.arange(3)]))
     [array([0, 1, 2])]
     """

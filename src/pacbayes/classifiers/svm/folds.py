@@ -33,7 +33,7 @@ from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import need
 from pacbayes.numeric.rounding import usual_float_errors
-from pacbayes.runtime.checkpoint import Codec, arrays, describe_run, open_checkpoint
+from pacbayes.runtime.checkpoint import Codec, describe_run, npz_codec, open_checkpoint
 from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread
@@ -231,8 +231,8 @@ def _are_arrays(one: Any) -> bool:
 
 
 # The machines of a width, and what the machines of a part said of a fold.
-WIDTHS = arrays((Machines, Pair, SVMPath), lambda one: isinstance(one, Machines), "support vector machines", 1)
-FOLDS = arrays((), _are_arrays, "answers and decisions of support vector machines", 1)
+WIDTHS = npz_codec((Machines, Pair, SVMPath), lambda one: isinstance(one, Machines), "support vector machines", 1)
+FOLDS = npz_codec((), _are_arrays, "answers and decisions of support vector machines", 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from pacbayes.data.division import Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import MOST, need, need_rows
-from pacbayes.runtime.checkpoint import Checkpoint, arrays
+from pacbayes.runtime.checkpoint import Checkpoint, npz_codec
 from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units
@@ -54,7 +54,7 @@ class Trained:
         need(whole, "Trained", "must say if it converged")
 
 
-SVM_CHUNKS = arrays(
+SVM_CHUNKS = npz_codec(
     (Trained, OneMachine, Scaling, Kernel), lambda one: isinstance(one, Trained), "support vector machines"
 )
 
