@@ -87,6 +87,7 @@ def test_no_number_is_invented(name):
     clf = MODELS[name]()
     view, certificate = ReportView.of(clf), clf.certificate_
     known = [certificate.explain(), certificate.sentence, str(certificate.bound), str(certificate.delta), repr(clf)]
+    known.append(str(clf.hedge_))
     known += [str(versions()), str(len(clf.classifiers_)), str(clf.n_features_in_), str(clf.classes_)]
     known += [str(clf.weights_[clf.weights_ > 0].size), str(clf.best_index_), str(must_hold(view))]
     confusion = Confusion.of(view)

@@ -118,7 +118,7 @@ class StochasticSVC(CertifiedModel):
     n_jobs : int, optional
         Threads for training; None for all cores.
     checkpoint : path of a directory, optional
-        As for `svm_set`; what machines say in folds is kept too.
+        As for `svm_set`; predictions in cross-validation are kept too.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the kernel width and the key of the draws.  None draws all of them anew in each `fit`.
 

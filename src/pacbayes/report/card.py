@@ -10,7 +10,7 @@ from pacbayes.numeric.checks import check_choice
 from pacbayes.numeric.words import PLURAL
 from pacbayes.report.classes import Confusion, uncounted
 from pacbayes.report.guarantee import facts, must_hold, who_answers
-from pacbayes.report.record import format_names, versions
+from pacbayes.report.record import as_fitted, format_names, versions
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
@@ -81,7 +81,7 @@ def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
         "Model details": {
             "Kind": type(model).__name__,
             "How it answers": who_answers(view),
-            "Settings": " ".join(repr(model).split()),
+            "Settings": " ".join(repr(as_fitted(model)).split()),
             "Software that wrote this card": [f"{name} {number}" for name, number in versions().items()],
             "Owner and contact": None,
             "Date and version": None,

@@ -112,7 +112,7 @@ def svm_set(
         For splits, kernel width and landmarks.
     checkpoint : path of a directory, optional
         Store finished units there, and go on from what is stored; see `grid_set`.  With a shared split a unit is all
-        machines of one width.
+        machines of one width.  Units are arrays: reading one runs no code.
     max_bytes : int, optional
         Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
         k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
