@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import in_process
 
 from pacbayes import (
@@ -12,6 +14,7 @@ from pacbayes import (
     ClassifierSet,
     StochasticSVC,
     certify_predictions,
+    forest_set,
     grid_set,
     optimal_posterior,
     svm_set,
@@ -77,6 +80,31 @@ def test_limits_share_is_a_number(share):
     for call in calls:
         with pytest.raises(TypeError, match="limits_share must be a number between 0 and 1, got"):
             call()
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes is greater than 50%")  # scikit-learn's own
+@pytest.mark.parametrize("y", [np.arange(40) % 29, (np.arange(40) % 29).astype(float), (np.arange(40) % 29).tolist()])
+def test_a_probable_regression_target_is_refused_unless_somebody_insists(y):
+    rows, sentence = (
+        np.arange(40.0)[:, None],
+        r"29 different numbers in 40 rows .* pass them as strings: y\.astype\(str\)",
+    )
+    calls = [
+        *(lambda model=model: model.fit(rows, y) for model in models()),
+        lambda: svm_set(rows, y, [1.0]),
+        lambda: grid_set(LogisticRegression(), {"C": [1.0]}, rows, y),
+        lambda: forest_set(RandomForestClassifier(5), rows, y),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=sentence):
+            call()
+
+
+@pytest.mark.parametrize(("classes", "rows", "kind"), [(10, 20, int), (11, 44, float), (15, 40, str), (2, 7, int)])
+def test_few_numbers_or_many_rows_of_each_or_strings_are_classes(classes, rows, kind):
+    y = (np.arange(rows) % classes).astype(kind)
+    model = CertifiedClassifier(DecisionTreeClassifier(), cv=None, validation_size=2, random_state=0)
+    assert model.fit(np.arange(rows)[:, None], y).classes_.size == classes
 
 
 LEVELS = pd.DataFrame(X, columns=pd.MultiIndex.from_tuples([("a", "u"), ("a", "v")]))
