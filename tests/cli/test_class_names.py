@@ -199,7 +199,7 @@ def test_a_probable_regression_target_is_refused_unless_somebody_insists(name, t
     path = regression(tmp_path, 11, 43) / name
     command = ["certify", path, "--candidates", "neighbours", "--validation-size", 5]
     assert in_process(command, capsys).error == (
-        f"pacbayes: column 'score' holds 11 different numbers in 43 rows and looks like a regression "
+        "pacbayes: column 'score' holds 11 different numbers in 43 rows and looks like a regression "
         "target; if these numbers are classes give --categorical score, if another column holds the classes give "
         "--target COLUMN"
     )

@@ -137,7 +137,7 @@ def _read_path(path: Path, choices: Choices) -> Data:
     if choices.target is None:
         notes.append(f"The class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
-        notes.append(f"{_skipped(skipped)}; the certificate is about examples that have one.")
+        notes.append(left_out(skipped))
     notes.append(_kinds(columns))
     if groups is not None:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
@@ -314,6 +314,11 @@ def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
 def _check_features(target: str, choices: Choices) -> None:
     if target in choices.keep:
         raise ValueError(f"--keep must name columns of the features, got the target {target!r}")
+
+
+def left_out(skipped: int) -> str:
+    """Sentence about the examples that --skip-unlabelled leaves out."""
+    return f"{_skipped(skipped)}; the certificate is about examples that have one."
 
 
 def _skipped(number: int) -> str:

@@ -154,7 +154,7 @@ class CertifyOptions:
         if self.grouped and (self.limits or targets):
             raise ValueError(
                 f"{'--limits (and --by-class, --slice)' if self.limits else asked} is not for --group: where examples "
-                "come in groups, limits of costs alone are proved (--cost)"
+                "come in groups, limits of costs alone are proved (--cost, for classifiers that are trained here)"
             )
         if self.split == "independent" or self.resolved_hedge() == 1.0:
             raise ValueError(f"{asked} needs what the training part proposes: --split shared, and --hedge below 1")
