@@ -214,3 +214,29 @@ def test_few_numbers_or_many_rows_of_each_are_classes(classes, rows, tmp_path, c
     path = regression(tmp_path, classes, rows) / "scores.csv"
     done = in_process(["certify", path, "--candidates", "neighbours", "--validation-size", 5], capsys)
     assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("classes", "named"),
+    [
+        (["01", "02"], ["02", "2"]),
+        (["1.0", "2.0"], ["1.0", "1"]),
+        (["1.50", "x"], ["1.50"]),
+        (["true", "false"], ["true", "True"]),
+        (["=1+1", "b"], ["=1+1", "'=1+1"]),
+        (["a\x1b[2J", "b"], ["a\x1b[2J", r"a\x1b[2J"]),
+    ],
+)
+def test_positive_takes_a_class_as_it_is_written_or_printed(classes, named, suffix, tmp_path, capsys):
+    y = np.tile(classes, 60)
+    frame = pd.DataFrame({"x": np.arange(120.0) % 7, "truth": y})
+    path = tmp_path / f"t{suffix}"
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    frame.assign(x=y).to_csv(tmp_path / "p.csv", index=False)
+    trained = ["certify", path, "--keep", "x", "--candidates", "sklearn.tree.DecisionTreeClassifier"]
+    for command in (trained, ["certify", "--predictions", tmp_path / "p.csv"]):
+        for name in named:
+            done = in_process([*command, "--positive", name], capsys)
+            assert done.code == 0, done.err
+        assert "--positive must be one of the classes" in in_process([*command, "--positive", "3"], capsys).error

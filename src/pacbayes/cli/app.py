@@ -16,7 +16,8 @@ from pacbayes.cli.help import GroupedHelp, datasets, show_help
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.options import in_options
 from pacbayes.cli.reproduce import reproduce
-from pacbayes.cli.show import Unheard, on_screen
+from pacbayes.cli.show import Unheard
+from pacbayes.numeric.words import printable
 
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
 # What people write who want no tracebacks.
@@ -162,7 +163,7 @@ def _space_left(error: Exception) -> str:
 def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:
     if os.environ.get("PACBAYES_DEBUG", "").strip().lower() not in _OFF:
         raise error
-    said = f"pacbayes: {on_screen(in_options(' '.join(message.split())))}"
+    said = f"pacbayes: {printable(in_options(' '.join(message.split())))}"
     if sys.stderr.isatty():
         # Words that are typed again, options and names, are not broken.
         said = textwrap.fill(
