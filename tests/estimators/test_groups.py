@@ -51,7 +51,7 @@ def test_the_certificate_is_about_groups_and_says_so(make, split, tmp_path):
     again = load(tmp_path / "model", trusted=["sklearn."])
     assert again.certificates_ == clf.certificates_
     assert np.array_equal(again.predict(X), clf.predict(X))
-    assert clone(clf).fit(X, y, groups).certificates_ == clf.certificates_
+    assert clone(clf).fit(X, y, groups=groups).certificates_ == clf.certificates_
 
 
 def test_certificates_follow_from_the_answers_in_groups_that_are_stored(tmp_path):

@@ -11,6 +11,7 @@ from tests.report.models import (
     abstaining,
     breast_cancer,
     by_class,
+    controlling,
     grouped,
     hostile,
     many_classes,
@@ -52,6 +53,16 @@ MODELS = {
     "rare": rare,
     "many classes": many_classes,
 }
+
+
+@pytest.mark.parametrize("format", ["markdown", "json"])
+def test_names_neither_control_a_terminal_nor_turn_a_line_around(format):
+    clf, _ = controlling()
+    card = clf.model_card(format)
+    assert sorted({one for one in card if not one.isprintable() and one != "\n"}) == []
+    assert "yes\\" in card
+    if format == "json":
+        assert json.loads(card)["factors"]["slices"] == ["l\x1bm", "n\u2069"]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -12,7 +12,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
 from tests.report.browser_page import HTML, Page
-from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
+from tests.report.models import (
+    IMAGE,
+    SCRIPT,
+    constant_grid,
+    controlling,
+    hostile,
+    hostile_page,
+    long_parameters,
+    one_classifier,
+)
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load, model_card, optimal_posterior, save
 from pacbayes.report import report_html, write_report
@@ -129,10 +138,23 @@ def test_one_classifier():
     assert "A single classifier gives all answers." in Page(one_classifier()).text("facts")
 
 
-def test_forbidden_characters_are_marked():
+def test_forbidden_characters_are_written_as_python_writes_them():
     page = Page(report_html(constant_grid(), title="a\0b\ud800c\x1b\x9f", notes=["\uffff\x08"]))
-    assert page.root.find(f"{HTML}head/{HTML}title").text == "a\ufffdb\ufffdc\ufffd\ufffd"
-    assert "\ufffd\ufffd" in [one.text for one in page.root.iter(f"{HTML}p")]
+    assert page.root.find(f"{HTML}head/{HTML}title").text == r"a\x00b\ud800c\x1b\x9f"
+    assert r"\uffff\x08" in [one.text for one in page.root.iter(f"{HTML}p")]
+
+
+def test_names_neither_control_a_terminal_nor_turn_a_line_of_the_page_around():
+    clf, data = controlling()
+    title, notes = "data\x1b[0m\u202e.csv", ["file\x1b]0;x\x07\u2066"]
+    for shown in (report_html(clf, title=title, notes=notes, data=data), clf.certificate_._repr_html_()):
+        assert controls(shown) == []
+        assert r"yes\x1b[2J" in shown
+        assert r"no\u202e" in shown
+
+
+def controls(text):
+    return sorted({one for one in text if not one.isprintable() and one not in "\n\u00a0"})
 
 
 def test_what_was_fitted_counts_not_what_is_set_later():

@@ -15,7 +15,7 @@ from pacbayes.certificates.find import Found
 from pacbayes.certificates.limits import plain
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.risks import asked_for, check_classes, check_groups, fix_questions
+from pacbayes.certificates.risks import asked_for, check_classes, check_groups, check_limits_share, fix_questions
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.members import kept_as
 from pacbayes.data.division import EXAMPLE, GROUP
@@ -87,7 +87,7 @@ def certify_predictions(
     recall of class 'ill': at least 75.1 %; found 37 of its 40 validation rows
     F1 of class 'ill': at least 82.2 %; 37 are right of 42 validation rows of this class or answered so
     """
-    questions = asked_for(limits, pos_label)
+    questions, share = asked_for(limits, pos_label), check_limits_share(limits_share)
     check_groups(questions, EXAMPLE if groups is None else GROUP)
     check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
     labels, said = _checked(y_true, y_pred)
@@ -104,8 +104,8 @@ def certify_predictions(
         delta=level,
         hedge=0.0,
         planned=tuple(replace(rule, bet=USUAL_BET) for rule in rules) if division.unit == GROUP else rules,
-        limits=fix_questions(questions, None, classes, division.m, level, limits_share),
-        limits_share=limits_share,
+        limits=fix_questions(questions, None, classes, division.m, level, share),
+        limits_share=share,
         positive=plain(pos_label),
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,

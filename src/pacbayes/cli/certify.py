@@ -83,7 +83,8 @@ def certify(
         typer.Option(metavar="COLUMN", help="Use a column although it looks like row numbers; may be repeated."),
     ] = None,
     categorical: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Treat a column as categories; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Treat a column as categories, also that of the classes; may be repeated."),
     ] = None,
     missing: MissingTexts = None,
     group: Annotated[

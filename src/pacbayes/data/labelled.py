@@ -23,7 +23,7 @@ from pacbayes.data.division import (
     plan_division,
     validating_division,
 )
-from pacbayes.data.labels import check_complete
+from pacbayes.data.labels import check_complete, looks_like_regression
 from pacbayes.data.rows import (
     csr_rows,
     hashes_if_few,
@@ -247,7 +247,7 @@ def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> 
     >>> division.n_train, division.m, division.copies
     (4, 4, 0)
     """
-    check_two_classes(data)
+    check_training_labels(data)
     unit, units = data.units(choices.duplicates)
     if choices.validation is not None:
         division = own_division(choices.validation, seed, unit, units)
@@ -269,10 +269,15 @@ def all_validate(data: Labelled, duplicates: str) -> Division:
     return validating_division(data.number, *data.units(duplicates))
 
 
-def check_two_classes(data: Labelled) -> None:
-    """Raise unless the labels are of two classes at least."""
+def check_training_labels(data: Labelled) -> None:
+    """Raise for labels to train with that are of a single class, or probably a regression target."""
     if data.classes.size < 2:
         raise ValueError(f"y must hold at least two classes, got class {data.classes.tolist()[0]!r} only")
+    if looks_like_regression(data.labels, data.classes.size):
+        raise ValueError(
+            f"y holds {data.classes.size} different numbers in {data.number} rows and looks like a regression target; "
+            "if these numbers are classes pass them as strings: y.astype(str)"
+        )
 
 
 def check_groups(groups: Any, n: int) -> Rows:

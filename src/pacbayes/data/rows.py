@@ -27,6 +27,30 @@ from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import check_not_masked
 
 
+def check_table(X: Any) -> None:
+    """Raise if X has masked entries, or columns that scikit-learn cannot tell apart by name.
+
+    Their order in `predict` would go unchecked, and no ColumnTransformer could pick them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> check_table(pd.DataFrame([[1.0, 2.0]], columns=pd.MultiIndex.from_tuples([("left", "x"), ("left", "y")])))
+    Traceback (most recent call last):
+    ValueError: X must have one name for each column, got a MultiIndex; join its levels first:
+    X.columns = ["_".join(map(str, name)) for name in X.columns]
+    """
+    check_not_masked("X", X)
+    columns: Any = getattr(X, "columns", None)
+    if hasattr(columns, "levels"):
+        raise ValueError(
+            "X must have one name for each column, got a MultiIndex; join its levels first: "
+            'X.columns = ["_".join(map(str, name)) for name in X.columns]'
+        )
+    if not getattr(columns, "is_unique", True):
+        raise ValueError(f"X must have different names for its columns, got {columns[columns.duplicated()][0]!r} twice")
+
+
 def csr_rows(X: Any) -> Any:
     """Return sparse rows of any format as compressed sparse rows; anything else as it is.
 
@@ -35,7 +59,7 @@ def csr_rows(X: Any) -> Any:
     >>> csr_rows(sp.dia_array(np.eye(3))).format, csr_rows([[1.0]])
     ('csr', [[1.0]])
     """
-    check_not_masked("X", X)
+    check_table(X)
     if not sp.issparse(X):
         return X
     rows: Any = X
@@ -64,8 +88,6 @@ def _with_usual_gaps(X: Any) -> Any:
     """
     kinds: Any = getattr(X, "dtypes", None)
     if not hasattr(kinds, "items") or not hasattr(X, "columns"):
-        return X
-    if not X.columns.is_unique:
         return X
     texts = [name for name, kind in kinds.items() if kind.name == "string" and str(kind.na_value) == "<NA>"]
     texts += [name for name, kind in kinds.items() if kind.name == "object" and any(value is None for value in X[name])]

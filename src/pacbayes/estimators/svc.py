@@ -25,7 +25,7 @@ from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
-from pacbayes.data.rows import check_values, pickable_rows
+from pacbayes.data.rows import check_table, check_values, pickable_rows
 from pacbayes.data.unusable import (
     ENCODE,
     ENCODE_FIRST,
@@ -36,7 +36,7 @@ from pacbayes.data.unusable import (
 )
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.given import Given
-from pacbayes.numeric.checks import check_not_masked, narrow_labels
+from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.threads import at_most_cores, one_thread
 from pacbayes.runtime.units import jobs_of
 
@@ -273,7 +273,7 @@ class StochasticSVC(CertifiedModel):
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""
-        check_not_masked("X", X)
+        check_table(X)
         if self.prepare is None:
             with naming_column(X, self._encode()):
                 rows, labels = validate_data(
@@ -290,7 +290,7 @@ class StochasticSVC(CertifiedModel):
         return rows, labels
 
     def _validated(self, X: Any) -> Any:
-        check_not_masked("X", X)
+        check_table(X)
         # Whether rows were prepared when this was fitted, whatever `prepare` is now.
         members = self._fitted.members
         if isinstance(members, SharedMachines) and members.prepare is not None:

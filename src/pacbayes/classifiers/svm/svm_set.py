@@ -34,9 +34,9 @@ from pacbayes.data.division import Division, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, check_same_order
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, fit_prepare
-from pacbayes.data.rows import pick_rows
+from pacbayes.data.rows import check_table, pick_rows
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
-from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
+from pacbayes.numeric.checks import check_choice, narrow_labels
 from pacbayes.runtime.checkpoint import describe_run, open_checkpoint, part_of, seed_of_run
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
 from pacbayes.runtime.threads import at_most_cores, one_thread
@@ -242,7 +242,7 @@ class SvmFamily:
 
 def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
     """Return rows of finite numbers, and labels of classes."""
-    check_not_masked("X", X)
+    check_table(X)
     features, labels = check_X_y(X, check_complete(narrow_labels(y)), dtype=np.float64)
     check_classification_targets(labels)
     return features, labels
