@@ -49,11 +49,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from pacbayes import CertifiedClassifier, load_dataset
-from pacbayes.classifiers.members import Coding
-from pacbayes.classifiers.svm.kernel import Kernel
-from pacbayes.classifiers.svm.machines import train_machines
+from pacbayes._utils.threads import one_thread
+from pacbayes.ensemble.members import Coding
 from pacbayes.estimators import planning
-from pacbayes.runtime.threads import one_thread
+from pacbayes.svm.kernel import Kernel
+from pacbayes.svm.machines import train_machines
 
 DELTA, FOLDS, FEWEST, MOST, LARGE, BY_PATH = 0.05, 5, 10, 20_000, 1500, 2000
 CS = np.logspace(-2, 3, 21)

@@ -28,14 +28,14 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
-from pacbayes.classifiers.cross_validation import dealt
-from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
-from pacbayes.classifiers.svm.path import load_solver
-from pacbayes.classifiers.svm.svm_set import SvmFamily
+from pacbayes._utils.threads import one_thread
 from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, divide
+from pacbayes.ensemble.cross_validation import dealt
+from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
-from pacbayes.runtime.threads import one_thread
+from pacbayes.svm.landmarks import N_COMPONENTS
+from pacbayes.svm.path import load_solver
 
 LAMBDAS = np.array(DEFAULT_LAMBDAS)
 PROBES = np.linspace(0, LAMBDAS.size - 1, 11).astype(int)

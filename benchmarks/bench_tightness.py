@@ -34,12 +34,12 @@ from sklearn.tree import DecisionTreeClassifier
 from bench_votes import DATA as EIGHT
 from bench_votes import load
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, bound, load_dataset
+from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import Rule, best_single, choose_posterior, propose
 from pacbayes.certificates.levels import hedged_level, proposal_level
 from pacbayes.certificates.voting import integer_weights, said_of
 from pacbayes.data.rows import row_hashes
-from pacbayes.runtime.seeds import draw_key
 
 DELTA, FOLDS, HEDGE = 0.05, 5, 0.1
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "bupa", "banknote", "waveform", "spambase", "mushroom")

@@ -25,6 +25,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 
 from pacbayes import forest_set, load_dataset
+from pacbayes._utils.threads import one_thread
 from pacbayes.bounds import get_distance
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import propose
@@ -32,7 +33,6 @@ from pacbayes.certificates.levels import hedged_level, proposal_level
 from pacbayes.certificates.voting import weights_of
 from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.vote_bounds import vote_bound
-from pacbayes.runtime.threads import one_thread
 
 DELTA, HEDGE, CAP, CLOSE, REPEATS = 0.05, 0.1, 60, 1e-6, 5
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "digits", "waveform", "spambase")

@@ -35,15 +35,15 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from pacbayes.classifiers.calibration import calibrate
-from pacbayes.classifiers.cross_validation import counted_by_fold, dealt, middle_of_fewest
-from pacbayes.classifiers.families import FEW_LAMBDAS
-from pacbayes.classifiers.svm import active_set, machines
-from pacbayes.classifiers.svm.folds import train_shared
-from pacbayes.classifiers.svm.kernel import FACTORS
-from pacbayes.classifiers.svm.kernel import _compiled as kernel_values
-from pacbayes.classifiers.svm.svm_classifier import MachineSettings
-from pacbayes.runtime.threads import at_most_cores, one_thread
+from pacbayes._utils.threads import at_most_cores, one_thread
+from pacbayes.ensemble.calibration import calibrate
+from pacbayes.ensemble.cross_validation import counted_by_fold, dealt, middle_of_fewest
+from pacbayes.ensemble.families import FEW_LAMBDAS
+from pacbayes.ensemble.svm_folds import train_shared
+from pacbayes.svm import active_set, machines
+from pacbayes.svm.kernel import FACTORS
+from pacbayes.svm.kernel import _compiled as kernel_values
+from pacbayes.svm.svm_classifier import MachineSettings
 
 FOLDS = 5
 LAMBDAS = np.array(FEW_LAMBDAS)

@@ -19,7 +19,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from pacbayes import StochasticSVC
-from pacbayes.numeric.words import format_up
+from pacbayes._utils.words import format_up
 from pacbayes.report import plot_bounds, plot_gibbs_curve, plot_risks
 
 X, y = load_breast_cancer(return_X_y=True)

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
-from pacbayes.numeric.words import format_up
+from pacbayes._utils.words import format_up
 
 m, delta = 250, 0.05
 risks = np.array([21, 23, 24, 40]) / m

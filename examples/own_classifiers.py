@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pacbayes import CertifiedClassifier, ClassifierSet, optimal_posterior
-from pacbayes.numeric.words import format_up
+from pacbayes._utils.words import format_up
 
 X, y = load_digits(return_X_y=True)
 X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=0.5, random_state=0)

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from pacbayes import load_dataset, optimal_posterior, svm_set
+from pacbayes._utils.words import format_up
 from pacbayes.certificates import binomial_upper
-from pacbayes.numeric.words import format_up
 
 DELTA, DIVISIONS = 0.05, 3
 LAMBDAS, WIDTHS = np.logspace(-2, 2, 21), np.logspace(-4, 2, 25)

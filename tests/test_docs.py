@@ -14,7 +14,7 @@ import pacbayes
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "files", "report", "data")
+FOLDERS = ("bounds", "posteriors", "ensemble", "svm", "certificates", "estimators", "files", "report", "data")
 NEEDED = ("sphinx", "myst_nb", "sphinx_gallery", "numpydoc", "furo", "sphinx_copybutton", "sphinx-mathjax-offline")
 # Reading and writing: nothing in them comes from a paper.
 UNPUBLISHED = ("load", "save", "write_report")

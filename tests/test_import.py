@@ -10,7 +10,7 @@ import pytest
 import pacbayes
 
 # Those with public names; paper/ and cli/ have none.
-FOLDERS = ("bounds", "posteriors", "classifiers", "certificates", "estimators", "report", "data")
+FOLDERS = ("bounds", "posteriors", "ensemble", "svm", "certificates", "estimators", "report", "data")
 
 
 def test_import_loads_nothing_heavy():

@@ -18,19 +18,16 @@ if TYPE_CHECKING:
         certify_predictions,
         compare_classifiers,
     )
-    from pacbayes.classifiers import (
+    from pacbayes.data import load_dataset
+    from pacbayes.ensemble import (
         ClassifierSet,
         Grid,
-        SVMPath,
         SVMs,
         Trees,
         forest_set,
         grid_set,
-        sigest,
-        svm_path,
         svm_set,
     )
-    from pacbayes.data import load_dataset
     from pacbayes.estimators import CertifiedClassifier, StochasticSVC
     from pacbayes.files import load, save
     from pacbayes.posteriors import (
@@ -42,6 +39,7 @@ if TYPE_CHECKING:
         vote_bound,
     )
     from pacbayes.report import model_card, write_report
+    from pacbayes.svm import SVMPath, sigest, svm_path
 
 __version__ = "0.2.0"
 
@@ -51,27 +49,27 @@ _HOMES = {
     "Baseline": "pacbayes.certificates",
     "Certificate": "pacbayes.certificates",
     "CertifiedClassifier": "pacbayes.estimators",
-    "ClassifierSet": "pacbayes.classifiers",
+    "ClassifierSet": "pacbayes.ensemble",
     "Cost": "pacbayes.certificates",
     "DISTANCES": "pacbayes.bounds",
     "Difference": "pacbayes.certificates",
-    "Grid": "pacbayes.classifiers",
+    "Grid": "pacbayes.ensemble",
     "Limit": "pacbayes.certificates",
     "Monitor": "pacbayes.certificates",
     "Posterior": "pacbayes.posteriors",
-    "SVMPath": "pacbayes.classifiers",
-    "SVMs": "pacbayes.classifiers",
+    "SVMPath": "pacbayes.svm",
+    "SVMs": "pacbayes.ensemble",
     "StochasticSVC": "pacbayes.estimators",
     "Threshold": "pacbayes.certificates",
-    "Trees": "pacbayes.classifiers",
+    "Trees": "pacbayes.ensemble",
     "VotePosterior": "pacbayes.posteriors",
     "bound": "pacbayes.bounds",
     "certify_difference": "pacbayes.certificates",
     "certify_predictions": "pacbayes.certificates",
     "compare_classifiers": "pacbayes.certificates",
-    "forest_set": "pacbayes.classifiers",
+    "forest_set": "pacbayes.ensemble",
     "gibbs_posterior": "pacbayes.posteriors",
-    "grid_set": "pacbayes.classifiers",
+    "grid_set": "pacbayes.ensemble",
     "kl_divergence": "pacbayes.bounds",
     "kl_roots": "pacbayes.bounds",
     "load": "pacbayes.files",
@@ -82,9 +80,9 @@ _HOMES = {
     "optimal_vote": "pacbayes.posteriors",
     "rows_needed": "pacbayes.bounds",
     "save": "pacbayes.files",
-    "sigest": "pacbayes.classifiers",
-    "svm_path": "pacbayes.classifiers",
-    "svm_set": "pacbayes.classifiers",
+    "sigest": "pacbayes.svm",
+    "svm_path": "pacbayes.svm",
+    "svm_set": "pacbayes.ensemble",
     "vote_bound": "pacbayes.posteriors",
     "write_report": "pacbayes.report",
 }

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pacbayes import StochasticSVC, svm_path, svm_set
-from pacbayes.classifiers.svm.kernel import LARGEST, Kernel, Scaling, fit_scaling, shared_matrix, within_range
-from pacbayes.classifiers.svm.machines import Machines, Pair
-from pacbayes.classifiers.svm.path import SVMPath
-from pacbayes.classifiers.svm.path_scores import path_scores
+from pacbayes.svm.kernel import LARGEST, Kernel, Scaling, fit_scaling, shared_matrix, within_range
+from pacbayes.svm.machines import Machines, Pair
+from pacbayes.svm.path import SVMPath
+from pacbayes.svm.path_scores import path_scores
 
 LAMBDAS = np.geomspace(0.03, 3.0, 5)
 numbers = st.one_of(

@@ -11,9 +11,9 @@ from tests.attack.small_models import model, rows
 from tests.files.model_files import KIND, Forged
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
-from pacbayes.classifiers import SVMClassifier
-from pacbayes.classifiers.svm.kernel import Kernel, Scaling
 from pacbayes.files.objects import dump_objects
+from pacbayes.svm import SVMClassifier
+from pacbayes.svm.kernel import Kernel, Scaling
 
 WHOLE = 2**52
 

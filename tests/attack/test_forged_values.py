@@ -18,7 +18,7 @@ import pytest
 from tests.attack.small_models import ASKED, COLUMNS, MACHINES, model
 from tests.files.model_files import KIND, Forged, saved
 
-from pacbayes.classifiers.calibration import DECISIONS, KINDS, PROBABILITIES, Calibration
+from pacbayes.ensemble.calibration import DECISIONS, KINDS, PROBABILITIES, Calibration
 from pacbayes.files.values import KNOWN
 
 MODELS = (*MACHINES, *ASKED, "grid", "elsewhere", "forest out of bag")

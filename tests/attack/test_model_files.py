@@ -17,8 +17,8 @@ from tests.attack.small_models import ASKED, COLUMNS, ENSEMBLES, MACHINES, model
 from tests.files.model_files import Forged, saved
 
 from pacbayes import load
-from pacbayes.classifiers.svm.kernel import Kernel
-from pacbayes.classifiers.svm.path_scores import decisions_of_one, path_scores
+from pacbayes.svm.kernel import Kernel
+from pacbayes.svm.path_scores import decisions_of_one, path_scores
 
 
 @pytest.mark.parametrize("name", [*MACHINES, *ASKED, *ENSEMBLES])

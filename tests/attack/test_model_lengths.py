@@ -16,9 +16,9 @@ from tests.attack.small_models import COLUMNS, model, with_parts
 from tests.files.model_files import Forged, write
 
 from pacbayes import load
+from pacbayes._utils import memory
 from pacbayes.files import model_file
 from pacbayes.files.archive import MANIFEST, OBJECTS, VALUES
-from pacbayes.runtime import memory
 
 LONG = 64 * 2**20
 

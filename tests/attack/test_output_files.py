@@ -11,9 +11,9 @@ import pytest
 from tests.cli.running import in_process
 
 from pacbayes import StochasticSVC, save
+from pacbayes._utils.files import write_file
 from pacbayes.data.class_names import as_cells
 from pacbayes.data.reading import divide_columns, read_frame
-from pacbayes.runtime.files import write_file
 
 FORMULAS = ("=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1")
 

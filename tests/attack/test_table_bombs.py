@@ -16,7 +16,7 @@ import pytest
 from tests.cli.running import in_process
 
 from pacbayes import load_dataset
-from pacbayes.runtime import memory
+from pacbayes._utils import memory
 
 MB = 10**6
 LONG = 150 * MB
@@ -27,7 +27,7 @@ import resource, sys
 from pathlib import Path
 from pacbayes.data.blocks import FileBlocks
 from pacbayes.data.reading import read_frame
-from pacbayes.runtime import memory
+from pacbayes._utils import memory
 
 def look(path):
     for block in FileBlocks(path) if sys.argv[1] == "blocks" else [read_frame(path)]:

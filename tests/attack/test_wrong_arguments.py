@@ -20,7 +20,7 @@ from pacbayes import (
     svm_set,
 )
 from pacbayes.bounds import Catoni
-from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
+from pacbayes.svm.svm_classifier import SVMClassifier
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))

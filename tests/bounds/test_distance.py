@@ -10,9 +10,9 @@ import pytest
 from tests import oracles
 
 from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
+from pacbayes._utils.rounding import round_up
 from pacbayes.bounds import Distance, get_distance, register_distance, registry
 from pacbayes.bounds.paper_distances import ch_root
-from pacbayes.numeric.rounding import round_up
 
 CASES = [(L, x) for L in (1e-9, 0.003, 0.2, 0.5, 0.97) for x in (1e-9, 1e-4, 0.02, 0.6, 3.0)]
 

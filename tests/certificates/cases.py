@@ -8,8 +8,8 @@ from pacbayes import ClassifierSet
 from pacbayes.certificates import Plan, certify, find
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.voting import PROPOSAL, said_of
-from pacbayes.classifiers.evidence import Evidence
 from pacbayes.data.division import GROUP, validating_division
+from pacbayes.ensemble.evidence import Evidence
 
 
 def a_set(errors, m=100):

@@ -12,9 +12,9 @@ from tests.estimators.models import fitted, three_classes, two_classes
 from tests.report.browser_page import Page
 
 from pacbayes import Baseline, Certificate, StochasticSVC, load, save
+from pacbayes._utils.words import percent_up
 from pacbayes.certificates import constant_baseline, most_frequent
-from pacbayes.classifiers.counted import Counted
-from pacbayes.numeric.words import percent_up
+from pacbayes.ensemble.counted import Counted
 from pacbayes.report import report_html
 from pacbayes.report.tables import certificate_table
 from pacbayes.report.view import ReportView

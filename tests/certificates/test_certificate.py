@@ -8,10 +8,10 @@ import pytest
 from tests.certificates.cases import a_set, certified, planned
 from tests.estimators.test_from_fitted import from_fitted
 
+from pacbayes._utils.words import confidence, failure
 from pacbayes.certificates import Certificate, Claim
 from pacbayes.certificates.certificate import BEFOREHAND, FOUND, TRAINING, VALIDATION
 from pacbayes.certificates.voting import OCCAM, POSTERIOR, TANDEM
-from pacbayes.numeric.words import confidence, failure
 
 OTHER = Claim("posterior", "validation rows", 0.005, 0.2, 0.1, 0.5, "kl", "PAC-Bayes.")
 ONE = Certificate(0.1, None, 0.05, 50, "binomial", 0.05, 0.0, "the vote", "Exact.", alternatives=(OTHER,))

@@ -17,10 +17,10 @@ from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose_soft
 from pacbayes.certificates.risks import asked_for
 from pacbayes.certificates.target import Thresholds
 from pacbayes.certificates.voting import EXACT, PROPOSAL, SOFT, integer_weights, parts_of_one
-from pacbayes.classifiers.calibration import DECISIONS, Calibration
-from pacbayes.classifiers.cross_validation import CrossValidation
-from pacbayes.classifiers.members import Calibrated
 from pacbayes.data.division import GROUP, out_of_bag_division, plan_division, validating_division
+from pacbayes.ensemble.calibration import DECISIONS, Calibration
+from pacbayes.ensemble.cross_validation import CrossValidation
+from pacbayes.ensemble.members import Calibrated
 
 SHARED = plan_division(200, kind="shared", validation_size=0.5, seed=0)
 INDEPENDENT = plan_division(200, kind="independent", validation_size=0.5, seed=0)

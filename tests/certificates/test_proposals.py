@@ -5,9 +5,9 @@ import pytest
 
 from pacbayes.certificates.proposals import given_rules, propose, propose_soft, soft_parts, soft_weights
 from pacbayes.certificates.voting import PROPOSAL
-from pacbayes.classifiers.calibration import DECISIONS, Calibration
-from pacbayes.classifiers.cross_validation import CrossValidation
-from pacbayes.classifiers.members import Calibrated
+from pacbayes.ensemble.calibration import DECISIONS, Calibration
+from pacbayes.ensemble.cross_validation import CrossValidation
+from pacbayes.ensemble.members import Calibrated
 
 
 def test_proposals_are_whole_weights_that_follow_the_errors():

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
 from pacbayes.certificates import proposals
 from pacbayes.certificates.proposals import STRENGTHS, averaged_parts, errors_of_votes, propose, vote_parts
-from pacbayes.classifiers.cross_validation import counted_by_fold, folds_of
+from pacbayes.ensemble.cross_validation import counted_by_fold, folds_of
 from pacbayes.estimators import planning
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from tests.classifiers.told import told
+from tests.ensemble.told import told
 
+from pacbayes._utils.seeds import draw_key
 from pacbayes.certificates import Rule
 from pacbayes.certificates import voting as module
 from pacbayes.certificates.voting import draw_classifiers, integer_weights, parts_of_one, said_of, say
-from pacbayes.classifiers.members import Coding
 from pacbayes.data.rows import row_hashes
-from pacbayes.runtime.seeds import draw_key
+from pacbayes.ensemble.members import Coding
 
 KEY = draw_key(3)
 

@@ -230,7 +230,7 @@ def test_file_that_may_not_be_read(data, capsys, monkeypatch):
 
 
 def test_more_rows_than_fit_into_memory(data, capsys, monkeypatch):
-    monkeypatch.setattr("pacbayes.runtime.memory.free_bytes", lambda: 10**7)
+    monkeypatch.setattr("pacbayes._utils.memory.free_bytes", lambda: 10**7)
     done = in_process(["certify", data], capsys)
     assert done.code == 2
     assert "more than half of the free memory" in done.error

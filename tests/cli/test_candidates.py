@@ -11,7 +11,7 @@ from tests.cli.running import in_process
 from tests.report.browser_page import Page
 
 from pacbayes import CertifiedClassifier, SVMs, load, load_dataset
-from pacbayes.numeric.words import percent_up
+from pacbayes._utils.words import percent_up
 
 FAMILIES = ["svm", "forest", "boosting", "logistic", "neighbours"]
 

@@ -16,8 +16,8 @@ from tests.data.test_preparing import mixed
 from tests.report.browser_page import Page
 
 from pacbayes import DISTANCES, CertifiedClassifier, StochasticSVC, SVMs, load, optimal_posterior
+from pacbayes._utils.words import percent_up
 from pacbayes.cli.model import parse_lambdas
-from pacbayes.numeric.words import percent_up
 
 QUICK = ["--lambdas", "0.05:0.5:0.05"]
 WORDED = ["--categorical", "code", "--lambdas", "0.1,1", "--quiet"]

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests.classifiers.grouped import sample
 from tests.cli.running import in_process
+from tests.ensemble.grouped import sample
 
 from pacbayes import CertifiedClassifier, SVMs, load
 

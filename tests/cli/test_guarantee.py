@@ -14,10 +14,10 @@ from tests.estimators.models import fitted, two_classes
 from tests.report.browser_page import Page
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, load, load_dataset
+from pacbayes._utils.fingerprint import fingerprint
 from pacbayes.cli.model import parse_lambdas
 from pacbayes.report.record import grid_remarks
 from pacbayes.report.view import ReportView
-from pacbayes.runtime.fingerprint import fingerprint
 
 QUICK = ["--lambdas", "0.1,1"]
 SENTENCE = "With probability at least 95 %, the soft vote errs on at most "

@@ -15,7 +15,6 @@ import pacbayes
 from pacbayes import DISTANCES, CertifiedClassifier, Grid, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds import Catoni
 from pacbayes.bounds.registry import get_distance
-from pacbayes.classifiers.counted import risks_of_errors
 from pacbayes.cli import app
 from pacbayes.cli import certify as certify_command
 from pacbayes.cli import compare as compare_command
@@ -23,6 +22,7 @@ from pacbayes.cli import plan as plan_command
 from pacbayes.cli import posterior as posterior_command
 from pacbayes.cli import predict as predict_command
 from pacbayes.cli import watch as watch_command
+from pacbayes.ensemble.counted import risks_of_errors
 
 
 @pytest.fixture(scope="module")

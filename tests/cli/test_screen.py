@@ -150,7 +150,7 @@ def test_advice_about_copies_names_options(tmp_path, capsys):
 
 def test_advice_about_memory_names_options(tmp_path, monkeypatch, capsys):
     good(60).to_csv(tmp_path / "data.csv", index=False)
-    monkeypatch.setattr("pacbayes.runtime.memory.free_bytes", lambda: 10**7)
+    monkeypatch.setattr("pacbayes._utils.memory.free_bytes", lambda: 10**7)
     done = in_process(["certify", tmp_path / "data.csv", *QUICK, "-q"], capsys)
     assert done.code == 2
     assert "a kernel matrix of 30 x 30" in done.error

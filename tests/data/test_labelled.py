@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.classifiers.grids import X, Y
+from tests.ensemble.grids import X, Y
 
 from pacbayes import (
     CertifiedClassifier,

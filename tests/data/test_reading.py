@@ -8,8 +8,8 @@ import pytest
 from tests.data.own_file import write
 
 from pacbayes import load_dataset
+from pacbayes._utils.progress import current_stage
 from pacbayes.data.reading import read_frame
-from pacbayes.runtime.progress import current_stage
 
 
 def test_numbers_are_read_to_the_last_bit(tmp_path):

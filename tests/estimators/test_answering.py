@@ -11,9 +11,9 @@ from tests.estimators.models import LAMBDAS, three_classes, two_classes
 from tests.files.model_files import Forged
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load, save
+from pacbayes._utils.words import percent_up
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.certify import threshold_counts
-from pacbayes.numeric.words import percent_up
 
 VOTINGS = ("soft", "stochastic", "majority", "best")
 

@@ -8,15 +8,15 @@ from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
-from tests.classifiers.grouped import exact_risk, is_rounded_up, sample
+from tests.ensemble.grouped import exact_risk, is_rounded_up, sample
 from tests.files.model_files import Forged
 
-import pacbayes.classifiers.cross_validation as cross_validation_module
+import pacbayes.ensemble.cross_validation as cross_validation_module
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
+from pacbayes._utils.words import percent_up
 from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.binomial import chernoff_upper
-from pacbayes.classifiers.cross_validation import folds_of
-from pacbayes.numeric.words import percent_up
+from pacbayes.ensemble.cross_validation import folds_of
 from pacbayes.report import report_html
 
 LAMBDAS = np.geomspace(0.01, 10.0, 5).tolist()

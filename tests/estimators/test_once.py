@@ -5,9 +5,9 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 
 from pacbayes import StochasticSVC
-from pacbayes.classifiers.svm import folds
-from pacbayes.classifiers.svm.kernel import Kernel
 from pacbayes.data import labelled
+from pacbayes.svm import folds
+from pacbayes.svm.kernel import Kernel
 
 
 def counting(monkeypatch, owner, name):

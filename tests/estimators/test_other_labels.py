@@ -11,8 +11,8 @@ from tests.estimators.test_prediction import drawn_by_hand, voting
 from pacbayes import CertifiedClassifier, Grid
 from pacbayes.certificates.target import confidence
 from pacbayes.certificates.voting import Rule, integer_weights, majority, soft_confidences, soft_shares
-from pacbayes.classifiers.calibration import ANSWERS, calibrate
-from pacbayes.classifiers.members import Calibrated, Coding, Estimators
+from pacbayes.ensemble.calibration import ANSWERS, calibrate
+from pacbayes.ensemble.members import Calibrated, Coding, Estimators
 
 # The classes are the sign of the first column, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:Column 0 alone decides")

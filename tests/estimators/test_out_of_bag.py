@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, StochasticSVC, Trees, bound, forest_set, load, save, vote_bound
 from pacbayes.certificates import binomial_upper
-from pacbayes.classifiers.forest_set import ForestFamily
+from pacbayes.ensemble.forest_set import ForestFamily
 
 X, Y = load_breast_cancer(return_X_y=True)
 Y = np.array(["malignant", "benign"])[Y]

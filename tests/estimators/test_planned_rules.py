@@ -5,11 +5,11 @@ import pytest
 from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import StochasticSVC
+from pacbayes._utils.seeds import draw_key
 from pacbayes.certificates import voting as voting_module
 from pacbayes.certificates.voting import Rule, integer_weights, parts_of_one, said_of, say
-from pacbayes.classifiers.members import Coding
 from pacbayes.data.rows import row_hashes
-from pacbayes.runtime.seeds import draw_key
+from pacbayes.ensemble.members import Coding
 
 
 @pytest.mark.parametrize("kind", ["svc", "grid"])

@@ -10,10 +10,10 @@ from sklearn.preprocessing import StandardScaler
 from tests.estimators.models import LAMBDAS, fitted, three_classes, two_classes
 
 from pacbayes import StochasticSVC, load, save
+from pacbayes._utils.seeds import draw_key
 from pacbayes.certificates.voting import BITS, draw_classifiers, integer_weights, majority
-from pacbayes.classifiers.members import Coding
 from pacbayes.data.rows import row_hashes
-from pacbayes.runtime.seeds import draw_key
+from pacbayes.ensemble.members import Coding
 
 # What the training rows proposed predicts with a hedge, the posterior without.
 MODELS = [

@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
-from pacbayes.classifiers.cross_validation import candidates_of, folds_of
-from pacbayes.runtime.seeds import Purpose, generator
+from pacbayes._utils.seeds import Purpose, generator
+from pacbayes.ensemble.cross_validation import candidates_of, folds_of
 
 
 def test_scores_are_those_of_the_classifiers_trained_anew():

@@ -5,10 +5,10 @@ import pytest
 from sklearn.svm import SVC
 
 from pacbayes import load_dataset, svm_set
+from pacbayes._utils.seeds import generator
 from pacbayes.paper import runs
 from pacbayes.paper.protocol import COSTS, SCALINGS, SPLIT_SCHEMES, Protocol
 from pacbayes.paper.runs import Cache, train
-from pacbayes.runtime.seeds import generator
 
 LAMBDAS = np.array([0.1, 1.0, 10.0])
 

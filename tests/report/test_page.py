@@ -10,8 +10,8 @@ from tests.report.browser_page import HTML, SVG, Page
 from tests.report.models import breast_cancer, breast_cancer_page
 
 from pacbayes import DISTANCES, optimal_posterior
+from pacbayes._utils.fingerprint import fingerprint
 from pacbayes.report import report_html
-from pacbayes.runtime.fingerprint import fingerprint
 
 # Words that a reader need not know before the details.
 THEORY = r"\b(keys?|hedge|proposals?|rules?|levels?|Occam|posteriors?|priors?)\b"

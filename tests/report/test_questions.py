@@ -10,7 +10,7 @@ from tests.report.browser_page import Page
 from tests.report.models import SCRIPT, breast_cancer, by_class, with_target
 
 from pacbayes import StochasticSVC
-from pacbayes.numeric.words import percent_up
+from pacbayes._utils.words import percent_up
 from pacbayes.report import plot_coverage
 from pacbayes.report.questions import Coverage, below_table, part_table
 from pacbayes.report.tables import certificate_table

@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, svm_set
 from pacbayes.certificates import Plan, best_single, certify, find
-from pacbayes.classifiers.evidence import observe
-from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.preparing import apply_prepare
+from pacbayes.ensemble.evidence import observe
+from pacbayes.ensemble.svm_set import SvmFamily
 
 DELTA, N = 0.1, 320
 VOTINGS = ("stochastic", "majority", "best")
@@ -94,7 +94,7 @@ def test_samples_prepared_in_one_batch_are_caught(fits, monkeypatch):
         return observe(replace(members, prepare=None), together, *arguments)
 
     monkeypatch.setattr(SvmFamily, "_numbers", trained_in_one_batch)
-    monkeypatch.setattr("pacbayes.classifiers.classifier_set.observe", asked_in_one_batch)
+    monkeypatch.setattr("pacbayes.ensemble.classifier_set.observe", asked_in_one_batch)
     p_stochastic, _, p_best = p_values(failures_of_frequencies, fits)
     assert max(p_stochastic, p_best) < 1e-6
 

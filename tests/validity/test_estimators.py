@@ -110,7 +110,7 @@ def test_validation_rows_used_in_training_are_caught(split, monkeypatch):
         train, validation = honest(self, i)
         return (train, validation) if self.shared is not None else (np.arange(self.n_rows), validation)
 
-    monkeypatch.setattr("pacbayes.classifiers.classifier_set.divide", leak)
+    monkeypatch.setattr("pacbayes.ensemble.classifier_set.divide", leak)
     monkeypatch.setattr(Division, "__call__", leak_each)
     counts = failures(svc, split, 60)
     assert counts["stochastic"] > largest(60)

@@ -15,8 +15,8 @@ import pytest
 from scipy.stats import binomtest
 
 from pacbayes import StochasticSVC
-from pacbayes.classifiers.evidence import observe
-from pacbayes.classifiers.svm.kernel import Kernel, fit_scaling
+from pacbayes.ensemble.evidence import observe
+from pacbayes.svm.kernel import Kernel, fit_scaling
 
 DELTA, NOISE, N, SHIFT, FAR = 0.05, 0.1, 1500, 1e10, 1 / 500
 SIDE = (np.arange(20) - 9.5) / 10
@@ -86,8 +86,8 @@ def test_centres_that_differ_are_caught(monkeypatch):
     def centre(rows, scale):
         return replace(fit_scaling(rows, scale), shift=rows.mean(axis=0))
 
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.independent"], "shared_matrix", centred)
-    monkeypatch.setattr(sys.modules["pacbayes.classifiers.svm.independent"], "fit_scaling", centre)
+    monkeypatch.setattr(sys.modules["pacbayes.ensemble.svm_independent"], "shared_matrix", centred)
+    monkeypatch.setattr(sys.modules["pacbayes.ensemble.svm_independent"], "fit_scaling", centre)
     monkeypatch.setattr(Kernel, "between", between)
     count = failures("independent", 40)
     assert not improbable(count, 40), count

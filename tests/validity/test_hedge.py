@@ -18,10 +18,10 @@ from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC
 from pacbayes.certificates import Found, Plan, certify, propose
 from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import given_rules, propose_soft
-from pacbayes.classifiers.calibration import ANSWERS, Calibration
-from pacbayes.classifiers.cross_validation import CrossValidation
-from pacbayes.classifiers.evidence import observe
-from pacbayes.classifiers.members import Calibrated
+from pacbayes.ensemble.calibration import ANSWERS, Calibration
+from pacbayes.ensemble.cross_validation import CrossValidation
+from pacbayes.ensemble.evidence import observe
+from pacbayes.ensemble.members import Calibrated
 from pacbayes.estimators.planning import make_plan
 
 DELTA, NOISE = 0.1, 0.15

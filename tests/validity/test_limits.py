@@ -19,8 +19,8 @@ from pacbayes.certificates import Plan, best_single, certify, find, risks
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import Question, asked_for, limits_of
 from pacbayes.certificates.voting import PROPOSAL, said_of
-from pacbayes.classifiers.evidence import Evidence, unit_losses
 from pacbayes.data.division import GROUP, validating_division
+from pacbayes.ensemble.evidence import Evidence, unit_losses
 
 DELTA = 0.1
 DRAWS = [60, pytest.param(2000, marks=pytest.mark.slow)]

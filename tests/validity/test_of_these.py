@@ -20,8 +20,8 @@ from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.bounds.hypergeometric import hypergeometric_upper
 from pacbayes.certificates import Plan, certify, find
 from pacbayes.certificates.batch import batch_of
-from pacbayes.classifiers.evidence import Evidence
 from pacbayes.data.division import validating_division
+from pacbayes.ensemble.evidence import Evidence
 
 SIZES = range(1, 13)
 

@@ -13,7 +13,7 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import forest_set, optimal_vote, svm_set
-from pacbayes.classifiers.forest_set import BaggingTask
+from pacbayes.ensemble.forest_set import BaggingTask
 
 DELTA = 0.1
 KINDS = 12

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincc, betainccinv
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_between, check_sample_size, check_sample_sizes
+from pacbayes._utils.rounding import EPS, SMALLEST_NORMAL, round_up, usual_float_errors
 from pacbayes.bounds.binary_kl import kl_roots
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_between, check_sample_size, check_sample_sizes
-from pacbayes.numeric.rounding import EPS, SMALLEST_NORMAL, round_up, usual_float_errors
 
 # The tail at the limit returned is below the level by this part of it, for m up to 1e8 and above.  `betaincc` was never
 # seen wrong by more than 3e-14 up to m = 1e6, 3e-12 up to 1e8 and 6e-11 anywhere (near m = 2e9), for tails down to

@@ -28,9 +28,9 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy, zeta
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.rounding import round_up
 from pacbayes.bounds.binary_kl import kl_divergence
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.rounding import round_up
 
 # Relative inflation of a quadrature or a sum; their errors, rounding included, are well below it.
 _SLACK = 1e-12

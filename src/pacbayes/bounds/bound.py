@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_distribution, check_risks, least_sample_size
+from pacbayes._utils.rounding import EPS, SMALLEST, usual_float_errors
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import get_distance
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_distribution, check_risks, least_sample_size
-from pacbayes.numeric.rounding import EPS, SMALLEST, usual_float_errors
 
 # Sums over classifiers run over blocks that stay in the cache; the temporaries then cost no memory.
 _BLOCK = 16_384

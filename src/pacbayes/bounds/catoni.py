@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_between, check_level, check_number, check_sample_size
+from pacbayes._utils.rounding import SMALLEST, SMALLEST_NORMAL, round_up, usual_float_errors
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.paper_distances import KL
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_between, check_level, check_number, check_sample_size
-from pacbayes.numeric.rounding import SMALLEST, SMALLEST_NORMAL, round_up, usual_float_errors
 
 # Significant digits of a parameter that is chosen: at the minimum the bound is flat, and the name stays short.
 _DIGITS = 3

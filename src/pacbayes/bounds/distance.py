@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_between, check_choice, check_level, check_sample_size
+from pacbayes._utils.rounding import EPS, round_up, usual_float_errors
 from pacbayes.bounds.binomial_moments import log_moment
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_between, check_choice, check_level, check_sample_size
-from pacbayes.numeric.rounding import EPS, round_up, usual_float_errors
 
 CONSTANTS = ("exact", "paper")
 

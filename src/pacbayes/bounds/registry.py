@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from pacbayes._utils.checks import check_choice
 from pacbayes.bounds.catoni import Catoni
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.paper_distances import CH, KL, Linear, Pinsker, Squared
-from pacbayes.numeric.checks import check_choice
 
 #: Catoni's distance without its parameter, which the estimators choose on the training rows.
 CATONI = "catoni"

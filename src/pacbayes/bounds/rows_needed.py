@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betaincc, ndtri
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_level, check_number, check_sample_sizes
+from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.bounds.binary_kl import kl_divergence
 from pacbayes.bounds.binomial import tail_wanted
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_level, check_number, check_sample_sizes
-from pacbayes.numeric.rounding import usual_float_errors
 
 # More rows nobody has, and for these the incomplete beta function is not known well enough.
 _MOST = 10**8

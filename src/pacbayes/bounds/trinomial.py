@@ -20,13 +20,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betaincc, ndtri
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_between, check_sample_size
+from pacbayes._utils.rounding import EPS, round_down, round_up, usual_float_errors
 from pacbayes.bounds.bets import USUAL_BET, bet_upper
 from pacbayes.bounds.binary_kl import kl_divergence
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.bounds.binomial_moments import log_binomial_peaks
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_between, check_sample_size
-from pacbayes.numeric.rounding import EPS, round_down, round_up, usual_float_errors
 
 # The part of the level that pays for an interval of the rate of disagreement, outside of which nothing is looked at.
 _FOR_DISAGREEMENT = 0.01

@@ -1,7 +1,7 @@
 """Which rows did what, and what must hold outside: the assumptions of a certificate in words."""
 
+from pacbayes._utils.words import PLURAL, format_share
 from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, Division
-from pacbayes.numeric.words import PLURAL, format_share
 
 ALONE = (
     "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pacbayes._utils.words import format_params
 from pacbayes.bounds.bets import USUAL_BET, bet_upper
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.plan import Plan
-from pacbayes.classifiers.counted import Counted
-from pacbayes.classifiers.cross_validation import candidates_of
-from pacbayes.classifiers.evidence import Evidence, unit_losses
-from pacbayes.numeric.words import format_params
+from pacbayes.ensemble.counted import Counted
+from pacbayes.ensemble.cross_validation import candidates_of
+from pacbayes.ensemble.evidence import Evidence, unit_losses
 
 # Why there is no hold-out.
 NOT_SHARED = "every row validates some classifier"

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from pacbayes._utils.cached import cached_property
+from pacbayes._utils.checks import check_level, need, need_whole
+from pacbayes._utils.words import confidence, format_level
 from pacbayes.bounds.hypergeometric import hypergeometric_upper
 from pacbayes.certificates.certify import fixed_answers
 from pacbayes.certificates.plan import Plan
-from pacbayes.classifiers.counted import Counted
-from pacbayes.classifiers.evidence import Evidence
 from pacbayes.data.division import DISTINCT, GROUP
-from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.checks import check_level, need, need_whole
-from pacbayes.numeric.words import confidence, format_level
+from pacbayes.ensemble.counted import Counted
+from pacbayes.ensemble.evidence import Evidence
 
 #: What a statement about a batch rests on, beside what its certificate does.
 ASSUMPTIONS = (

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_number, check_numbers
+from pacbayes._utils.words import OF_NEW, format_params, percent_down, percent_up
 from pacbayes.certificates.levels import occam_levels
 from pacbayes.certificates.limits import lower_of, plain
 from pacbayes.certificates.risks import check_compared
-from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.data.division import GROUP
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_number, check_numbers
-from pacbayes.numeric.words import OF_NEW, format_params, percent_down, percent_up
+from pacbayes.ensemble.classifier_set import ClassifierSet
 
 
 @dataclass(frozen=True)

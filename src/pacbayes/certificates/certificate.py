@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pacbayes.certificates.limits import CLASS, SLICE, Limit, with_shares
-from pacbayes.certificates.target import Answered
-from pacbayes.certificates.threshold import Reached
-from pacbayes.certificates.voting import OCCAM, POSTERIOR, TANDEM
-from pacbayes.certificates.watching import Monitor, Wrong, wrong_answers
-from pacbayes.numeric.words import (
+from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.html_card import card
+from pacbayes._utils.words import (
     OF_NEW,
     PLURAL,
     confidence,
@@ -20,8 +17,11 @@ from pacbayes.numeric.words import (
     percent_down,
     percent_up,
 )
-from pacbayes.runtime.fingerprint import fingerprint
-from pacbayes.runtime.html_card import card
+from pacbayes.certificates.limits import CLASS, SLICE, Limit, with_shares
+from pacbayes.certificates.target import Answered
+from pacbayes.certificates.threshold import Reached
+from pacbayes.certificates.voting import OCCAM, POSTERIOR, TANDEM
+from pacbayes.certificates.watching import Monitor, Wrong, wrong_answers
 
 #: Which rows recommended the rule: those that train, before any other was looked at, or those that validate.
 TRAINING, VALIDATION = "training rows", "validation rows"

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.cached import cached_property
+from pacbayes._utils.checks import need
+from pacbayes._utils.rounding import round_down, usual_float_errors
 from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.assumptions import (
@@ -54,11 +57,8 @@ from pacbayes.certificates.voting import (
     integer_weights,
     weights_of,
 )
-from pacbayes.classifiers.counted import Counted
-from pacbayes.classifiers.evidence import Evidence, unit_losses
-from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.checks import need
-from pacbayes.numeric.rounding import round_down, usual_float_errors
+from pacbayes.ensemble.counted import Counted
+from pacbayes.ensemble.evidence import Evidence, unit_losses
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
 from pacbayes.posteriors.vote_bounds import VoteProblem, half_level

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_distribution
+from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.bounds.catoni import Catoni
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import CATONI, get_distance
-from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.data.division import Division
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_distribution
-from pacbayes.numeric.rounding import usual_float_errors
+from pacbayes.ensemble.cross_validation import CrossValidation
 
 #: The prior that cross-validation makes.
 CROSS_VALIDATION = "cross-validation"

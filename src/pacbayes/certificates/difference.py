@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pacbayes._utils.arrays import Rows
+from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import check_level, check_not_masked
+from pacbayes._utils.html_card import card
+from pacbayes._utils.words import OF_NEW, confidence, format_share
 from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 from pacbayes.certificates.limits import plain
 from pacbayes.certificates.risks import check_compared
@@ -16,11 +21,6 @@ from pacbayes.data.division import GROUP
 from pacbayes.data.labelled import check_groups, check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind, missing_labels, one_label_each
 from pacbayes.data.rows import Overlap, check_new_rows, copy_rows, models_inside
-from pacbayes.numeric.arrays import Rows
-from pacbayes.numeric.caller import warn_caller
-from pacbayes.numeric.checks import check_level, check_not_masked
-from pacbayes.numeric.words import OF_NEW, confidence, format_share
-from pacbayes.runtime.html_card import card
 
 #: What a comparison rests on.
 ASSUMPTIONS = (

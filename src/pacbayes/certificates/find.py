@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_level
+from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.choices import check_distances
 from pacbayes.certificates.levels import divide_delta
@@ -32,13 +35,10 @@ from pacbayes.certificates.voting import (
     soft_shares,
     weights_of,
 )
-from pacbayes.classifiers.evidence import Evidence, observe
-from pacbayes.classifiers.members import Members
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_level
-from pacbayes.numeric.rounding import usual_float_errors
+from pacbayes.ensemble.evidence import Evidence, observe
+from pacbayes.ensemble.members import Members
 from pacbayes.posteriors.optimal import USUAL_TOL, certified
 from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.posterior import Posterior

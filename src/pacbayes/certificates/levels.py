@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.classifiers.counted import Counted
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_number
-from pacbayes.numeric.rounding import round_down, round_up, usual_float_errors
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_number
+from pacbayes._utils.rounding import round_down, round_up, usual_float_errors
+from pacbayes.ensemble.counted import Counted
 
 AUTO = "auto"
 # The share kept for what the validation rows may show, where the training rows propose something.

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import FloatArray, Labels
+from pacbayes._utils.checks import check_distribution, check_numbers, read_only
+from pacbayes._utils.rounding import round_down, round_up
+from pacbayes._utils.words import PLURAL, counted_once, digits_up, percent_down, percent_up
 from pacbayes.bounds.bets import joint_upper
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.levels import part_level
-from pacbayes.numeric.arrays import FloatArray, Labels
-from pacbayes.numeric.checks import check_distribution, check_numbers, read_only
-from pacbayes.numeric.rounding import round_down, round_up
-from pacbayes.numeric.words import PLURAL, counted_once, digits_up, percent_down, percent_up
 
 #: On which side of the truth a limit is.
 UPPER, LOWER = "upper", "lower"

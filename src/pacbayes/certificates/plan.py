@@ -9,6 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.cached import cached_property
+from pacbayes._utils.checks import (
+    check_choice,
+    check_distribution,
+    check_level,
+    need,
+    need_array,
+    need_choice,
+    read_only,
+)
+from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.certificates.choices import CROSS_VALIDATION, PRIORS, resolve_distances, resolve_prior
 from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
@@ -33,21 +45,9 @@ from pacbayes.certificates.voting import (
     Rule,
     weights_of,
 )
-from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.data.division import GROUP, OUT_OF_BAG, Division
 from pacbayes.data.tables import TableReading
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.checks import (
-    check_choice,
-    check_distribution,
-    check_level,
-    need,
-    need_array,
-    need_choice,
-    read_only,
-)
-from pacbayes.runtime.seeds import draw_key
+from pacbayes.ensemble.cross_validation import CrossValidation
 
 # By how much weights may differ from those that are computed here: another machine may round otherwise.
 _TOLERANCE = 1e-9

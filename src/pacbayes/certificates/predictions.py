@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import Labels
+from pacbayes._utils.checks import check_level
 from pacbayes.bounds.bets import USUAL_BET
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import certify
@@ -16,13 +18,11 @@ from pacbayes.certificates.limits import plain
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups, check_limits_share, fix_questions
-from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.members import kept_as
 from pacbayes.data.division import EXAMPLE, GROUP
 from pacbayes.data.labelled import Labelled, all_validate, check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
-from pacbayes.numeric.arrays import Labels
-from pacbayes.numeric.checks import check_level
+from pacbayes.ensemble.evidence import Evidence
+from pacbayes.ensemble.members import kept_as
 
 
 def certify_predictions(

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.checks import check_distribution
+from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.certificates.voting import PROPOSAL, SOFT, Counts, Rule, integer_weights, parts_of_one, weights_of
-from pacbayes.classifiers.cross_validation import CrossValidation, middle_of_fewest
-from pacbayes.classifiers.members import Answers, Calibrated
-from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.numeric.checks import check_distribution
-from pacbayes.numeric.rounding import usual_float_errors
+from pacbayes.ensemble.cross_validation import CrossValidation, middle_of_fewest
+from pacbayes.ensemble.members import Answers, Calibrated
 
 #: How strongly votes may prefer classifiers with few errors: from all alike to one alone.
 STRENGTHS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, math.inf)

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.arrays import FloatArray, Labels
+from pacbayes._utils.checks import need
 from pacbayes.certificates.risks import Question
 from pacbayes.certificates.voting import SOFT, Rule, soft_shares
-from pacbayes.classifiers.members import Members
-from pacbayes.numeric.arrays import FloatArray, Labels
-from pacbayes.numeric.checks import need
+from pacbayes.ensemble.members import Members
 
 #: By how much the largest mean probability must be ahead of the next for the refit to answer.
 LEAD = 0.2

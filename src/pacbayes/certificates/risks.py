@@ -22,6 +22,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.arrays import FloatArray, Labels, Rows
+from pacbayes._utils.checks import check_number, did_you_mean, need
+from pacbayes._utils.rounding import EPS, round_down, round_up
 from pacbayes.bounds.bets import USUAL_BET, best_bet, best_bets, bet_upper
 from pacbayes.certificates.levels import part_level
 from pacbayes.certificates.limits import (
@@ -38,11 +41,8 @@ from pacbayes.certificates.limits import (
     plain,
     upper_of,
 )
-from pacbayes.classifiers.evidence import Evidence, unit_losses
 from pacbayes.data.division import GROUP, Division
-from pacbayes.numeric.arrays import FloatArray, Labels, Rows
-from pacbayes.numeric.checks import check_number, did_you_mean, need
-from pacbayes.numeric.rounding import EPS, round_down, round_up
+from pacbayes.ensemble.evidence import Evidence, unit_losses
 
 
 class Planned(Protocol):

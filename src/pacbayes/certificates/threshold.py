@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.arrays import Codes, FloatArray, Labels
+from pacbayes._utils.checks import check_choice, check_number, need, need_array, read_only
+from pacbayes._utils.words import PLURAL, format_share, percent_down, percent_up
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.target import chance_to_pass, check_max_error, counted_at, format_target, on_grid
 from pacbayes.data.division import DISTINCT
-from pacbayes.numeric.arrays import Codes, FloatArray, Labels
-from pacbayes.numeric.checks import check_choice, check_number, need, need_array, read_only
-from pacbayes.numeric.words import PLURAL, format_share, percent_down, percent_up
 
 AUTO = "auto"
 #: What there may be targets of, in words, and on which side of the target they are to lie.

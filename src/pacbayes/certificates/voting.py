@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.classifiers.joined import pick_prepared
-from pacbayes.classifiers.members import Answers, Calibrated, Coding, Members, mean_margins, number_of_rows
-from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes.numeric.checks import need, need_array, need_choice, read_only
-from pacbayes.numeric.rounding import usual_float_errors
+from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
+from pacbayes._utils.checks import need, need_array, need_choice, read_only
+from pacbayes._utils.rounding import usual_float_errors
+from pacbayes.ensemble.joined import pick_prepared
+from pacbayes.ensemble.members import Answers, Calibrated, Coding, Members, mean_margins, number_of_rows
 
 #: Weights as whole numbers with the sum 2^52.
 Counts = NDArray[np.int64]
@@ -138,7 +138,7 @@ def draw_classifiers(hashes: NDArray[np.uint64], parts: Counts) -> Codes:
     --------
     >>> from pacbayes.certificates.voting import integer_weights
     >>> from pacbayes.data.rows import row_hashes
-    >>> from pacbayes.runtime.seeds import draw_key
+    >>> from pacbayes._utils.seeds import draw_key
     >>> X = np.random.default_rng(0).normal(size=(1000, 2))
     >>> np.bincount(draw_classifiers(row_hashes(X, draw_key(0)), integer_weights(np.array([0.25, 0.0, 0.75])))).tolist()
     [249, 0, 751]

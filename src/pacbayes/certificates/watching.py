@@ -20,17 +20,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_not_masked, check_number, need, need_choice, need_whole
+from pacbayes._utils.compiled import compiled
+from pacbayes._utils.files import write_file
+from pacbayes._utils.html_card import card
+from pacbayes._utils.rounding import EPS, round_up
+from pacbayes._utils.words import PLURAL, counted_once, failure, format_share, percent_up
 from pacbayes.certificates.target import format_target
 from pacbayes.data.division import GROUP
 from pacbayes.data.labelled import check_groups, check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_not_masked, check_number, need, need_choice, need_whole
-from pacbayes.numeric.rounding import EPS, round_up
-from pacbayes.numeric.words import PLURAL, counted_once, failure, format_share, percent_up
-from pacbayes.runtime.compiled import compiled
-from pacbayes.runtime.files import write_file
-from pacbayes.runtime.html_card import card
 
 #: How many times the limit the eight bets expect the risk to be; where that is near 1 or above, see `bets_against`.
 TIMES = tuple(round(1.25 * 6.4 ** (k / 7), 4) for k in range(8))

@@ -11,13 +11,13 @@ from typing import Annotated, NoReturn, TextIO, cast
 
 import typer
 
+from pacbayes._utils.words import printable
 from pacbayes.cli import certify, compare, plan, posterior, predict, watch
 from pacbayes.cli.help import GroupedHelp, datasets, show_help
 from pacbayes.cli.interrupted import ENDED_BY_USER, end_command, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.options import in_options
 from pacbayes.cli.reproduce import reproduce
 from pacbayes.cli.show import Unheard
-from pacbayes.numeric.words import printable
 
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
 # What people write who want no tracebacks.
@@ -136,7 +136,7 @@ def _set_encodings() -> None:
 
 def _spare_threads() -> None:
     """Let linear algebra start no threads where they may not fit: it would wait for ever, or interrupt the process."""
-    from pacbayes.runtime.memory import THREADS_BYTES, narrow_space
+    from pacbayes._utils.memory import THREADS_BYTES, narrow_space
 
     if narrow_space(THREADS_BYTES) is not None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -150,7 +150,7 @@ def _space_left(error: Exception) -> str:
     told = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
     if told or (isinstance(error, OSError) and (type(error) is not OSError or error.errno not in (None, errno.ENOMEM))):
         return ""
-    from pacbayes.runtime.memory import narrow_space, readable
+    from pacbayes._utils.memory import narrow_space, readable
 
     narrow = narrow_space()
     return (

@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pacbayes
+from pacbayes._utils.files import write_file
+from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.words import PLURAL, format_params
 from pacbayes.certificates.voting import POSTERIOR, PROPOSAL
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps
@@ -18,13 +21,10 @@ from pacbayes.cli.model import CertifyOptions
 from pacbayes.cli.show import Shown, print_json, print_lines, print_tables
 from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
-from pacbayes.numeric.words import PLURAL, format_params
 from pacbayes.report.questions import below_table, part_table
 from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, five_bounds, weight_groups, weight_table
 from pacbayes.report.view import ReportView
-from pacbayes.runtime.files import write_file
-from pacbayes.runtime.fingerprint import fingerprint
 
 # Where more is found; the assumption that fails first is named at once.
 _MORE = "It assumes independent examples: pacbayes help assumptions. More: --details, --report FILE.html."

@@ -417,13 +417,13 @@ def _fitted(
     """Return the fitted model with its numbers."""
     from joblib import parallel_config
 
+    from pacbayes._utils.memory import LIBRARY_BYTES, narrow_space, readable
+    from pacbayes._utils.progress import quiet
     from pacbayes.cli.show import warnings_as_notes
     from pacbayes.report.view import ReportView
-    from pacbayes.runtime.memory import LIBRARY_BYTES, narrow_space, readable
-    from pacbayes.runtime.progress import quiet
 
     if options.checkpoint is not None:
-        from pacbayes.runtime.checkpoint import kept_in
+        from pacbayes._utils.checkpoint import kept_in
 
         keeps(partial(kept_in, options.checkpoint, ", the same command continues from there"))
     if options.machines and narrow_space() is not None:

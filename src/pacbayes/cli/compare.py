@@ -59,13 +59,13 @@ def compare(
     Each is a column of predictions (--a, --b) or a saved model (--model-a, --model-b), the one in use against the
     candidate, say. The rows must be independent draws that neither was trained, tuned or chosen with.
     """
+    from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.certificates.difference import certify_difference
     from pacbayes.cli.labels import in_one_spelling
     from pacbayes.cli.new_rows import Cells
     from pacbayes.cli.predictions import no_class
     from pacbayes.cli.show import Note, print_json, print_lines, print_tables, warnings_as_notes
     from pacbayes.data.number_signs import NumberSigns
-    from pacbayes.numeric.checks import check_level, warn_of_level
     from pacbayes.report.tables import TextTable
 
     level = check_level(delta)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.checks import check_choice, did_you_mean
 from pacbayes.cli.new_rows import lacking
 from pacbayes.data.blocks import ColumnFit
 from pacbayes.data.class_names import as_labels, spelling_of
@@ -18,7 +19,6 @@ from pacbayes.data.reading import columns_of, divide_columns, file_kind, labelle
 from pacbayes.data.refusals import in_shell
 from pacbayes.data.rows import hashed_rows, overlap
 from pacbayes.data.tables import TableReading
-from pacbayes.numeric.checks import check_choice, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

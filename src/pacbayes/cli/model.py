@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from pacbayes._utils.checks import check_choice, check_level, did_you_mean
+from pacbayes._utils.words import printable
 from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.limits import COST, WORDS, Cost
 from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.data.class_names import aligned, as_cells
 from pacbayes.data.columns import Columns, preparation
 from pacbayes.data.division import DUPLICATES
-from pacbayes.numeric.checks import check_choice, check_level, did_you_mean
-from pacbayes.numeric.words import printable
 
-# As in classifiers/families.py, which takes long to import; a test compares.
+# As in ensemble/families.py, which takes long to import; a test compares.
 PORTFOLIO = ("svm", "forest", "boosting", "logistic", "neighbours")
 PREDICTIONS = "predictions"
 # More values than anybody means.
@@ -211,7 +211,7 @@ class CertifyOptions:
 
     def resolved_lambdas(self) -> list[float] | None:
         """Return the grid of a support vector machine, the usual one where none was asked for; None for others."""
-        from pacbayes.classifiers.families import FEW_LAMBDAS
+        from pacbayes.ensemble.families import FEW_LAMBDAS
 
         if not self.machines:
             return None
@@ -304,8 +304,8 @@ def make_model(options: CertifyOptions, columns: Columns, cost: Cost | None = No
 
 def _candidates(options: CertifyOptions, prepare: Any) -> list[Any]:
     """Return what the estimator takes: names, machines with their settings, or a grid of one classifier."""
-    from pacbayes.classifiers.by_name import FAMILIES, classifier_by_name
-    from pacbayes.classifiers.families import AUTO, Grid, SVMs
+    from pacbayes.ensemble.by_name import FAMILIES, classifier_by_name
+    from pacbayes.ensemble.families import AUTO, Grid, SVMs
 
     found: list[Any] = []
     given = options.lambdas is not None or options.kernel is not None
@@ -327,7 +327,7 @@ def _candidates(options: CertifyOptions, prepare: Any) -> list[Any]:
         else:
             from sklearn.pipeline import Pipeline
 
-            from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
+            from pacbayes.svm.svm_classifier import SVMClassifier
 
             # And each prepares the rows it is trained on, all over again.
             pipeline = Pipeline([("prepare", prepare), ("model", SVMClassifier(kernel=options.kernel or "rbf"))])

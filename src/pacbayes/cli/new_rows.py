@@ -116,7 +116,7 @@ def read_new(path: Path, model: Any, cells: Cells) -> "tuple[pd.DataFrame, list[
 
 def _lacks_nothing(model: Any) -> bool:
     """Return whether the training data lacked no value, so that nothing prepares a row that lacks one."""
-    from pacbayes.classifiers.svm.shared import SharedMachines
+    from pacbayes.ensemble.svm_members import SharedMachines
 
     members = _first_part(model)
     if isinstance(members, SharedMachines):
@@ -169,7 +169,7 @@ class _Unseen:
 
 def _first_part(model: Any) -> Any:
     """Return the classifiers of a model, of several kinds the first: all prepare their rows alike."""
-    from pacbayes.classifiers.joined import Joined
+    from pacbayes.ensemble.joined import Joined
 
     members = model.classifiers_.members
     return members.parts[0] if isinstance(members, Joined) else members
@@ -177,7 +177,7 @@ def _first_part(model: Any) -> Any:
 
 def _encoders(model: Any) -> Iterator[Any]:
     """Yield the fitted encoders, where the model has such as `preparation` makes: one, or one for each classifier."""
-    from pacbayes.classifiers.svm.shared import SharedMachines
+    from pacbayes.ensemble.svm_members import SharedMachines
 
     members, splits = _first_part(model), model.classifiers_.splits
     if isinstance(members, SharedMachines):

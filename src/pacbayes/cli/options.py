@@ -81,7 +81,7 @@ def in_options(message: str) -> str:
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]) -> None:
     """Raise before any work if an output could not be written, or would replace an input or another output."""
-    from pacbayes.runtime.files import check_can_write
+    from pacbayes._utils.files import check_can_write
 
     taken = [path for path in inputs if path is not None]
     for name, path in outputs.items():
@@ -102,8 +102,8 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]
 
 def write_plot(path: Path, draw: "Callable[[Axes], object]") -> None:
     """Write a picture, of the kind that the name of the file says, whole or not at all."""
-    from pacbayes.numeric.caller import import_optional
-    from pacbayes.runtime.files import writing
+    from pacbayes._utils.caller import import_optional
+    from pacbayes._utils.files import writing
 
     # Not by pyplot, which would look for a screen.
     figure = import_optional("matplotlib.figure", "a plot").Figure(layout="constrained")

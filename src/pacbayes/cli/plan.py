@@ -32,11 +32,11 @@ def plan(
     The limit is that of one rule fixed on training rows and tested with all of delta, as the soft vote is. With so many
     rows, and with every larger number, it reaches the target with the given chance.
     """
+    from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.bounds.rows_needed import rows_needed
     from pacbayes.certificates.target import format_target
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
-    from pacbayes.numeric.checks import check_level, warn_of_level
 
     check_outputs({"--plot": plot}, ())
     note = Note(quiet)

@@ -55,11 +55,11 @@ def posterior(
     quiet: Quiet = False,
 ) -> None:
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
+    from pacbayes._utils.checks import check_choice, check_level, warn_of_level
     from pacbayes.bounds.distance import CONSTANTS
     from pacbayes.bounds.registry import get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.data.reading import read_frame
-    from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
     from pacbayes.posteriors.optimal import METHODS, optimal_posterior
     from pacbayes.report.tables import TextTable
 
@@ -119,10 +119,10 @@ def bound(
     quiet: Quiet = False,
 ) -> None:
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
+    from pacbayes._utils.checks import check_level, warn_of_level
+    from pacbayes._utils.words import confidence, format_up
     from pacbayes.bounds.registry import DISTANCES, get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
-    from pacbayes.numeric.checks import check_level, warn_of_level
-    from pacbayes.numeric.words import confidence, format_up
     from pacbayes.report.tables import TextTable
 
     said, level = _number_said(m), check_level(delta)
@@ -154,10 +154,10 @@ def _bounds(
     constant: str,
 ) -> tuple[int, dict[str, float]]:
     """Return the number of validation examples that counts, and the bound for each distance."""
+    from pacbayes._utils.checks import check_choice, check_sample_size, least_sample_size
     from pacbayes.bounds.bound import bound as bound_of
     from pacbayes.bounds.distance import CONSTANTS
     from pacbayes.bounds.registry import get_distance
-    from pacbayes.numeric.checks import check_choice, check_sample_size, least_sample_size
 
     check_choice("--constant", constant, CONSTANTS)
     if path is None:
@@ -218,7 +218,7 @@ def _number_said(m: str) -> int | None:
     >>> _number_said("250"), _number_said("examples")
     (250, None)
     """
-    from pacbayes.numeric.checks import check_sample_size
+    from pacbayes._utils.checks import check_sample_size
 
     try:
         size = int(m)
@@ -249,7 +249,7 @@ def _risks(frame: "pd.DataFrame", path: Path, column: str | None, counts: bool, 
     """Return the risks in a file; counts of errors become risks that are never below the exact quotient."""
     import numpy as np
 
-    from pacbayes.classifiers.counted import risks_of_errors
+    from pacbayes.ensemble.counted import risks_of_errors
 
     name = column or (str(frame.columns[0]) if frame.shape[1] == 1 else "risk")
     values = _read_column(frame, name, path, "--column")

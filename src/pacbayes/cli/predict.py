@@ -59,14 +59,14 @@ def predict(
 
     A terminal is shown control characters of names as \x1b or \u202e; files and pipes get the names as they are.
     """
+    from pacbayes._utils.checks import check_choice
+    from pacbayes._utils.files import spooled, writing
     from pacbayes.certificates.voting import VOTINGS
     from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.new_rows import Cells, NewRows, load_saved
     from pacbayes.cli.options import check_outputs
     from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
     from pacbayes.data.number_signs import NumberSigns
-    from pacbayes.numeric.checks import check_choice
-    from pacbayes.runtime.files import spooled, writing
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -122,8 +122,8 @@ def _write_predictions(
     model: Any, rows: "NewRows", shares: bool, file: BinaryIO, out: Path | None, counted: "CountedBatch | None"
 ) -> tuple[int, int]:
     """Write the predictions as CSV, block by block; return how many there are, and how many are left empty."""
-    from pacbayes.runtime.files import naming
-    from pacbayes.runtime.progress import current_stage, progress, working_for
+    from pacbayes._utils.files import naming
+    from pacbayes._utils.progress import current_stage, progress, working_for
 
     number = done = empty = 0
     with progress("predictions", rows.total) as advance:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.checks import did_you_mean
 from pacbayes.bounds.registry import CATONI
 from pacbayes.certificates.voting import SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out, take_groups
@@ -15,7 +16,6 @@ from pacbayes.data.class_names import aligned, as_labels, from_cells
 from pacbayes.data.columns import Columns, check_classes
 from pacbayes.data.reading import divide_columns, labelled, listed, read_frame, target_of
 from pacbayes.data.refusals import in_shell
-from pacbayes.numeric.checks import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,8 +33,8 @@ def reproduce(
 
     What was computed is kept and used again: a second run, or one after an interruption, computes only what is missing.
     """
+    from pacbayes._utils.checks import check_choice
     from pacbayes.cli.interrupted import keeps
-    from pacbayes.numeric.checks import check_choice
     from pacbayes.paper.protocol import SPLIT_SCHEMES
     from pacbayes.paper.tables import DESCRIPTIONS, load
     from pacbayes.paper.workspace import Workspace

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
+from pacbayes._utils.words import printable, printable_lines
 from pacbayes.cli.options import in_options
-from pacbayes.numeric.words import printable, printable_lines
 
 if TYPE_CHECKING:
     from pacbayes.certificates.certificate import Certificate

@@ -76,12 +76,12 @@ def watch(
 
     The exit code is 3 on an alarm and 0 otherwise.
     """
+    from pacbayes._utils.words import printable
     from pacbayes.cli.new_rows import Cells, load_saved
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
     from pacbayes.data.number_signs import NumberSigns
     from pacbayes.estimators.watching import Watched, check_watched
-    from pacbayes.numeric.words import printable
 
     check_outputs({"--plot": plot}, (model, data))
     columns = {"--target": target} | ({} if order is None else {"--order": order})

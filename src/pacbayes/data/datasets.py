@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pacbayes._utils.arrays import FloatArray
 from pacbayes.data.tables import Table
-from pacbayes.numeric.arrays import FloatArray
 
 _FOLDER = files("pacbayes.data") / "shipped"
 _BLOOD_TESTS = ("mcv", "alkphos", "sgpt", "sgot", "gammagt")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.numeric.arrays import BoolArray, Labels, Rows
-from pacbayes.numeric.checks import check_choice, need, need_array, need_choice, need_rows, need_whole
-from pacbayes.runtime.seeds import Purpose, generator
+from pacbayes._utils.arrays import BoolArray, Labels, Rows
+from pacbayes._utils.checks import check_choice, need, need_array, need_choice, need_rows, need_whole
+from pacbayes._utils.seeds import Purpose, generator
 
 SPLITS = ("shared", "independent")
 # The division of a forest: every classifier is validated by the rows that its bag left out.

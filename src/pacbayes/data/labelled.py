@@ -11,6 +11,9 @@ from sklearn.utils import assert_all_finite, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
+from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
+from pacbayes._utils.cached import cached_property
+from pacbayes._utils.checks import check_numbers, narrow_labels
 from pacbayes.data.division import (
     DISTINCT,
     EXAMPLE,
@@ -34,9 +37,6 @@ from pacbayes.data.rows import (
 )
 from pacbayes.data.suspected_columns import warn_of_columns
 from pacbayes.data.suspected_copies import equal_labelled_rows, warn_of_copies
-from pacbayes.numeric.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.checks import check_numbers, narrow_labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.numeric.checks import check_not_masked
+from pacbayes._utils.checks import check_not_masked
 
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}
 # Beyond this, two whole numbers may be one double.

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pacbayes._utils.cached import cached_property
 from pacbayes.data.refusals import Hint
-from pacbayes.numeric.cached import cached_property
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pacbayes.numeric.caller import import_optional
-from pacbayes.runtime.memory import memory_limit, readable
+from pacbayes._utils.caller import import_optional
+from pacbayes._utils.memory import memory_limit, readable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,11 +14,11 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 
+from pacbayes._utils.arrays import FloatArray
 from pacbayes.data.columns import Columns, preparation
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.numeric.arrays import FloatArray
 
 AUTO = "auto"
 # Boosting sorts values into 255 bins.

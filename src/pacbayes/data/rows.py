@@ -23,8 +23,8 @@ from scipy.special import bdtrc, gammainccinv, gammaincinv, gammaln, pdtr
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.numeric.checks import check_not_masked
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.checks import check_not_masked
 
 
 def check_table(X: Any) -> None:

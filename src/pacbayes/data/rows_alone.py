@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
+from pacbayes._utils.arrays import Rows
+from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.threads import one_thread
 from pacbayes.data.rows import pick_rows
-from pacbayes.numeric.arrays import Rows
-from pacbayes.numeric.caller import warn_caller
-from pacbayes.runtime.threads import one_thread
 
 # Rows to ask about together, two of them also alone.  Asking takes as long as some fits do: it is done for one
 # classifier of so many of a kind.

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from scipy.special import lambertw
 from scipy.stats import chi2, poisson
 
+from pacbayes._utils.arrays import Rows
+from pacbayes._utils.caller import warn_caller
 from pacbayes.data.identifiers import MOST_CATEGORIES, sounds_like_subject
-from pacbayes.numeric.arrays import Rows
-from pacbayes.numeric.caller import warn_caller
 
 #: Rows, and rows that are not of the largest class, from which on a column may be said to decide the class.
 FEWEST, FEWEST_OTHERS = 100, 30

@@ -27,9 +27,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv
 
+from pacbayes._utils.arrays import Rows
+from pacbayes._utils.caller import warn_caller
 from pacbayes.data.rows import equal_rows, pick_rows
-from pacbayes.numeric.arrays import Rows
-from pacbayes.numeric.caller import warn_caller
 
 # Each of the three limits is wrong with this probability; with a handful of inequalities a false alarm is rare.
 _LEVEL = 1e-5

@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from pacbayes._utils.arrays import FloatArray
 from pacbayes.data.number_signs import AS_USUAL, NumberSigns
 from pacbayes.data.refusals import in_shell
-from pacbayes.numeric.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
 from sklearn.pipeline import Pipeline
 
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray
 
 _FILL = "Fill missing values in with what is fitted on training rows alone: "
 #: For `StochasticSVC` with a shared split.

@@ -14,6 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checkpoint import seed_of_run
+from pacbayes._utils.checks import check_choice, check_level, warn_of_level
+from pacbayes._utils.progress import progress
 from pacbayes.bounds.distance import CONSTANTS
 from pacbayes.certificates.choices import check_prior_kind, check_training_choices
 from pacbayes.certificates.find import find, gather
@@ -23,21 +27,17 @@ from pacbayes.certificates.refit import Refit, check_refit
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups
 from pacbayes.certificates.threshold import Target, Threshold, positive_class
 from pacbayes.certificates.voting import PROPOSAL, SOFT, VOTINGS, weights_of
-from pacbayes.classifiers.classifier_set import Trained
 from pacbayes.data.division import EXAMPLE, GROUP, SPLITS, check_duplicates, check_own
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.tables import TableReading
 from pacbayes.data.unusable import naming_remedy
+from pacbayes.ensemble.classifier_set import Trained
 from pacbayes.estimators.fitted import Fitted, cv_results
 from pacbayes.estimators.given import Given, given_rows
 from pacbayes.estimators.methods import forget_fit, whole_or_not_at_all
 from pacbayes.estimators.planning import make_plan
 from pacbayes.estimators.prediction import BY_SOFT, Predicts
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_choice, check_level, warn_of_level
 from pacbayes.posteriors.posterior import Posterior
-from pacbayes.runtime.checkpoint import seed_of_run
-from pacbayes.runtime.progress import progress
 
 # Of the distances: the only one but for the paper's own estimator.
 EXACT_CONSTANT = "exact"

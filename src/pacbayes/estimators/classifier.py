@@ -11,14 +11,24 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import validate_data
 
+from pacbayes._utils.checkpoint import part_of
+from pacbayes._utils.checks import narrow_labels
+from pacbayes._utils.threads import at_most_cores
+from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.threshold import Target, check_target
 from pacbayes.certificates.voting import SOFT
-from pacbayes.classifiers.classifier_set import Trained, Work
-from pacbayes.classifiers.families import (
+from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, training_division, usual_share
+from pacbayes.data.labelled import Labelled, check_rows, divide
+from pacbayes.data.labels import check_complete
+from pacbayes.data.preparing import check_prepare, resolve_prepare
+from pacbayes.data.rows import check_values, pickable_rows
+from pacbayes.data.unusable import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline, naming_column
+from pacbayes.ensemble.classifier_set import Trained, Work
+from pacbayes.ensemble.families import (
     Grid,
     Size,
     SVMs,
@@ -28,24 +38,14 @@ from pacbayes.classifiers.families import (
     rows_taken,
     train_families,
 )
-from pacbayes.classifiers.forest_set import ForestFamily
-from pacbayes.classifiers.grid_set import GridFamily, plan_families
-from pacbayes.classifiers.members import number_of_rows
-from pacbayes.classifiers.svm.svm_set import SvmFamily
-from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, training_division, usual_share
-from pacbayes.data.labelled import Labelled, check_rows, divide
-from pacbayes.data.labels import check_complete
-from pacbayes.data.preparing import check_prepare, resolve_prepare
-from pacbayes.data.rows import check_values, pickable_rows
-from pacbayes.data.unusable import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline, naming_column
+from pacbayes.ensemble.forest_set import ForestFamily
+from pacbayes.ensemble.grid_set import GridFamily, plan_families
+from pacbayes.ensemble.members import number_of_rows
+from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
 from pacbayes.estimators.given import Given
 from pacbayes.estimators.planning import make_refit
-from pacbayes.numeric.checks import narrow_labels
-from pacbayes.runtime.checkpoint import part_of
-from pacbayes.runtime.threads import at_most_cores
-from pacbayes.runtime.units import jobs_of
 
 
 class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[misc]  # no types in scikit-learn

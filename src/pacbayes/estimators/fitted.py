@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from pacbayes._utils.arrays import FloatArray, Labels
+from pacbayes._utils.cached import cached_property
+from pacbayes._utils.checks import need
 from pacbayes.certificates.batch import Batch, batch_of
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import certify
@@ -35,15 +38,12 @@ from pacbayes.certificates.voting import (
     soft_confidences,
     soft_shares,
 )
-from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.counted import Counted
-from pacbayes.classifiers.cross_validation import CrossValidation
-from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.members import Calibrated, Coding, Members, number_of_rows
 from pacbayes.data.rows import Overlap, hashed_rows, overlap, row_hashes
-from pacbayes.numeric.arrays import FloatArray, Labels
-from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.checks import need
+from pacbayes.ensemble.classifier_set import ClassifierSet
+from pacbayes.ensemble.counted import Counted
+from pacbayes.ensemble.cross_validation import CrossValidation
+from pacbayes.ensemble.evidence import Evidence
+from pacbayes.ensemble.members import Calibrated, Coding, Members, number_of_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import narrow_labels
+from pacbayes._utils.seeds import seed_of
 from pacbayes.certificates.choices import asks_for_data, resolve_prior
 from pacbayes.certificates.find import find, gather
 from pacbayes.certificates.levels import AUTO, resolve_hedge
@@ -17,18 +20,15 @@ from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import asked_for, check_classes
 from pacbayes.certificates.voting import Rule
-from pacbayes.classifiers.classifier_set import check_elsewhere, warn_elsewhere
-from pacbayes.classifiers.evidence import check_evidence_fits
-from pacbayes.classifiers.members import number_of_rows
 from pacbayes.data.labelled import Labelled, all_validate, check_rows, check_same_order
 from pacbayes.data.labels import check_complete
 from pacbayes.data.rows import check_values, copy_rows, largest_overlap, pick_rows
 from pacbayes.data.rows_alone import few_rows
+from pacbayes.ensemble.classifier_set import check_elsewhere, warn_elsewhere
+from pacbayes.ensemble.evidence import check_evidence_fits
+from pacbayes.ensemble.members import number_of_rows
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.planning import planned
-from pacbayes.numeric.caller import warn_caller
-from pacbayes.numeric.checks import narrow_labels
-from pacbayes.runtime.seeds import seed_of
 
 if TYPE_CHECKING:
     from pacbayes.estimators.base import CertifiedModel

@@ -7,10 +7,10 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from pacbayes._utils.arrays import BoolArray
+from pacbayes._utils.checks import check_not_masked
 from pacbayes.data.labelled import check_same_order
 from pacbayes.data.labels import check_same_kind
-from pacbayes.numeric.arrays import BoolArray
-from pacbayes.numeric.checks import check_not_masked
 
 
 class Given(NamedTuple):

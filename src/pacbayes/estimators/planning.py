@@ -7,6 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.progress import progress
+from pacbayes._utils.seeds import Purpose, draw_key, generator
+from pacbayes._utils.threads import one_thread
 from pacbayes.bounds.bets import USUAL_BET
 from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
 from pacbayes.certificates.levels import main_level, proposal_level
@@ -18,18 +22,14 @@ from pacbayes.certificates.risks import Rehearsal, asked_for, fix_questions
 from pacbayes.certificates.target import Thresholds, confidence
 from pacbayes.certificates.threshold import Cuts, Target, Threshold, positive_class
 from pacbayes.certificates.voting import PROPOSAL, SOFT, Rule, soft_confidences, weights_of
-from pacbayes.classifiers.calibration import calibrate
-from pacbayes.classifiers.classifier_set import Trained
-from pacbayes.classifiers.cross_validation import CrossValidation, counted_by_fold, dealt
-from pacbayes.classifiers.members import Answers, Calibrated, kept_as
 from pacbayes.data.division import GROUP, Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.tables import TableReading
-from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.runtime.progress import progress
-from pacbayes.runtime.seeds import Purpose, draw_key, generator
-from pacbayes.runtime.threads import one_thread
+from pacbayes.ensemble.calibration import calibrate
+from pacbayes.ensemble.classifier_set import Trained
+from pacbayes.ensemble.cross_validation import CrossValidation, counted_by_fold, dealt
+from pacbayes.ensemble.members import Answers, Calibrated, kept_as
 
 
 class Choices(Protocol):

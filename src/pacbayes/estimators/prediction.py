@@ -11,23 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pacbayes._utils.arrays import FloatArray, Labels
+from pacbayes._utils.checks import check_choice
+from pacbayes._utils.fingerprint import fingerprint
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.below import CertifiedMember, members_below
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.voting import BITS, SOFT, VOTINGS, vote_sums
 from pacbayes.certificates.watching import Monitor
-from pacbayes.classifiers.calibration import DECISIONS, PROBABILITIES
-from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.members import Coding, number_of_rows, scores_of
 from pacbayes.data.rows import Overlap
 from pacbayes.data.unusable import naming_remedy
+from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES
+from pacbayes.ensemble.classifier_set import ClassifierSet
+from pacbayes.ensemble.members import Coding, number_of_rows, scores_of
 from pacbayes.estimators.fitted import CountedBatch, Fitted
 from pacbayes.estimators.methods import available
 from pacbayes.estimators.watching import Watched, check_watched
-from pacbayes.numeric.arrays import FloatArray, Labels
-from pacbayes.numeric.checks import check_choice
-from pacbayes.runtime.fingerprint import fingerprint
 
 # Why only one way predicts with a threshold.
 BY_SOFT = "a threshold is one of the soft vote's probability"

@@ -14,13 +14,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from pacbayes._utils.checks import narrow_labels
+from pacbayes._utils.threads import at_most_cores, one_thread
+from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.threshold import Abstain, Target
-from pacbayes.classifiers.classifier_set import Trained, Work
-from pacbayes.classifiers.svm.kernel import Gamma
-from pacbayes.classifiers.svm.landmarks import N_COMPONENTS
-from pacbayes.classifiers.svm.shared import SharedMachines
-from pacbayes.classifiers.svm.svm_set import SvmFamily
 from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
@@ -34,11 +32,13 @@ from pacbayes.data.unusable import (
     in_pipeline,
     naming_column,
 )
+from pacbayes.ensemble.classifier_set import Trained, Work
+from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.given import Given
-from pacbayes.numeric.checks import narrow_labels
-from pacbayes.runtime.threads import at_most_cores, one_thread
-from pacbayes.runtime.units import jobs_of
+from pacbayes.svm.kernel import Gamma
+from pacbayes.svm.landmarks import N_COMPONENTS
 
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())

@@ -21,8 +21,8 @@ from typing import Any, BinaryIO
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from pacbayes.runtime.files import write_file
-from pacbayes.runtime.memory import memory_limit, readable
+from pacbayes._utils.files import write_file
+from pacbayes._utils.memory import memory_limit, readable
 
 MANIFEST, VALUES, OBJECTS, SCHEMA = "manifest.json", "values.json", "objects.skops", "schema.json"
 ARRAY = "arrays/{}.npy"

@@ -15,16 +15,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import pacbayes
+from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import check_choice, need, need_array, need_whole
 from pacbayes.certificates.find import Found, restored_posterior
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.voting import integer_weights, weights_of
-from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.joined import Joined
-from pacbayes.classifiers.members import Estimators
-from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.data.tables import check_reading
+from pacbayes.ensemble.evidence import Evidence
+from pacbayes.ensemble.joined import Joined
+from pacbayes.ensemble.members import Estimators
+from pacbayes.ensemble.svm_members import SharedMachines
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.classifier import CertifiedClassifier
 from pacbayes.estimators.fitted import Fitted
@@ -42,8 +44,6 @@ from pacbayes.files.archive import (
 )
 from pacbayes.files.objects import dump_objects, load_objects, settle_objects, untrusted_types
 from pacbayes.files.values import ModelDecoder, ModelEncoder
-from pacbayes.numeric.caller import warn_caller
-from pacbayes.numeric.checks import check_choice, need, need_array, need_whole
 from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.classifiers.svm.kernel import Kernel, Scaling
-from pacbayes.classifiers.svm.machines import OneMachine
-from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.files.archive import SCHEMA, check_parts, npy_bytes, packed, read_npy
+from pacbayes.svm.kernel import Kernel, Scaling
+from pacbayes.svm.machines import OneMachine
+from pacbayes.svm.svm_classifier import SVMClassifier
 
 # Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
 # categories had, our own families are parameters, our own machines, which may stand at the end of a pipeline, are
@@ -25,13 +25,13 @@ from pacbayes.files.archive import SCHEMA, check_parts, npy_bytes, packed, read_
 HARMLESS = (
     "functools.partial",
     "numpy.dtype",
-    "pacbayes.classifiers.families.Grid",
-    "pacbayes.classifiers.families.SVMs",
-    "pacbayes.classifiers.families.Trees",
-    "pacbayes.classifiers.svm.kernel.Kernel",
-    "pacbayes.classifiers.svm.kernel.Scaling",
-    "pacbayes.classifiers.svm.machines.OneMachine",
-    "pacbayes.classifiers.svm.svm_classifier.SVMClassifier",
+    "pacbayes.ensemble.families.Grid",
+    "pacbayes.ensemble.families.SVMs",
+    "pacbayes.ensemble.families.Trees",
+    "pacbayes.svm.kernel.Kernel",
+    "pacbayes.svm.kernel.Scaling",
+    "pacbayes.svm.machines.OneMachine",
+    "pacbayes.svm.svm_classifier.SVMClassifier",
     "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pacbayes._utils.values import Decoder, Encoder, check_place
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import get_distance
 from pacbayes.certificates.limits import Cost
@@ -12,20 +13,19 @@ from pacbayes.certificates.risks import Question
 from pacbayes.certificates.target import Thresholds
 from pacbayes.certificates.threshold import Abstain, Cuts, Threshold
 from pacbayes.certificates.voting import Rule
-from pacbayes.classifiers.calibration import Calibration
-from pacbayes.classifiers.cross_validation import CrossValidation
-from pacbayes.classifiers.evidence import Evidence
-from pacbayes.classifiers.joined import Joined
-from pacbayes.classifiers.members import Calibrated, Estimators
-from pacbayes.classifiers.svm.kernel import Kernel, Scaling
-from pacbayes.classifiers.svm.machines import Machines, Pair
-from pacbayes.classifiers.svm.path import SVMPath
-from pacbayes.classifiers.svm.shared import SharedMachines
-from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.data.division import Division
 from pacbayes.data.number_signs import NumberSigns
 from pacbayes.data.tables import TableReading, TextColumn
-from pacbayes.runtime.values import Decoder, Encoder, check_place
+from pacbayes.ensemble.calibration import Calibration
+from pacbayes.ensemble.cross_validation import CrossValidation
+from pacbayes.ensemble.evidence import Evidence
+from pacbayes.ensemble.joined import Joined
+from pacbayes.ensemble.members import Calibrated, Estimators
+from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.svm.kernel import Kernel, Scaling
+from pacbayes.svm.machines import Machines, Pair
+from pacbayes.svm.path import SVMPath
+from pacbayes.svm.svm_classifier import MachineSettings
 
 # The classes a file may name; nothing else is ever made from one.
 KNOWN: dict[str, Any] = {

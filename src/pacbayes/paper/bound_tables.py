@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray
 from pacbayes.paper.numbers import cell
 from pacbayes.paper.output import Output, Row, markdown_table, mean_and_deviation, number, signed, spread
 from pacbayes.paper.protocol import DELTA, describe

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.seeds import generator
 from pacbayes.bounds import log_constant
-from pacbayes.classifiers import sigest
-from pacbayes.classifiers.svm.kernel import Kernel, fit_scaling
-from pacbayes.classifiers.svm.path import solve_path
 from pacbayes.data import load_dataset
-from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.paper.numbers import printed
 from pacbayes.paper.output import Output, Row, markdown_table, new_figure, number
 from pacbayes.paper.protocol import DELTA, describe
 from pacbayes.paper.runs import Run
 from pacbayes.paper.workspace import Workspace
 from pacbayes.posteriors import optimal_posterior
-from pacbayes.runtime.seeds import generator
+from pacbayes.svm import sigest
+from pacbayes.svm.kernel import Kernel, fit_scaling
+from pacbayes.svm.path import solve_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

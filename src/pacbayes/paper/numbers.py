@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from pacbayes.numeric.checks import check_choice
+from pacbayes._utils.checks import check_choice
 
 #: The tables of the paper that have a file.
 TABLES = ("main", "small_lambda", "fp_vs_solver", "ccp", "support", "constants", "top_lambdas", "slips")

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.classifiers.svm.kernel import fit_scaling
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_choice
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_choice
+from pacbayes.svm.kernel import fit_scaling
 
 #: The paper's confidence parameter: Mushroom's 0.00405 at H = 50, where no classifier errs, is its bound for no other.
 DELTA = 0.01

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from pacbayes.classifiers import sigest, svm_set
-from pacbayes.classifiers.counted import count_errors, risks_of_errors
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.files import write_file
+from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.data import load_dataset
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes.ensemble import svm_set
+from pacbayes.ensemble.counted import count_errors, risks_of_errors
 from pacbayes.paper.protocol import Protocol
-from pacbayes.runtime.files import write_file
-from pacbayes.runtime.seeds import Purpose, generator
+from pacbayes.svm import sigest
 
 # Part of every key: raise it when what is computed changes.
 _VERSION = 2

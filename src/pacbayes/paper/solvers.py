@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from pacbayes._utils.arrays import FloatArray
 from pacbayes.bounds import bound
-from pacbayes.numeric.arrays import FloatArray
 from pacbayes.paper.numbers import printed, slip
 from pacbayes.paper.output import Output, Row, lettered, markdown_table, number, signed
 from pacbayes.paper.protocol import DELTA, describe

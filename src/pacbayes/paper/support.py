@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray
 from pacbayes.paper.numbers import printed, raw_cell, slip
 from pacbayes.paper.output import Output, Row, lettered, markdown_table, number, signed
 from pacbayes.paper.protocol import DELTA, LARGE, describe

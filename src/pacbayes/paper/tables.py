@@ -5,7 +5,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from pacbayes.numeric.checks import check_choice
+from pacbayes._utils.checks import check_choice
 from pacbayes.paper.output import Output, Row
 from pacbayes.paper.workspace import Workspace
 

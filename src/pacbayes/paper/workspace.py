@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes.numeric.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray
 from pacbayes.paper.protocol import DELTA, LAMBDAS, LARGE, NINE, PROTOCOLS, SPLIT_SCHEMES, Protocol, small_grid
 from pacbayes.paper.runs import Arrays, Cache, Run, digest, train
 from pacbayes.posteriors import Posterior, optimal_posterior

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.caller import import_optional
+from pacbayes._utils.checks import check_choice
+from pacbayes._utils.rounding import SMALLEST
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import average_risk, divergence
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.caller import import_optional
-from pacbayes.numeric.checks import check_choice
-from pacbayes.numeric.rounding import SMALLEST
 from pacbayes.posteriors.paper_schemes import start_weights
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from pacbayes._utils.rounding import EPS, SMALLEST_NORMAL, round_down, round_up
 from pacbayes.bounds.distance import BoundFunction
-from pacbayes.numeric.rounding import EPS, SMALLEST_NORMAL, round_down, round_up
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
 # The share of the tolerance that the search uses; the rest is for rounding.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.rounding import EPS
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.rounding import EPS
 
 _BLOCK = 65_536
 _SUM_BLOCK = 2_048

@@ -8,9 +8,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.checks import check_choice, check_tolerance
+from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.bounds.distance import Distance
-from pacbayes.numeric.checks import check_choice, check_tolerance
-from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.ccp import ccp
 from pacbayes.posteriors.certified_search import CertifiedSearch
 from pacbayes.posteriors.ipopt import ipopt

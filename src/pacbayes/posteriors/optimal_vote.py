@@ -32,11 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import check_choice, check_tolerance
+from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.distance import BoundFunction
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import check_choice, check_tolerance
-from pacbayes.numeric.rounding import usual_float_errors
 from pacbayes.posteriors.optimal import optimal_posterior
 from pacbayes.posteriors.posterior import Posterior, VotePosterior
 from pacbayes.posteriors.tandem import TandemSearch

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.html_card import card
+from pacbayes._utils.rounding import usual_float_errors
+from pacbayes._utils.words import format_up
 from pacbayes.bounds.distance import Distance
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.rounding import usual_float_errors
-from pacbayes.numeric.words import format_up
-from pacbayes.runtime.html_card import card
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.rounding import EPS, SMALLEST, round_down
 from pacbayes.bounds.distance import BoundFunction
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.rounding import EPS, SMALLEST, round_down
 from pacbayes.posteriors.error_rows import TandemFactor
 from pacbayes.posteriors.tandem_dual import TandemDual
 from pacbayes.posteriors.vote_bounds import tandem_bound

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.rounding import EPS
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.rounding import EPS
 from pacbayes.posteriors.error_rows import TandemFactor
 
 _MAX_NEWTON, _MAX_CG, _MAX_HALVINGS = 60, 200, 40

@@ -4,10 +4,10 @@ import json
 import re
 from typing import Any
 
+from pacbayes._utils.checks import check_choice
+from pacbayes._utils.words import PLURAL, printable_lines
 from pacbayes.certificates.certificate import CONSTANT
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.numeric.checks import check_choice
-from pacbayes.numeric.words import PLURAL, printable_lines
 from pacbayes.report.classes import Confusion, uncounted
 from pacbayes.report.guarantee import facts, must_hold, who_answers
 from pacbayes.report.record import as_fitted, format_names, versions

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.checks import need
+from pacbayes._utils.words import PLURAL, cut, format_share
 from pacbayes.certificates.certificate import Missed
 from pacbayes.certificates.target import on_grid
 from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT, Rule, said_of
 from pacbayes.data.division import GROUP
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.checks import need
-from pacbayes.numeric.words import PLURAL, cut, format_share
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 

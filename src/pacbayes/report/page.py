@@ -9,9 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pacbayes._utils.caller import import_optional
+from pacbayes._utils.files import check_can_write, write_file
+from pacbayes._utils.words import printable_lines
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.numeric.caller import import_optional
-from pacbayes.numeric.words import printable_lines
 from pacbayes.report.charts import bounds_chart, main_chart, risks_chart
 from pacbayes.report.classes import Confusion, uncounted
 from pacbayes.report.guarantee import facts, must_hold, observed
@@ -19,7 +20,6 @@ from pacbayes.report.questions import part_table
 from pacbayes.report.record import data_table, parameter_table, version_table
 from pacbayes.report.tables import certificate_table, weight_table
 from pacbayes.report.view import ReportView
-from pacbayes.runtime.files import check_can_write, write_file
 
 # Rows of the table of weights.
 _MOST_WEIGHTS = 20

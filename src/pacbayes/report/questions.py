@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.words import OF_NEW, confidence, format_share, percent_up
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.below import CertifiedMember
 from pacbayes.certificates.certificate import Certificate
@@ -13,8 +15,6 @@ from pacbayes.certificates.target import format_target
 from pacbayes.certificates.threshold import Abstain
 from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.words import OF_NEW, confidence, format_share, percent_up
 from pacbayes.report.tables import TextTable, format_run
 from pacbayes.report.view import ReportView, path_numbers
 

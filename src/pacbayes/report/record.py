@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 import pacbayes
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.words import PLURAL, cut, format_value
 from pacbayes.data.division import DISTINCT, OUT_OF_BAG
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.numeric.arrays import FloatArray
-from pacbayes.numeric.words import PLURAL, cut, format_value
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
-from pacbayes.runtime.fingerprint import fingerprint
 
 # Longer names, and names beyond these many, are cut.
 _LONGEST_NAME, _MOST_NAMES = 400, 200
@@ -99,7 +99,7 @@ def data_table(view: ReportView) -> TextTable:
     rows.append(("SHA-256 of the rows", given if X is None else fingerprint(X)))
     rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
     rows.append(("SHA-256 of validation errors and weights", _result_fingerprint(view)))
-    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes.runtime.fingerprint)."
+    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes._utils.fingerprint)."
     return TextTable(caption, ("what", "value"), rows)
 
 

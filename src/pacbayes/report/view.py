@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.cached import cached_property
+from pacbayes._utils.words import format_share
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.find import choose_posterior
 from pacbayes.certificates.voting import POSTERIOR, SOFT
-from pacbayes.classifiers.classifier_set import ClassifierSet
-from pacbayes.classifiers.counted import risks_of_errors
-from pacbayes.classifiers.members import number_of_rows
 from pacbayes.data.labelled import check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind
 from pacbayes.data.rows import check_new_rows, pick_rows
+from pacbayes.ensemble.classifier_set import ClassifierSet
+from pacbayes.ensemble.counted import risks_of_errors
+from pacbayes.ensemble.members import number_of_rows
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.numeric.arrays import FloatArray, Rows
-from pacbayes.numeric.cached import cached_property
-from pacbayes.numeric.words import format_share
 from pacbayes.posteriors.posterior import Posterior
 
 # Labels held at once while test errors are counted.

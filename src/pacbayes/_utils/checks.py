@@ -1,0 +1,284 @@
+"""Checks of arguments, and of what comes from a file.
+
+Every error names what is wrong: `check_...` the argument, its value and what is allowed; `need...`, for values of a
+file, the class and the field, in a `ValueError`.
+"""
+
+import math
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.caller import warn_caller
+
+# How far a distribution's sum may be from one before it is an error rather than rounding.
+_SUM_TOLERANCE = 1e-8
+_SUM_TOLERANCE_FLOAT32 = 1e-4
+# Up to here every integer is a float.
+LARGEST_M = 2**53
+# Nobody asks for less confidence than that of a coin.
+_LARGEST_USUAL_LEVEL = 0.5
+# An array of text is as wide in every row as in its widest: beyond so many characters labels become objects instead.
+_WIDEST_LABEL = 256
+# Row numbers and sizes are well below; products of two of them are integers still.
+MOST = 2**31
+
+
+def check_sample_size(m: Any) -> int:
+    """Return `m` as an int, or raise if it is not an integer of at least 1."""
+    if isinstance(m, np.ndarray) and m.ndim == 0:
+        m = m[()]
+    if isinstance(m, bool | np.bool_) or not isinstance(m, Integral):
+        raise TypeError(f"m must be an integer (the number of validation examples), got {m!r}")
+    size = int(m)
+    if size < 1:
+        raise ValueError(f"m must be at least 1, got {size}")
+    if size > LARGEST_M:
+        raise ValueError(f"m must be at most 2**53, got {size}")
+    return size
+
+
+def check_sample_sizes(m: Any, number: int) -> Rows:
+    """Return the sample size behind each of `number` risks, from one integer for all or one for each; or raise.
+
+    Examples
+    --------
+    >>> check_sample_sizes(50, 3), check_sample_sizes([40, 50, 60], 3)
+    (array([50, 50, 50]), array([40, 50, 60]))
+    """
+    if np.ndim(m) == 0:
+        return np.full(number, check_sample_size(m), dtype=np.int64)
+    sizes = np.asarray(m)
+    if sizes.dtype.kind not in "iu":
+        raise TypeError(f"m must hold integers (numbers of validation examples), got dtype {sizes.dtype}")
+    if sizes.shape != (number,):
+        raise ValueError(f"m must be one integer, or one entry per risk, shape ({number},), got shape {sizes.shape}")
+    if not (sizes.min() >= 1 and sizes.max() <= LARGEST_M):
+        bad = sizes[(sizes < 1) | (sizes > LARGEST_M)][0]
+        raise ValueError(f"m must lie between 1 and 2**53, got {bad}")
+    return sizes.astype(np.int64)
+
+
+def least_sample_size(m: Any, number: int) -> int:
+    """Return the least sample size behind `number` risks: what a bound on all of them may use.
+
+    Examples
+    --------
+    >>> least_sample_size(50, 3), least_sample_size([40, 50, 60], 3)
+    (50, 40)
+    """
+    return check_sample_size(m) if np.ndim(m) == 0 else int(check_sample_sizes(m, number).min())
+
+
+def check_number(name: str, value: Any, allowed: str) -> float:
+    """Return a real number as a float, or raise if it is none; `allowed` says what it may be.
+
+    Examples
+    --------
+    >>> check_number("share", 1, "a number from 0 to 1")
+    1.0
+    >>> check_number("share", True, "a number from 0 to 1")
+    Traceback (most recent call last):
+    TypeError: share must be a number from 0 to 1, got True
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {allowed}, got {value!r}")
+    number: Any = value
+    try:
+        return float(number)
+    except OverflowError:  # an integer too large for a float
+        return math.inf if number > 0 else -math.inf
+
+
+def check_tolerance(tol: Any) -> float:
+    """Return `tol` as a float, or raise if it is not positive."""
+    found = check_number("tol", tol, "a number")
+    if not found > 0.0:
+        raise ValueError(f"tol must be positive, got {tol!r}")
+    return found
+
+
+def check_level(delta: Any) -> float:
+    """Return `delta` as a float, or raise if it is not strictly between 0 and 1."""
+    if isinstance(delta, np.ndarray) and delta.ndim == 0:
+        delta = delta[()]
+    level = check_number("delta", delta, "a number between 0 and 1")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"delta must be strictly between 0 and 1, got {delta!r}")
+    return level
+
+
+def warn_of_level(delta: float) -> None:
+    """Warn of a level that is probably meant as a confidence."""
+    if delta > _LARGEST_USUAL_LEVEL:
+        warn_caller(
+            f"delta={delta:g} means a confidence of {100.0 * (1.0 - delta):.3g} %; did you mean {1.0 - delta:.3g}?"
+        )
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return `value`, or raise if it is not one of `choices`."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, one of {', '.join(choices)}; got {value!r}")
+    if value not in choices:
+        like = did_you_mean([value], choices)
+        raise ValueError(f"unknown {name} {value!r}; known are {', '.join(choices)}{like}")
+    return value
+
+
+def did_you_mean(names: Iterable[str], known: Iterable[str]) -> str:
+    """Return the end of a sentence about names that nothing has: which were perhaps meant; empty if none is like them.
+
+    Examples
+    --------
+    >>> did_you_mean(["clas"], ["class", "age"]), did_you_mean(["Class"], ["class"]), did_you_mean(["x"], ["class"])
+    ("; did you mean 'class'?", "; did you mean 'class'?", '')
+    """
+    by_lower = {one.lower(): one for one in known}
+    near = [match for name in names for match in get_close_matches(name.lower(), by_lower, 1, 0.7)]
+    return f"; did you mean {', '.join(repr(by_lower[one]) for one in dict.fromkeys(near))}?" if near else ""
+
+
+def check_not_masked(name: str, values: Any) -> None:
+    """Raise if an array has masked entries: what lies under a mask is no value, and NumPy would take it for one.
+
+    Examples
+    --------
+    >>> check_not_masked("y", np.ma.array([0, 1], mask=[False, True]))
+    Traceback (most recent call last):
+    ValueError: y must not have masked entries
+    """
+    if isinstance(values, list | tuple):
+        for part in values:
+            if isinstance(part, np.ma.MaskedArray):
+                check_not_masked(name, part)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} must not have masked entries")
+
+
+def check_numbers(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as a float64 array, or raise if they are not real numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # a ragged nested list
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+    if array.dtype.kind not in "biuf":
+        if array.size == 0:
+            return np.empty(array.shape)
+        raise TypeError(f"{name} must be real numbers, got dtype {array.dtype}")
+    check_not_masked(name, values)
+    # Aligned and contiguous, so that NumPy sums pairwise.
+    return np.require(array, np.float64, ["A", "C"])
+
+
+def check_between(name: str, values: ArrayLike, low: float, high: float) -> FloatArray:
+    """Return `values` as float64, or raise if any is NaN or outside [low, high]."""
+    array = check_numbers(name, values)
+    if array.size:
+        smallest, largest = array.min(), array.max()
+        # Written so that NaN, which min and max propagate, fails the comparison.
+        if not (smallest >= low and largest <= high):
+            bad = array[~((array >= low) & (array <= high))].flat[0]
+            raise ValueError(f"{name} must lie in [{low:g}, {high:g}], got {bad}")
+    return array
+
+
+def check_risks(values: ArrayLike, name: str = "risks") -> FloatArray:
+    """Return empirical risks as a one-dimensional float64 array with entries in [0, 1]."""
+    risks = np.atleast_1d(check_between(name, values, 0.0, 1.0))
+    if risks.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {risks.shape}")
+    if risks.size == 0:
+        raise ValueError(f"{name} must hold at least one classifier's risk, got an empty array")
+    return risks
+
+
+def check_distribution(name: str, values: ArrayLike, length: int) -> tuple[FloatArray, float]:
+    """Return a distribution as float64 weights, not yet normalised, and their sum.
+
+    The sum may differ from one by `_SUM_TOLERANCE` (`_SUM_TOLERANCE_FLOAT32` for single precision); a caller divides
+    by it.
+    """
+    single = np.asarray(values).dtype in (np.float16, np.float32)
+    weights = np.atleast_1d(check_numbers(name, values))
+    if weights.shape != (length,):
+        raise ValueError(f"{name} must have one entry per risk, shape ({length},), got shape {weights.shape}")
+    # Written so that NaN, which min and max propagate, fails the comparison.
+    if not (weights.min() >= 0.0 and weights.max() < math.inf):
+        bad = weights[~((weights >= 0.0) & np.isfinite(weights))].flat[0]
+        raise ValueError(f"{name} must be finite and non-negative, got {bad}")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not abs(total - 1.0) <= (_SUM_TOLERANCE_FLOAT32 if single else _SUM_TOLERANCE):
+        raise ValueError(f"{name} must sum to 1, got {total!r}")
+    return weights, total
+
+
+def narrow_labels(y: Any) -> Any:
+    """Return labels, those with a long text among them as an array of objects: one such row makes no other row wide.
+
+    Examples
+    --------
+    >>> narrow_labels(["a", "b" * 1000]).dtype, narrow_labels(["a", "b"])
+    (dtype('O'), ['a', 'b'])
+    """
+    if isinstance(y, np.ndarray):
+        return y.astype(object) if y.dtype.kind == "U" and y.dtype.itemsize > 4 * _WIDEST_LABEL else y
+    if not isinstance(y, list | tuple) or not all(isinstance(label, str) for label in y):
+        return y
+    if max(map(len, y), default=0) <= _WIDEST_LABEL:
+        return y
+    labels = np.empty(len(y), dtype=object)
+    labels[:] = y
+    return labels
+
+
+def read_only(*arrays: Any) -> None:
+    """Let nobody write into arrays that a value is made of; None is passed over."""
+    for array in arrays:
+        if array is not None:
+            array.setflags(write=False)
+
+
+def need_rows(values: Any, name: str, end: int) -> None:
+    """Raise unless values are row numbers below `end`, sorted and different."""
+    need_array(values, name, "i", (None,))
+    inside = values.size == 0 or (values[0] >= 0 and values[-1] < end)
+    need(bool(inside and (values[1:] > values[:-1]).all()), name, f"must be sorted, different and below {end}")
+
+
+def need_array(values: Any, name: str, kind: str, shape: tuple[int | None, ...], finite: bool = True) -> None:
+    """Raise unless `values` is an array of 64-bit numbers ("f", "i"), booleans ("b"), bytes ("u") or objects ("O")."""
+    dtype = np.dtype({"f": np.float64, "i": np.int64, "b": np.bool_, "u": np.uint8, "O": object}[kind])
+    need(isinstance(values, np.ndarray) and values.dtype == dtype, name, f"must be an array of {dtype}")
+    same = values.ndim == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, values.shape, strict=True)
+    )
+    need(same, name, f"must have the shape {shape}, got {values.shape}")
+    need(not finite or kind != "f" or bool(np.isfinite(values).all()), name, "must be finite")
+
+
+def need_number(value: Any, name: str) -> None:
+    """Raise unless a value is a float of at least 0, and finite."""
+    need(type(value) is float and 0.0 <= value < math.inf, name, f"must be a number of at least 0, got {value!r}")
+
+
+def need_choice(value: Any, name: str, choices: Collection[str]) -> None:
+    """Raise unless a value is one of some words; an array that equals one is none."""
+    need(type(value) is str and value in choices, name, f"must be one of {', '.join(choices)}")
+
+
+def need_whole(value: Any, name: str, least: int, most: int = MOST) -> None:
+    """Raise unless a value is a whole number within limits."""
+    need(type(value) is int and least <= value <= most, name, f"must be from {least} to {most}, got {value!r}")
+
+
+def need(true: bool, name: str, rule: str) -> None:
+    """Raise with name and rule unless it is true."""
+    if not true:
+        raise ValueError(f"{name} {rule}")

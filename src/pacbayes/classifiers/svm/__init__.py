@@ -1,1 +1,0 @@
-"""Support vector machines for many values of the regularisation parameter."""

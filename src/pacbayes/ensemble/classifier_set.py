@@ -1,0 +1,396 @@
+"""A finite set of classifiers with what each said of validation examples it was not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pacbayes._utils.arrays import BoolArray, FloatArray, Rows
+from pacbayes._utils.cached import cached_property
+from pacbayes._utils.checks import check_between, check_not_masked
+from pacbayes._utils.html_card import card
+from pacbayes.data.division import (
+    EXAMPLE,
+    GROUP,
+    OUT_OF_BAG,
+    Division,
+    DivisionChoices,
+    check_duplicates,
+    validating_division,
+)
+from pacbayes.data.labelled import Labelled, all_validate, check_same_order, divide
+from pacbayes.data.labels import check_complete, check_same_kind
+from pacbayes.data.rows import csr_rows, pick_rows
+from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.ensemble.counted import Counted, risks_of_losses
+from pacbayes.ensemble.cross_validation import Folds
+from pacbayes.ensemble.evidence import Evidence, check_evidence_fits, observe
+from pacbayes.ensemble.members import Coding, Estimators, Members, kept_as, number_of_rows
+
+
+def check_elsewhere(estimators: Any, data: Labelled) -> Estimators:
+    """Return fitted classifiers as members, or raise; whether one is fitted shows when it is asked."""
+    if hasattr(estimators, "predict"):
+        raise TypeError(f"estimators must be a list of fitted classifiers, got the single {type(estimators).__name__}")
+    fitted = list(estimators)
+    if not fitted:
+        raise ValueError("estimators must hold at least one fitted classifier, got none")
+    for i, estimator in enumerate(fitted):
+        if isinstance(estimator, type) or not callable(getattr(estimator, "predict", None)):
+            raise TypeError(f"estimators[{i}] must be a fitted classifier with a method predict, got {estimator!r}")
+    params = [one.get_params() if hasattr(one, "get_params") else {} for one in fitted]
+    return Estimators(fitted, params, data.classes, elsewhere=True)
+
+
+def warn_elsewhere(members: Estimators, data: Labelled) -> None:
+    """Warn of classifiers whose answer to one of these rows depends on the rows around it."""
+    try:
+        some = pick_rows(data.rows, few_rows(data.labels))
+    except Exception:  # rows, or labels, of a kind that scikit-learn cannot pick from: nobody is asked about them
+        return
+    warn_of_batches(members.estimators, lambda i: some)
+
+
+# How rows were divided, in words.
+_DIVISIONS = {
+    "shared": "one for all",
+    "independent": "one for each classifier",
+    OUT_OF_BAG: "a bag for each classifier, validated by the rows left out of it",
+}
+
+
+class ClassifierSet:
+    r"""Classifiers :math:`h_1, \dots, h_H` with what each said of `m` validation examples.
+
+    A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
+    Made by `svm_set`, `grid_set` and `forest_set`, or from classifiers trained elsewhere by `from_fitted`,
+    `from_predictions` and `from_losses`.
+
+    Attributes
+    ----------
+    params : list of dict
+        What distinguishes each classifier.
+    evidence : Evidence or None
+        What each classifier said of the validation examples, and what was true; None for a set made from losses.
+    errors : ndarray of int, shape (H,), or None
+        Validation errors; None for a set made from losses, or from groups.
+    m : int
+        Validation examples (or groups) behind each risk; the least, where classifiers have different numbers.
+    m_each : ndarray of int, shape (H,)
+        Those behind the risk of each classifier, all `m` but for the out-of-bag rows of `forest_set`.
+    risks : ndarray of shape (H,)
+        errors / m (or mean losses), rounded up: never below the exact quotient, 0 and 1 exact.
+    unit : {"example", "distinct example", "group"}
+        What is counted.  "distinct example": rows equal in features and class as one.  "group": the share of errors
+        among the rows of each group.
+    copies : int or None
+        Validation rows that equal a training row in features and class; with independent splits the most that any
+        classifier has.  None where that is not known.
+    splits : Division or None
+        ``splits(i)`` gives the row numbers of classifier i's training and validation sample.
+    kkt_violation, converged : ndarrays of shape (H,), or None
+        For support vector machines: how far each is from optimal, the worst over pairs of classes.
+    dropped : list of dict
+        Candidates that could not be trained and were left out: "params" and "error" of each.
+    error_rows : ndarray of bool, shape (H, m), or None
+        Which validation rows each classifier gets wrong, for `optimal_vote`.  Where classifiers have validation rows of
+        their own, the columns are all rows.  None for losses and for groups, of which no such bound is proved.
+    validated_rows : ndarray of bool of the same shape, or None
+        Which rows validate which classifier; None where all columns of `error_rows` validate each.
+
+    See Also
+    --------
+    svm_set : Support vector machines for many regularisation parameters.
+    grid_set : Any scikit-learn estimator with every setting of a grid.
+    optimal_posterior : The posterior over a set from its risks.
+
+    References
+    ----------
+    .. [1] D. A. McAllester, "PAC-Bayesian model averaging", COLT, 1999.
+
+    Examples
+    --------
+    >>> from pacbayes import ClassifierSet, bound
+    >>> classifiers = ClassifierSet.from_predictions([[0, 1, 1, 0], [0, 1, 0, 0]], [0, 1, 0, 0])
+    >>> classifiers.errors, classifiers.risks, len(classifiers)
+    (array([1, 0]), array([0.25, 0.  ]), 2)
+    >>> classifiers
+    ClassifierSet(2 classifiers, m=4, risks from 0 to 0.25)
+    """
+
+    def __init__(
+        self,
+        members: Members | None,
+        evidence: Evidence | None,
+        splits: Division | None,
+        losses: FloatArray | None = None,
+    ) -> None:
+        self.members, self.evidence, self.splits = members, evidence, splits
+        self._losses = losses
+
+    @classmethod
+    def from_fitted(
+        cls,
+        estimators: Iterable[Any],
+        X_val: Any,
+        y_val: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        duplicates: str = "keep",
+    ) -> ClassifierSet:
+        """Make a set of fitted classifiers, with their answers to examples none of them was trained on.
+
+        `groups` and `duplicates` say which of these rows are one draw, as for `grid_set`.
+
+        Examples
+        --------
+        >>> from sklearn.dummy import DummyClassifier
+        >>> constant = [DummyClassifier(strategy="constant", constant=c).fit([[0], [0]], [0, 1]) for c in (0, 1)]
+        >>> ClassifierSet.from_fitted(constant, [[0], [0], [0]], [0, 0, 1]).errors
+        array([1, 2])
+        """
+        check_duplicates(duplicates, groups)
+        check_same_order(X_val=X_val, y_val=y_val, groups=groups)
+        rows, labels = csr_rows(X_val), _check_labels(y_val)
+        if number_of_rows(rows) != labels.size:
+            raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {labels.size}")
+        data = Labelled.checked(rows, labels, groups)
+        members, division = check_elsewhere(estimators, data), all_validate(data, duplicates)
+        check_evidence_fits(len(members), data.number)
+        evidence = observe(members, data, division)
+        warn_elsewhere(members, data)
+        return cls(members, evidence, division)
+
+    @classmethod
+    def from_predictions(cls, predictions: ArrayLike, y_val: ArrayLike) -> ClassifierSet:
+        """Make a set from predicted labels, shape (H, m), of examples no classifier was trained on.
+
+        Examples
+        --------
+        >>> ClassifierSet.from_predictions([["a", "b"], ["b", "b"]], ["a", "b"]).risks
+        array([0. , 0.5])
+        """
+        for i, one in enumerate(predictions if isinstance(predictions, list | tuple) else ()):
+            check_same_order(y_val=y_val, **{f"predictions[{i}]": one})
+        labels = _check_labels(y_val)
+        check_not_masked("predictions", predictions)
+        table = np.asarray(predictions)
+        if table.ndim != 2 or table.shape[1] != labels.size or table.shape[0] == 0:
+            raise ValueError(
+                f"predictions must have one row per classifier and one column per entry of y_val, shape "
+                f"(H, {labels.size}) with H >= 1, got shape {table.shape}"
+            )
+        check_same_kind("predictions", table, labels)
+        classes, truth = np.unique(labels, return_inverse=True)
+        coding = Coding(classes)
+        codes = [coding.codes(row) for row in table]
+        kept = kept_as(coding.labels.size)
+        answers = np.stack([row.astype(kept) for row in codes])
+        return cls(
+            None, Evidence(coding.labels, classes.size, answers, truth.astype(kept)), validating_division(labels.size)
+        )
+
+    @classmethod
+    def from_losses(cls, losses: ArrayLike) -> ClassifierSet:
+        """Make a set from losses in [0, 1], shape (H, m): row i on m examples classifier i does not depend on.
+
+        Examples
+        --------
+        >>> ClassifierSet.from_losses([[0.5, 0.25], [0.0, 1.0]]).risks.round(6)
+        array([0.375, 0.5  ])
+        """
+        table = check_between("losses", losses, 0.0, 1.0)
+        if table.ndim != 2 or 0 in table.shape:
+            raise ValueError(f"losses must have shape (H, m) with H >= 1 and m >= 1, got shape {table.shape}")
+        return cls(None, None, None, table)
+
+    def __len__(self) -> int:
+        return len(self._losses) if self.evidence is None and self._losses is not None else len(self._evidence)
+
+    def __repr__(self) -> str:
+        return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks {_from_to(self.risks)})"
+
+    def _repr_html_(self) -> str:
+        return card(f"Set of {len(self)} classifiers", facts=self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        """Return what is to be known of the set at a glance."""
+        facts = {"validation risks": _from_to(self.risks), "validation examples m": str(self.m)}
+        if self.splits is not None:
+            facts["training examples"] = "not here" if self.trained_elsewhere else str(self.splits.n_train)
+            facts["division"] = _DIVISIONS[self.splits.kind]
+        if self.dropped:
+            facts["left out, could not be trained"] = str(len(self.dropped))
+        if self.members is None:
+            facts["classifiers"] = "not here: made from predictions or losses"
+        return facts
+
+    def __getitem__(self, i: int) -> Any:
+        """Return the i-th classifier, fitted."""
+        if isinstance(i, bool) or not isinstance(i, int | np.integer):
+            raise TypeError(f"the number of a classifier must be an integer, got {i!r}")
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"the set has {len(self)} classifiers, got number {i}")
+        return self._members[int(i) % len(self)]
+
+    @property
+    def params(self) -> list[dict[str, Any]]:
+        """What distinguishes each classifier."""
+        return [{} for _ in range(len(self))] if self.members is None else self.members.params
+
+    @property
+    def dropped(self) -> list[dict[str, Any]]:
+        """Candidates that could not be trained and were left out."""
+        return [] if self.members is None else self.members.dropped
+
+    @property
+    def kkt_violation(self) -> FloatArray | None:
+        """How far each support vector machine is from optimal; None for other classifiers."""
+        return None if self.members is None else self.members.kkt_violation
+
+    @property
+    def converged(self) -> BoolArray | None:
+        """Whether each support vector machine is near enough to optimal; None for other classifiers."""
+        return None if self.members is None else self.members.converged
+
+    @cached_property
+    def counted(self) -> Counted:
+        """The errors on validation rows; certificates rest on it."""
+        if self.evidence is None or self.splits is None:
+            raise ValueError("this set was made from losses: it holds risks, not counted errors")
+        return self.evidence.count(self.splits)
+
+    @property
+    def errors(self) -> Rows | None:
+        """The validation errors of each classifier; None for losses and for groups."""
+        return self.counted.errors[:, 0] if self.evidence is not None and self.unit != GROUP else None
+
+    @cached_property
+    def risks(self) -> FloatArray:
+        """The share of errors of each classifier, or its mean loss, rounded up."""
+        return self.counted.risks if self._losses is None else risks_of_losses(self._losses)
+
+    @property
+    def m(self) -> int:
+        """The number of validation examples (or groups) of each classifier; the least, where they differ."""
+        return self._losses.shape[1] if self.splits is None and self._losses is not None else self._division.m
+
+    @property
+    def m_each(self) -> Rows:
+        """The number of validation examples (or groups) of each classifier, shape (H,); `m` is the least."""
+        return np.full(len(self), self.m, dtype=np.int64) if self.splits is None else self.splits.m_each(len(self))
+
+    @property
+    def unit(self) -> str:
+        """What is counted: examples, distinct examples or groups."""
+        return EXAMPLE if self.splits is None else self.splits.unit
+
+    @property
+    def copies(self) -> int | None:
+        """Validation rows that equal a training row in features and class; None where that is not known."""
+        return None if self.splits is None else self.splits.copies
+
+    @property
+    def trained_elsewhere(self) -> bool:
+        """Whether the classifiers were trained before, on rows that are not known here."""
+        return self.splits is not None and self.splits.trained_elsewhere
+
+    @property
+    def error_rows(self) -> BoolArray | None:
+        """Which validation rows each classifier gets wrong; None for losses and for groups."""
+        return None if self.evidence is None or self.unit == GROUP else self.evidence.wrong()
+
+    @property
+    def validated_rows(self) -> BoolArray | None:
+        """Which rows validate which classifier; None where all columns of `error_rows` do, or there are none."""
+        return None if self.evidence is None or self.unit == GROUP else self.evidence.validates()
+
+    def tandem_risks(self) -> FloatArray:
+        """Return for each pair of classifiers the share of validation rows on which both err, rounded up.
+
+        Shape (H, H).  Where classifiers have validation rows of their own, those that validate both count.
+
+        Examples
+        --------
+        >>> predicted = [[0, 1, 1, 0], [0, 1, 0, 1]]
+        >>> ClassifierSet.from_predictions(predicted, [1, 0, 0, 0]).tandem_risks().tolist()
+        [[0.75, 0.5], [0.5, 0.75]]
+        """
+        if self.evidence is None or self.unit == GROUP:
+            raise ValueError("this set does not know who errs on which row: it was made from losses, or of groups")
+        return self.evidence.tandem_risks
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels that every classifier gives the rows of X, shape (H, n)."""
+        members = self._members
+        coding = Coding(members.classes)
+        codes = members.answers(members.prepared(X), np.arange(len(members)), coding)
+        return np.asarray(coding.labels[codes])
+
+    @property
+    def _members(self) -> Members:
+        if self.members is None:
+            raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
+        return self.members
+
+    @property
+    def _evidence(self) -> Evidence:
+        assert self.evidence is not None
+        return self.evidence
+
+    @property
+    def _division(self) -> Division:
+        assert self.splits is not None
+        return self.splits
+
+
+def _from_to(risks: FloatArray) -> str:
+    return f"from {risks.min():.4g} to {risks.max():.4g}"
+
+
+def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
+    labels = np.asarray(check_complete(y_val, "y_val"))
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"y_val must be one-dimensional and not empty, got shape {labels.shape}")
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What classifiers are trained with: rows and their division, workers, seed, and where finished ones are kept."""
+
+    data: Labelled
+    #: From how many classifiers there are, and a seed, to the division of the rows.
+    division: Callable[[int, int], Division]
+    n_jobs: int | None
+    random_state: Any
+    checkpoint: Any
+    #: What else makes two runs the same.
+    options: dict[str, Any]
+
+    @classmethod
+    def divided(
+        cls, data: Labelled, choices: DivisionChoices, n_jobs: int | None, random_state: Any, checkpoint: Any
+    ) -> Work:
+        """Return work on rows that are divided as somebody chose."""
+        options = choices.as_dict()
+        return cls(data, lambda *given: divide(data, choices, *given), n_jobs, random_state, checkpoint, options)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Classifiers that have seen training rows only."""
+
+    members: Members
+    #: Which rows train and which validate; those of a forest are drawn while it is trained.
+    division: Division
+    #: The classifiers with the training rows that all share; None where they share none.
+    folds: Folds | None = None
+
+    def as_set(self, data: Labelled, n_jobs: int | None) -> ClassifierSet:
+        """Return the classifiers with their answers to the validation rows."""
+        return ClassifierSet(self.members, observe(self.members, data, self.division, n_jobs), self.division)

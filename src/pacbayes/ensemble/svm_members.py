@@ -1,0 +1,204 @@
+"""Support vector machines that share scaling, kernel and training rows: one kernel block serves all of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import check_array
+
+from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
+from pacbayes._utils.checks import need, need_array, read_only
+from pacbayes._utils.progress import progress
+from pacbayes._utils.threads import one_thread
+from pacbayes.data.preparing import apply_prepare
+from pacbayes.ensemble.calibration import PAIRS
+from pacbayes.ensemble.members import Answers, Calibrated, Coding, kept_as, runs_of
+from pacbayes.svm.kernel import NYSTROEM, Kernel, Scaling
+from pacbayes.svm.machines import Machines, Pair, blocks
+from pacbayes.svm.path_scores import decisions_of_one, sizes_of, tie_widths
+from pacbayes.svm.svm_classifier import MachineSettings
+
+
+@dataclass(frozen=True, eq=False)
+class SharedMachines:
+    """Machines that share scaling and the rows they sum over: the training rows, or landmarks among them.
+
+    For each kernel there is a machine for every lambda; those of the first kernel come first.
+    """
+
+    settings: MachineSettings
+    classes: Labels
+    scaling: Scaling
+    #: One for each width.
+    kernels: tuple[Kernel, ...]
+    #: Scaled.
+    rows: FloatArray
+    #: One for each kernel.
+    machines: tuple[Machines, ...]
+    #: What turns rows into numbers, fitted on the training rows; None for rows of numbers.
+    prepare: Any = None
+
+    def __post_init__(self) -> None:
+        """Raise unless machines, kernels and scaling are for the rows that they sum over."""
+        for name, kind in {"settings": MachineSettings, "scaling": Scaling}.items():
+            need(type(getattr(self, name)) is kind, f"SharedMachines.{name}", f"must be {kind.__name__}")
+        for name, kind in {"kernels": Kernel, "machines": Machines}.items():
+            several = getattr(self, name)
+            some = type(several) is tuple and len(several) > 0 and all(type(one) is kind for one in several)
+            need(some, f"SharedMachines.{name}", f"must be a tuple of {kind.__name__}")
+        need(len(self.kernels) == len(self.machines), "SharedMachines.machines", "must be some for each kernel")
+        read_only(self.classes)
+        need_array(self.rows, "SharedMachines.rows", "f", (None, None))
+        number, width = self.rows.shape
+        need(width > 0, "SharedMachines.rows", "must have columns")
+        need(self.scaling.shift.size == width, "SharedMachines.scaling", f"must be for {width} columns")
+        asked = self.settings.kernel
+        right = all((asked == "linear") == (kernel.name == "linear") for kernel in self.kernels)
+        need(right, "Kernel.name", f"must be for {asked!r}")
+        least = asked != NYSTROEM or number <= self.settings.n_components
+        need(least, "SharedMachines.rows", "must be as many landmarks as were asked for")
+        for machines in self.machines:
+            need(int(machines.codes[-1]) < self.classes.size, "Machines.codes", "must be classes")
+            need(np.array_equal(machines.codes, self.learnt), "Machines.codes", "must be the same for all")
+            same = np.array_equal(machines.paths[0].lambdas, self.settings.lambdas)
+            need(same, "SVMPath.lambdas", "must be those that were asked for")
+            machines.check_rows(number)
+        prepares = self.prepare is None or callable(getattr(self.prepare, "transform", None))
+        need(prepares, "SharedMachines.prepare", "must be a transformer or None")
+
+    def __len__(self) -> int:
+        return len(self.kernels) * int(self.settings.lambdas.size)
+
+    def __getitem__(self, i: int) -> Any:
+        """Return the i-th machine, behind what prepares its rows where there is such a thing."""
+        width, place = divmod(i, self.settings.lambdas.size)
+        machine, kernel = self.machines[width].one(place), self.kernels[width]
+        rows = self.rows[machine.support]
+        one = self.settings.classifier(place, self.classes, self.scaling, kernel, machine, rows)
+        return one if self.prepare is None else make_pipeline(self.prepare, one)
+
+    @property
+    def learnt(self) -> Rows:
+        """The numbers of the classes that they tell apart."""
+        return self.machines[0].codes
+
+    @property
+    def params(self) -> list[dict[str, Any]]:
+        """What distinguishes each: lambda, and the width of its kernel."""
+        return [one for kernel in self.kernels for one in self.settings.params(kernel.gamma)]
+
+    @property
+    def dropped(self) -> list[dict[str, Any]]:
+        """Machines that could not be trained: none."""
+        return []
+
+    @property
+    def kkt_violation(self) -> FloatArray:
+        """How far each is from optimal, the worst over pairs of classes."""
+        return np.concatenate([np.max([path.kkt_violation for path in one.paths], axis=0) for one in self.machines])
+
+    @property
+    def converged(self) -> NDArray[np.bool_]:
+        """Whether each is near enough, for all pairs of classes."""
+        return np.concatenate([np.all([path.converged for path in one.paths], axis=0) for one in self.machines])
+
+    def prepared(self, X: Any) -> FloatArray:
+        """Return new rows as the machines take them: numbers."""
+        new: FloatArray = check_array(X, dtype=np.float64) if self.prepare is None else apply_prepare(self.prepare, X)
+        width = self.rows.shape[1]
+        if new.shape[1] != width:
+            what = "X must have" if self.prepare is None else "prepare must give every sample"
+            raise ValueError(f"{what} {width} columns, got {new.shape[1]}")
+        return new
+
+    def answers(self, X: FloatArray, which: Rows, coding: Coding) -> Answers:
+        """Return the numbers of the classes that some machines give the rows, shape (which, n)."""
+        found = np.empty((which.size, len(X)), dtype=kept_as(coding.labels.size))
+        with one_thread(), progress("predictions", which.size * len(X)) as advance:
+            for kernel, mine, machines, rows in self._some(which):
+
+                def kernel_block(block: slice, kernel: Kernel = kernel, rows: FloatArray = rows) -> FloatArray:
+                    return kernel.between(rows, self.scaling(X[block]))
+
+                for block, codes in machines.predict(kernel_block, len(X), len(rows)):
+                    found[mine, block] = codes
+                    advance(codes.size)
+        return found
+
+    def answers_each(self, X: FloatArray, which: Codes, coding: Coding) -> Codes:
+        """Return the class number that machine ``which[j]`` gives row j.
+
+        The rows are taken in the order of their machines: then each machine's are a slice of the kernel block.
+        """
+        used, places = np.unique(which, return_inverse=True)
+        codes = np.empty(which.size, dtype=np.intp)
+        with one_thread(), progress("predictions", which.size) as advance:
+            for kernel, mine, machines, rows in self._some(used):
+                ties = [_ties(pair) for pair in machines.pairs]
+                # Machines of one kernel are neighbours among those that are used.
+                own = np.flatnonzero((places >= mine[0]) & (places <= mine[-1]))
+                order = own[np.argsort(places[own], kind="stable")]
+                for block in blocks(order.size, len(rows) + X.shape[1] + 2 * len(machines.pairs)):
+                    some = order[block]
+                    K = kernel.between(rows, self.scaling(X[some]))
+                    codes[some] = _decide(machines, ties, K, places[some] - mine[0])
+                    advance(some.size)
+        return codes
+
+    def mean_probabilities(self, X: FloatArray, weights: FloatArray, soft: Calibrated) -> FloatArray:
+        """Return the weighted sum of calibrated probabilities, shape (n, learnt classes).
+
+        A row's is a function of that row to the last bit: decisions are, and the sum is in the order of the machines.
+        """
+        chosen = np.flatnonzero(weights)
+        total = np.zeros((len(X), soft.classes.size))
+        with one_thread(), progress("probabilities", chosen.size * len(X)) as advance:
+            for kernel, mine, machines, rows in self._some(chosen):
+                for block in blocks(len(X), len(rows) + X.shape[1] + 2 * len(machines.pairs)):
+                    K = kernel.between(rows, self.scaling(X[block]))
+                    for place, i in enumerate(chosen[mine].tolist()):
+                        total[block] += weights[i] * soft.maps[i](machines.decisions_of(place, K))
+                        advance(K.shape[1])
+        return total
+
+    def check_maps(self, soft: Calibrated) -> None:
+        """Raise unless all maps take the decisions of the pairs that there are."""
+        taken = all(one.kind == PAIRS for one in soft.maps.values())
+        need(taken, "Calibration.kind", f"must be {PAIRS} for support vector machines")
+        need(np.array_equal(soft.classes, self.learnt), "Calibrated.classes", "must be those of the machines")
+
+    def _some(self, which: Rows) -> Iterator[tuple[Kernel, Rows, Machines, FloatArray]]:
+        """Yield for each kernel that some machines need: their places among these, they, and the rows they need."""
+        width, place = np.divmod(which, self.settings.lambdas.size)
+        for number in np.unique(width).tolist():
+            mine = np.flatnonzero(width == number)
+            machines, kept = self.machines[number].some(place[mine])
+            yield self.kernels[number], mine, machines, self.rows[: kept.size][kept]
+
+
+def _ties(pair: Pair) -> FloatArray:
+    """Return how close to zero each machine's decisions are still ties."""
+    return tie_widths(pair.path.intercept, sizes_of(pair.path.dual_coef), pair.kernel_size)
+
+
+def _decide(machines: Machines, ties: list[FloatArray], K: FloatArray, places: Codes) -> Codes:
+    """Return class numbers for kernel values of training rows by new rows; rows of one machine are neighbours."""
+    runs = runs_of(places)
+    # One place for each class that occurs, not for each there is.
+    votes = np.zeros((len(places), machines.codes.size), dtype=np.int16)
+    numbers = {code: number for number, code in enumerate(machines.codes.tolist())}
+    everyone = np.arange(len(places))
+    for pair, tie in zip(machines.pairs, ties, strict=True):
+        part = K if pair.rows.size == len(K) else K[pair.rows]
+        decisions = np.empty(len(places))
+        for run in runs:
+            h = places[run.start]
+            coef, intercept = pair.path.dual_coef[h], float(pair.path.intercept[h])
+            decisions[run] = decisions_of_one(coef, intercept, part, run.start, run.stop)
+        # Ties go to the second class, as in scikit-learn's SVC.
+        votes[everyone, np.where(decisions >= -tie[places], numbers[pair.second], numbers[pair.first])] += 1
+    winners: Codes = machines.codes[votes.argmax(axis=1)]
+    return winners

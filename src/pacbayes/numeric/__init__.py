@@ -1,1 +1,0 @@
-"""What every folder needs: checks of arguments, outward rounding, numbers in words, array types."""

@@ -1,0 +1,301 @@
+"""One-vs-one support vector machines for every lambda on one training sample."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.checks import MOST, need, need_array, need_number, need_rows
+from pacbayes._utils.memory import BLOCK_BYTES
+from pacbayes._utils.progress import current_stage, progress, working_for
+from pacbayes._utils.threads import one_core
+from pacbayes.svm.path import SVMPath, solve_path
+from pacbayes.svm.path_scores import PathScores, decisions_of_one, path_scores, sizes_of, tie_widths
+
+# Kernel values of some new rows with some training rows: training rows down, new rows across.
+KernelBlock = Callable[[slice], FloatArray]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Machines that tell class `first` from class `second`, which is the positive one."""
+
+    first: int
+    second: int
+    rows: Rows
+    path: SVMPath
+    kernel_size: float
+
+    def __post_init__(self) -> None:
+        need(isinstance(self.path, SVMPath), "Pair.path", "must be an SVMPath")
+        need_rows(self.rows, "Pair.rows", MOST)
+        need(self.rows.size == self.path.dual_coef.shape[1], "Pair.rows", "must be one for each coefficient")
+        need_number(self.kernel_size, "Pair.kernel_size")
+
+
+@dataclass(frozen=True)
+class Machines:
+    """All pairs of classes that occur in the training sample, with one path each."""
+
+    codes: Rows
+    pairs: tuple[Pair, ...]
+
+    def __post_init__(self) -> None:
+        """Raise unless there is a path of as many machines for every pair of classes, in order."""
+        _check_codes(self.codes, "Machines.codes")
+        of_pairs = type(self.pairs) is tuple and all(isinstance(pair, Pair) for pair in self.pairs)
+        need(of_pairs, "Machines.pairs", "must be a tuple of Pair")
+        found = [(pair.first, pair.second) for pair in self.pairs]
+        whole = all(type(code) is int for pair in found for code in pair)  # 0.0 and False are equal to 0, and no index
+        need(whole and found == pairs_of(self.codes), "Machines.pairs", "must be all pairs of the classes, in order")
+        lambdas = self.pairs[0].path.lambdas
+        same = all(np.array_equal(pair.path.lambdas, lambdas) for pair in self.pairs)
+        need(same, "SVMPath.lambdas", "must be the same for all pairs")
+
+    def check_rows(self, number: int) -> None:
+        """Raise unless the machines are on so many rows: that of a single pair on all of them."""
+        for pair in self.pairs:
+            need(pair.rows.size > 0, "Pair.rows", "must not be empty")
+            need_rows(pair.rows, "Pair.rows", number)
+            need(len(self.pairs) > 1 or pair.rows.size == number, "Pair.rows", "must be all training rows")
+
+    def some(self, which: Rows) -> tuple["Machines", NDArray[np.bool_]]:
+        """Return some machines of each pair on the rows that support any of them, and which rows these are."""
+        kept = np.zeros(max(int(pair.rows.max()) for pair in self.pairs) + 1, dtype=bool)
+        duals = [pair.path.dual_coef[which] for pair in self.pairs]
+        for pair, dual in zip(self.pairs, duals, strict=True):
+            kept[pair.rows[dual.any(axis=0)]] = True
+        numbers = np.cumsum(kept) - 1
+        pairs = []
+        for pair, dual in zip(self.pairs, duals, strict=True):
+            inside = kept[pair.rows]
+            path = pair.path
+            part = SVMPath(
+                path.lambdas[which],
+                np.ascontiguousarray(dual[:, inside]),
+                path.intercept[which],
+                path.n_iter[which],
+                path.kkt_violation[which],
+                path.converged[which],
+            )
+            pairs.append(replace(pair, rows=numbers[pair.rows[inside]], path=part))
+        return replace(self, pairs=tuple(pairs)), kept
+
+    @property
+    def paths(self) -> list[SVMPath]:
+        """The paths of all pairs."""
+        return [pair.path for pair in self.pairs]
+
+    @property
+    def number(self) -> int:
+        """How many machines there are for each pair: one per lambda."""
+        return int(self.pairs[0].path.lambdas.size)
+
+    def predict(self, kernel_block: KernelBlock, n: int, n_train: int) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+        """Yield blocks of new rows and the class numbers, shape (H, block), every machine gives them.
+
+        Blocks depend on the sizes only, so that the results do not depend on who computes them.
+        """
+        scores = [path_scores(pair.path, pair.kernel_size) for pair in self.pairs]
+        for block in blocks(n, 2 * n_train + (4 + len(self.pairs)) * self.number):
+            yield block, self._vote(scores, kernel_block(block))
+
+    def _vote(self, scores: list[PathScores], K: FloatArray) -> NDArray[np.intp]:
+        if len(self.pairs) == 1:
+            pair = self.pairs[0]
+            return np.where(scores[0].positive(K), pair.second, pair.first)
+        return self._most_votes(score.positive(K[pair.rows]) for pair, score in zip(self.pairs, scores, strict=True))
+
+    def _most_votes(self, positive: Iterable[NDArray[np.bool_]]) -> NDArray[np.intp]:
+        """Return the class that wins most pairs, from what every pair says in turn; the first of several."""
+        places = {code: place for place, code in enumerate(self.codes.tolist())}
+        votes: NDArray[np.int16] | None = None
+        for pair, one in zip(self.pairs, positive, strict=True):
+            if votes is None:
+                # One place for each class that occurs, not for each there is.
+                votes = np.zeros((self.codes.size, *one.shape), dtype=np.int16)
+            votes[places[pair.second]] += one
+            votes[places[pair.first]] += ~one
+        assert votes is not None
+        # As in LIBSVM.
+        winners: NDArray[np.intp] = self.codes[votes.argmax(axis=0)]
+        return winners
+
+    def decisions(self, K: FloatArray) -> FloatArray:
+        """Return decisions of shape (H, n, pairs) for training rows by new rows, by products: above zero the second.
+
+        Ties are zero.  For rows of cross-validation: last bits may depend on the rows around a row.
+        """
+        found = np.empty((self.number, K.shape[1], len(self.pairs)))
+        for place, pair in enumerate(self.pairs):
+            path, part = pair.path, K if pair.rows.size == len(K) else K[pair.rows]
+            ties = tie_widths(path.intercept, sizes_of(path.dual_coef), pair.kernel_size)
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                products = path.dual_coef @ part + path.intercept[:, None]
+            found[:, :, place] = np.where(np.abs(products) <= ties[:, None], 0.0, products)
+        return found
+
+    def decisions_of(self, i: int, K: FloatArray) -> FloatArray:
+        """Return the decisions of the i-th machine of every pair, shape (n, pairs): functions of each row alone."""
+        found = np.empty((K.shape[1], len(self.pairs)))
+        for place, pair in enumerate(self.pairs):
+            part = K if pair.rows.size == len(K) else K[pair.rows]
+            coef, intercept = pair.path.dual_coef[i], float(pair.path.intercept[i])
+            found[:, place] = decisions_of_one(coef, intercept, part, 0, K.shape[1])
+        return found
+
+    def winners(self, decisions: FloatArray) -> NDArray[np.intp]:
+        """Return the class numbers, shape (H, n), that decisions stand for."""
+        positive = decisions >= 0.0
+        if len(self.pairs) == 1:
+            pair = self.pairs[0]
+            return np.where(positive[:, :, 0], pair.second, pair.first)
+        return self._most_votes(positive[:, :, place] for place in range(len(self.pairs)))
+
+    def one(self, i: int) -> "OneMachine":
+        """Return the i-th machine of every pair with the training rows it needs."""
+        coefs = np.zeros((len(self.pairs), max(int(pair.rows.max()) for pair in self.pairs) + 1))
+        for coef, pair in zip(coefs, self.pairs, strict=True):
+            coef[pair.rows] = pair.path.dual_coef[i]
+        support = np.flatnonzero(coefs.any(axis=0))
+        return OneMachine(
+            self.codes,
+            np.array([(pair.first, pair.second) for pair in self.pairs]),
+            support,
+            np.ascontiguousarray(coefs[:, support]),
+            np.array([pair.path.intercept[i] for pair in self.pairs]),
+            np.array([pair.kernel_size for pair in self.pairs]),
+        )
+
+
+@dataclass(frozen=True)
+class OneMachine:
+    """The machines of all pairs for one lambda, on the rows that support any of them."""
+
+    codes: Rows
+    pairs: Rows
+    support: Rows
+    coefs: FloatArray
+    intercepts: FloatArray
+    kernel_sizes: FloatArray
+
+    def __post_init__(self) -> None:
+        """Raise unless there are coefficients for every pair of the classes and every support vector."""
+        _check_codes(self.codes, "OneMachine.codes")
+        pairs = pairs_of(self.codes)
+        need_array(self.pairs, "OneMachine.pairs", "i", (len(pairs), 2))
+        need(np.array_equal(self.pairs, pairs), "OneMachine.pairs", "must be all pairs of the classes, in order")
+        need_rows(self.support, "OneMachine.support", MOST)
+        need_array(self.coefs, "OneMachine.coefs", "f", (len(pairs), self.support.size), finite=False)
+        need(self.coefs.flags.c_contiguous, "OneMachine.coefs", "must be stored by rows")
+        need_array(self.intercepts, "OneMachine.intercepts", "f", (len(pairs),), finite=False)
+        need_array(self.kernel_sizes, "OneMachine.kernel_sizes", "f", (len(pairs),), finite=False)
+
+    def decisions(self, K: FloatArray) -> FloatArray:
+        """Return decisions of shape (n, pairs) for support rows by new rows: above zero the second class."""
+        ties = tie_widths(self.intercepts, sizes_of(self.coefs), self.kernel_sizes)
+        decisions = np.empty((K.shape[1], len(self.pairs)))
+        for p, (coef, intercept) in enumerate(zip(self.coefs, self.intercepts, strict=True)):
+            decisions[:, p] = decisions_of_one(coef, float(intercept), K, 0, K.shape[1])
+        decisions[np.abs(decisions) <= ties] = 0.0
+        return decisions
+
+    def predict(self, decisions: FloatArray) -> NDArray[np.intp]:
+        """Return class numbers: the class that wins most pairs, the first of several."""
+        votes = np.zeros((len(decisions), self.codes.size), dtype=np.int64)
+        for column, (first, second) in zip(decisions.T, self._places, strict=True):
+            positive = column >= 0.0
+            votes[:, second] += positive
+            votes[:, first] += ~positive
+        winners: NDArray[np.intp] = self.codes[votes.argmax(axis=1)]
+        return winners
+
+    def votes(self, decisions: FloatArray) -> FloatArray:
+        """Return per class its votes plus a share below one half from the sizes of the decisions, as `SVC` does."""
+        votes = np.zeros((len(decisions), self.codes.size))
+        sizes = np.zeros_like(votes)
+        for column, (first, second) in zip(decisions.T, self._places, strict=True):
+            votes[:, second] += column > 0.0
+            votes[:, first] += column <= 0.0
+            sizes[:, second] += column
+            sizes[:, first] -= column
+        total: FloatArray = votes + sizes / (3.0 * (np.abs(sizes) + 1.0))
+        return total
+
+    @property
+    def _places(self) -> Rows:
+        """The pairs, by their places among the classes that occur."""
+        return np.searchsorted(self.codes, self.pairs)
+
+
+def train_machines(
+    gram: Callable[[Rows], NDArray[Any]],
+    codes: Rows,
+    lambdas: FloatArray,
+    n_jobs: int = 1,
+    linear_from: int | None = None,
+) -> Machines:
+    """Train a path for every pair of classes among `codes`; `gram` gives the kernel matrix of some training rows.
+
+    From `linear_from` rows on linear algebra may be used, see `solve_path`.
+    """
+    present = np.unique(codes)
+    jobs = [
+        (first, second, np.flatnonzero((codes == first) | (codes == second))) for first, second in pairs_of(present)
+    ]
+    # Together the kernels of concurrent pairs must not exceed the one of the whole sample.
+    largest = max(rows.size for _, _, rows in jobs)
+    n_jobs = max(1, min(n_jobs, len(jobs), codes.size**2 // largest**2))
+
+    with progress("support vector machines", len(jobs) * lambdas.size) as advance:
+        stage = current_stage()
+
+        def train(first: int, second: int, rows: Rows) -> Pair:
+            kernel = gram(rows)
+            size = float(np.abs(kernel.diagonal()).mean())
+            signs = np.where(codes[rows] == second, 1.0, -1.0)
+            path = solve_path(kernel, signs, lambdas, advance=advance, linear_from=linear_from)
+            return Pair(first, second, rows, path, size)
+
+        def train_elsewhere(*job: Any) -> Pair:
+            with working_for(stage), one_core():
+                return train(*job)
+
+        if n_jobs == 1:
+            pairs = [train(*job) for job in jobs]
+        else:
+            pairs = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(train_elsewhere)(*job) for job in jobs)
+    return Machines(present, tuple(pairs))
+
+
+def _check_codes(codes: Any, name: str) -> None:
+    need_rows(codes, name, MOST)
+    need(codes.size >= 2, name, "must be at least two classes")
+
+
+def pairs_of(present: Rows) -> list[tuple[int, int]]:
+    """Return the pairs of classes in LIBSVM's order.
+
+    Examples
+    --------
+    >>> pairs_of(np.array([0, 1, 3]))
+    [(0, 1), (0, 3), (1, 3)]
+    """
+    return list(combinations(present.tolist(), 2))
+
+
+def blocks(n: int, width: int) -> list[slice]:
+    """Divide n new rows into blocks for which `width` numbers per row stay within `BLOCK_BYTES`.
+
+    Examples
+    --------
+    >>> blocks(2500, 4096)
+    [slice(0, 2048, None), slice(2048, 2500, None)]
+    """
+    length = max(1, BLOCK_BYTES // (8 * width))
+    return [slice(start, min(start + length, n)) for start in range(0, n, length)]

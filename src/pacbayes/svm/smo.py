@@ -1,0 +1,427 @@
+r"""The compiled part of the support vector machine path: pairs of variables, warm-started, and sums of rows.
+
+Importing this module imports numba; `svm_path` does so when it is first called.
+
+The dual task is solved in :math:`s_i = y_i \alpha_i / C`, which lies in [lower, upper] = [0, 1] for positive and
+[-1, 0] for negative labels.  In these variables the solution for one `C` is the starting point for the next as it
+stands: what was at its bound is exactly at its new bound, and :math:`K s` needs no update.  With :math:`v = y - C K s`,
+a solution is optimal when the largest `v` among variables that can grow does not exceed the smallest among those that
+can shrink; the excess is the KKT violation.
+
+Variables that stay at a bound are not left out of the passes over all of them, as LIBSVM does (shrinking): where there
+are many rows, most costs are left to linear algebra (active_set.py), and these passes took 14 % of the processor time
+of `svm_set` at 2500 training rows, 6 % at 5000 and 5 % at 10 000 (`python benchmarks/bench_rows.py --paths`).
+
+No call is long, since what runs compiled hears no interrupt: it ends when its budget of rows of the kernel is spent,
+and the next one goes on where it was, to the same bits as if there had been one.
+
+Weighted sums of rows of a matrix are a pass over memory as fast as it can be read, four rows at a time, for a range of
+columns: ranges are computed side by side.  The bits of a sum may depend on the ranges but not on who computes them.
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.compiled import compile_notice, compiled
+from pacbayes._utils.rounding import EPS
+from pacbayes._utils.threads import on_cores
+
+# A pair of (nearly) equal rows has no curvature: this floor makes the step long enough to reach a bound, as in LIBSVM.
+_FLAT = 1e-12
+# `g` is recomputed when the rounding errors of its updates may have reached this part of the tolerance.
+_DRIFT = 0.01
+# A start is nearby if the cost grew by no more than this factor; then so many iterations per free variable are usual.
+_NEARBY = 2.0
+FACTORISATION = 13.0
+# No NaN reaches these loops, and signs of zeros do not matter: without both promises the maxima do not vectorise.
+_FAST = {"nnan", "nsz", "contract"}
+# Columns of a sum of rows at a time: they stay in the cache while all rows are added.
+_COLUMNS = 1024
+# Fewer columns are not worth being shared.
+_FEW = 512
+
+# What is carried over from call to call:
+_UPDATES = 0  # the updates of g since it was computed afresh
+_ITERATIONS = 1  # the iterations since the last stored row
+# ... once no variable was at its bound, so that nothing changes any more: one, and what stays;
+_SETTLED, _SETTLED_COST, _SETTLED_VIOLATION, _SETTLED_INTERCEPT = 2, 3, 4, 5
+_COST = 6  # the cost to which g belongs
+_UNDER_WAY = 7  # one in the middle of a stage
+_RECOMPUTED = 8  # in the middle of computing g afresh, the rows that are done
+_PATIENCE = 9  # the iterations left until a stage is called hard
+_HARD = 10  # one if it was: another method may take over
+_FACTORED = 11  # one if the other method has its factor already, which then costs nothing
+_SPENT = 12  # all iterations so far
+_STATE_SIZE = 13
+
+_compiled = compiled(fastmath=_FAST, error_model="numpy")
+
+# The three loops over all variables below write one array and read few: with more, the compiler gives up proving that
+# they do not overlap and computes one number at a time.  Hence `up` and `down`: the label where a variable can grow
+# (shrink), minus (plus) infinity where it cannot, so that v among them is up - g and down - g, without comparisons.
+# What is kept is g = C K s rather than v = y - g, whose digits would be lost when C is small and g tiny.
+
+
+@_compiled
+def _extremes(g, up, down):
+    """Return the largest v among growable and the smallest among shrinkable variables."""
+    largest, smallest = -np.inf, np.inf
+    for t in range(g.size):
+        high, low = up[t] - g[t], down[t] - g[t]
+        largest = high if high > largest else largest
+        smallest = low if low < smallest else smallest
+    return largest, smallest
+
+
+@_compiled
+def _move(g, up, down, step, row_i, row_j):
+    """Update g after a `step` (times C) along the pair (i, j); otherwise `_extremes`, in the same pass over memory."""
+    largest, smallest = -np.inf, np.inf
+    for t in range(g.size):
+        # The difference of two single-precision entries must not be rounded to single precision.
+        value = g[t] + step * (np.float64(row_i[t]) - np.float64(row_j[t]))
+        g[t] = value
+        high, low = up[t] - value, down[t] - value
+        largest = high if high > largest else largest
+        smallest = low if low < smallest else smallest
+    return largest, smallest
+
+
+@_compiled
+def _gains(largest, diagonal_i, diagonal, row_i, g, down, gain):
+    """Store by how much each partner j would lower the dual objective (up to a factor); return the largest gain."""
+    for t in range(g.size):
+        slope = largest - (down[t] - g[t])
+        slope = slope if slope > 0.0 else 0.0
+        curvature = diagonal_i + diagonal[t] - 2.0 * row_i[t]
+        curvature = curvature if curvature > _FLAT else _FLAT
+        gain[t] = slope * slope / curvature
+    return _largest(gain)
+
+
+@_compiled
+def _largest(gain):
+    """Return the largest of numbers that are at least zero.
+
+    Four at a time: a comparison waits for the one before it.  Beside the divisions of the caller's loop, or one by one,
+    this took as long as they do.
+    """
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    quarter = gain.size // 4
+    first, second = gain[:quarter], gain[quarter : 2 * quarter]
+    third, fourth = gain[2 * quarter : 3 * quarter], gain[3 * quarter : 4 * quarter]
+    for t in range(quarter):
+        a = first[t] if first[t] > a else a
+        b = second[t] if second[t] > b else b
+        c = third[t] if third[t] > c else c
+        d = fourth[t] if fourth[t] > d else d
+    for t in range(4 * quarter, gain.size):
+        a = gain[t] if gain[t] > a else a
+    return max(max(a, b), max(c, d))
+
+
+@_compiled
+def _step(i, j, longest, s, lower, upper):
+    """Move the pair by at most `longest`, to a bound exactly where one is reached; return the length."""
+    room_i, room_j = upper[i] - s[i], s[j] - lower[j]
+    if longest < room_i and longest < room_j:
+        s[i] += longest
+        s[j] -= longest
+        return longest
+    if room_i < room_j:
+        s[i] = upper[i]
+        s[j] -= room_i
+        return room_i
+    s[j] = lower[j]
+    s[i] = upper[i] if room_i == room_j else s[i] + room_j
+    return room_j
+
+
+@_compiled
+def _mark(t, s, lower, upper, up, down):
+    """Note whether variable t can grow and shrink; its label is the sum of its bounds."""
+    up[t] = lower[t] + upper[t] if s[t] < upper[t] else -np.inf
+    down[t] = lower[t] + upper[t] if s[t] > lower[t] else np.inf
+
+
+@_compiled
+def _recompute(K, cost, s, g, first, budget):
+    """Set g = C K s afresh, from row `first` on; return the rows that are done and what is left of the budget."""
+    if first == 0:
+        g[:] = 0.0
+    j = first
+    while j < s.size and budget > 0:
+        if s[j] != 0.0:
+            for t in range(s.size):
+                g[t] += s[j] * K[j, t]
+            budget -= 1
+        j += 1
+    if j == s.size:
+        g *= cost
+    return j, budget
+
+
+@_compiled
+def _worth_of_factor(s):
+    """Return what it takes to factorise the kernel matrix of the free variables, in iterations on pairs."""
+    free = 0
+    for value in s:
+        free += 0.0 < abs(value) < 1.0
+    return np.float64(free) ** 3 / (FACTORISATION * s.size)
+
+
+@_compiled
+def _solve(K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain):
+    """Bring (s, g) to the solution at `cost`; return the violation and what is left of the budget.
+
+    The violation is -1 if the budget is spent or the stage is hard.
+    """
+    # |K s| <= m max K, so this bounds the rounding error of g per update; `size` is max K.
+    error = EPS * cost * size * s.size
+    # In the middle of a stage too: what the last move found, since it is the largest and smallest of the same numbers.
+    largest, smallest = _extremes(g, up, down)
+    while budget > 0:
+        converged = largest - smallest <= tol
+        drifted = state[_UPDATES] * error > _DRIFT * tol
+        # Recomputing costs as much as m iterations: once per m of them, and before anything is called converged.
+        if state[_RECOMPUTED] > 0.0 or (drifted and (converged or state[_UPDATES] > s.size)):
+            done, budget = _recompute(K, cost, s, g, int(state[_RECOMPUTED]), budget)
+            if done < s.size:
+                state[_RECOMPUTED] = done
+                break
+            state[_RECOMPUTED], state[_UPDATES] = 0.0, 0.0
+            largest, smallest = _extremes(g, up, down)
+            converged = largest - smallest <= tol
+        if converged or state[_ITERATIONS] >= max_iter:
+            # Without free variables v may leave a gap between the two sets: a negative excess, nothing violated.
+            return max(largest - smallest, 0.0), budget
+        if state[_PATIENCE] <= 0.0:
+            # By now more variables may be free than when the stage began, and their matrix costs more to factorise.
+            state[_PATIENCE] = _worth_of_factor(s) - state[_SPENT]
+            if state[_FACTORED] == 1.0 or state[_PATIENCE] <= 0.0:
+                state[_HARD] = 1.0
+                break
+        i = 0
+        while up[i] - g[i] != largest:
+            i += 1
+        top = _gains(largest, diagonal[i], diagonal, K[i], g, down, gain)
+        j = 0
+        while gain[j] != top:
+            j += 1
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _FLAT)
+        step = _step(i, j, ((y[i] - g[i]) - (y[j] - g[j])) / (cost * curvature), s, lower, upper)
+        _mark(i, s, lower, upper, up, down)
+        _mark(j, s, lower, upper, up, down)
+        largest, smallest = _move(g, up, down, cost * step, K[i], K[j])
+        state[_ITERATIONS] += 1.0
+        state[_UPDATES] += 1.0
+        state[_SPENT] += 1.0
+        state[_PATIENCE] -= 1.0
+        budget -= 1
+    return -1.0, 0
+
+
+@_compiled
+def _intercept(y, g, s, lower, upper):
+    """Mean of v over the variables strictly between their bounds, else the middle of the interval v leaves open."""
+    total, free, largest, smallest = 0.0, 0, -np.inf, np.inf
+    for t in range(y.size):
+        v = y[t] - g[t]
+        if lower[t] < s[t] < upper[t]:
+            total += v
+            free += 1
+        elif s[t] < upper[t]:
+            largest = max(largest, v)
+        else:
+            smallest = min(smallest, v)
+    return total / free if free > 0 else (largest + smallest) / 2.0
+
+
+@_compiled
+def _inside(s):
+    """Return whether no variable is at the bound where alpha = C."""
+    for value in s:  # noqa: SIM110 (numba compiles the loop, not the generator)
+        if not -1.0 < value < 1.0:
+            return False
+    return True
+
+
+@_compiled
+def _patience(s, ratio, patience, factored, spent):
+    """Return the iterations after which a stage may be hard, where there is a start nearby.
+
+    A factor serves all stages to come: it is worth its price when as many iterations were spent on all so far.
+    """
+    if patience < 0 or ratio > _NEARBY:
+        return np.inf
+    support = 0
+    for value in s:
+        support += value != 0.0
+    if support == 0:
+        return np.inf
+    return np.float64(patience) if factored == 1.0 else max(np.float64(patience), _worth_of_factor(s) - spent)
+
+
+@_compiled
+def run_stages(
+    K, y, costs, rows, s, g, state, tol, max_iter, patience, budget, dual_coef, intercept, n_iter, violation
+):
+    """Solve for increasing `costs` and store those with a row of the result; -1 marks a stepping stone.
+
+    Return how many were done when the budget was spent, or a stage was found hard (`is_hard`), after at least
+    `patience` iterations, never if that is negative; the next call, with the costs that are left, goes on.
+    """
+    m = y.size
+    lower, upper = np.minimum(y, 0.0), np.maximum(y, 0.0)
+    gain, diagonal, up, down = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    for t in range(m):
+        diagonal[t] = K[t, t]
+        _mark(t, s, lower, upper, up, down)
+    size = np.abs(diagonal).max()
+    for stage in range(costs.size):
+        if budget <= 0:
+            return stage
+        budget -= 1
+        row, cost, excess = rows[stage], costs[stage], 0.0
+        if state[_SETTLED] == 0.0:
+            if state[_UNDER_WAY] == 0.0:
+                ratio = cost / state[_COST]
+                for t in range(m):
+                    g[t] *= ratio
+                state[_COST], state[_UNDER_WAY] = cost, 1.0
+                state[_UPDATES] += 1.0
+                state[_PATIENCE] = _patience(s, ratio, patience, state[_FACTORED], state[_SPENT])
+            excess, budget = _solve(
+                K, y, diagonal, size, cost, s, g, state, tol, max_iter, budget, lower, upper, up, down, gain
+            )
+            if excess < 0.0:
+                return stage
+            state[_UNDER_WAY] = 0.0
+            if excess <= tol and _inside(s):
+                state[_SETTLED], state[_SETTLED_COST], state[_SETTLED_VIOLATION] = 1.0, cost, excess
+                state[_SETTLED_INTERCEPT] = _intercept(y, g, s, lower, upper)
+        if row < 0:
+            continue
+        settled = state[_SETTLED] == 1.0
+        scale = state[_SETTLED_COST] if settled else cost
+        for t in range(m):
+            dual_coef[row, t] = scale * s[t]
+        intercept[row] = state[_SETTLED_INTERCEPT] if settled else _intercept(y, g, s, lower, upper)
+        violation[row] = state[_SETTLED_VIOLATION] if settled else excess
+        n_iter[row] = int(state[_ITERATIONS])
+        state[_ITERATIONS] = 0.0
+    return costs.size
+
+
+def new_state() -> FloatArray:
+    """Return what `run_stages` carries over, before its first call."""
+    state = np.zeros(_STATE_SIZE)
+    # At s = 0, C K s = 0 whatever the cost: this one is as good as any.
+    state[_COST] = 1.0
+    return state
+
+
+def is_settled(state: FloatArray) -> bool:
+    """Return whether nothing changes any more, whatever the cost."""
+    return bool(state[_SETTLED])
+
+
+def is_hard(state: FloatArray) -> bool:
+    """Return whether the last call left a stage that takes many iterations."""
+    return bool(state[_HARD])
+
+
+def cost_of(state: FloatArray) -> float:
+    """Return the cost to which g belongs."""
+    return float(state[_COST])
+
+
+def set_factored(state: FloatArray, factored: bool) -> None:
+    """Say whether the other method has its factor already, where a stage may turn out to be hard."""
+    state[_FACTORED] = float(factored)
+
+
+def go_back(state: FloatArray, cost: float) -> None:
+    """Note that s and g are those of an earlier cost again."""
+    state[_COST], state[_UNDER_WAY], state[_HARD] = cost, 0.0, 0.0
+
+
+def go_on(state: FloatArray, cost: float, iterations: int, updates: float) -> None:
+    """Note that a stage is under way, to be ended by `run_stages`, however hard.
+
+    Others have brought s and g to its cost, in so many iterations and with the rounding errors of so many updates.
+    """
+    state[_COST], state[_UNDER_WAY], state[_HARD], state[_PATIENCE] = cost, 1.0, 0.0, np.inf
+    state[_ITERATIONS] += iterations
+    state[_UPDATES] += updates
+
+
+def compile_for(dtype: np.dtype[Any]) -> None:
+    """Compile `run_stages` for kernels of this precision, or load it from the cache."""
+    matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
+    vector, integers = types.float64[::1], types.int64[::1]
+    numbers = (types.float64, types.int64, types.int64, types.int64)
+    inputs = (matrix, vector, vector, integers, vector, vector, vector, *numbers)
+    run_stages.compile((*inputs, types.float64[:, ::1], vector, integers, vector))
+
+
+@compiled(fastmath=_FAST)
+def _add_range(matrix, rows, coefs, out, start, stop):
+    """Add to out[start:stop] the same columns of the listed rows, weighted."""
+    sums = out[start:stop]
+    k = 0
+    while k + 4 <= rows.size:
+        a, b, c, d = coefs[k], coefs[k + 1], coefs[k + 2], coefs[k + 3]
+        p, q = matrix[rows[k], start:stop], matrix[rows[k + 1], start:stop]
+        r, s = matrix[rows[k + 2], start:stop], matrix[rows[k + 3], start:stop]
+        for t in range(sums.size):
+            sums[t] += ((a * p[t] + b * q[t]) + c * r[t]) + d * s[t]
+        k += 4
+    while k < rows.size:
+        a, p = coefs[k], matrix[rows[k], start:stop]
+        for t in range(sums.size):
+            sums[t] += a * p[t]
+        k += 1
+
+
+def _ranges(size: int) -> list[tuple[int, int]]:
+    """Divide columns into ranges of about equal length, as many as two or four cores can share evenly.
+
+    Examples
+    --------
+    >>> _ranges(300), _ranges(1000)
+    ([(0, 300)], [(0, 256), (256, 512), (512, 768), (768, 1000)])
+    """
+    number = 4 * -(-size // (4 * _COLUMNS)) if size > _FEW else 1
+    # Whole lines of the cache.
+    width = 8 * -(-size // (8 * number))
+    return [(start, min(start + width, size)) for start in range(0, size, width)]
+
+
+@cache
+def _compiled_for(dtype: np.dtype[Any]) -> Any:
+    """Return the function for matrices of this precision, or load it from the cache."""
+    matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
+    vector, integers, number = types.float64[::1], types.int64[::1], types.int64
+    with compile_notice(_add_range):
+        _add_range.compile((matrix, integers, vector, vector, number, number))
+    return _add_range
+
+
+def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArray) -> None:
+    """Add to `out` the listed rows of a matrix times their coefficients, as many columns as `out` has.
+
+    Examples
+    --------
+    >>> sums = np.zeros(2)
+    >>> add_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]), np.array([1.0, -1.0]), sums)
+    >>> sums
+    array([2., 2.])
+    """
+    add = _compiled_for(matrix.dtype)
+    on_cores(lambda columns: add(matrix, rows, coefs, out, *columns), _ranges(out.size))

@@ -1,0 +1,184 @@
+"""The same calls on a Dask cluster of two worker processes: same bits, data sent once, workers that are killed."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dask.distributed import Client
+from joblib import parallel_config
+from sklearn.dummy import DummyClassifier
+from tests._utils.long_run import RUNS
+from tests._utils.long_run import bits as bits_of_run
+from tests.ensemble.grids import GRIDS, bits
+
+from pacbayes import grid_set, optimal_posterior
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with warnings.catch_warnings():
+        # A busy disk is the machine's: Dask warns if a folder takes it more than a second.
+        warnings.filterwarnings("ignore", "Creating scratch directories is taking")
+        started = Client(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1")
+    with started as client:
+        yield client
+
+
+@pytest.fixture
+def cluster(client):
+    client.wait_for_workers(2, timeout=60)
+    with parallel_config(backend="dask"):
+        yield client
+
+
+def executed(client):
+    """How many tasks the workers have done since they were started."""
+    return sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
+
+
+def test_same_arrays_as_one_process_and_two(client):
+    for name in ("forests", "logistic", "boosting", "text"):
+        estimator, grid, rows, labels = GRIDS[name]
+        arguments = {"split": "independent", "random_state": 5}
+        one = grid_set(estimator, grid, rows, labels, **arguments)
+        two = grid_set(estimator, grid, rows, labels, n_jobs=2, **arguments)
+        with parallel_config(backend="dask"):
+            many = grid_set(estimator, grid, rows, labels, **arguments)
+        for other in (two, many):
+            np.testing.assert_array_equal(one.errors, other.errors)
+            assert [bits(one[i]) for i in range(len(one))] == [bits(other[i]) for i in range(len(one))]
+
+
+def test_same_support_vector_machines(cluster):
+    before = executed(cluster)
+    expected = bits_of_run(RUNS["svm"](None, number=20))
+    assert executed(cluster) > before
+    with parallel_config(backend="sequential"):
+        assert bits_of_run(RUNS["svm"](None, number=20)) == expected
+
+
+class Noted(list):
+    """Rows that note in a file where they are read from a message."""
+
+    def __init__(self, rows, file):
+        super().__init__(rows)
+        self.file = file
+
+    def __reduce__(self):
+        return _read, (list(self), self.file)
+
+
+def _read(rows, file):
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(descriptor, f"{os.getpid()}\n".encode())
+    os.close(descriptor)
+    return Noted(rows, file)
+
+
+def test_data_are_sent_once(cluster, tmp_path):
+    file = str(tmp_path / "readers")
+    rows = Noted(np.random.default_rng(0).normal(size=(200, 3)).tolist(), file)
+    classifiers = grid_set(DummyClassifier(), {"constant": list(range(80))}, rows, [0, 1] * 100, split="independent")
+    assert len(classifiers) == 80
+    readers = Path(file).read_text().split()
+    workers = {str(pid) for pid in cluster.run(os.getpid).values()}
+    # 80 tasks, and every worker read the data once; so did this process, which holds the scheduler too.
+    assert workers & set(readers)
+    assert len(readers) == len(set(readers))
+    assert set(readers) <= workers | {str(os.getpid())}
+
+
+@contextlib.contextmanager
+def killing(client, directory, which, stored):
+    """Kill workers as soon as so many units of a run are stored; say in a list which were killed."""
+    pids, killed, over = list(client.run(os.getpid).values()), [], threading.Event()
+
+    def kill():
+        while not over.is_set() and len(list(directory.rglob("chunk-*"))) < stored:
+            time.sleep(0.005)
+        if not over.is_set():
+            for pid in pids[which]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        thread.join()
+
+
+def check_killed_worker(client, directory, which, kind="grid", stored=1):
+    with parallel_config(backend="sequential"):
+        expected = bits_of_run(RUNS[kind](None))
+    before = set(client.run(os.getpid).values())
+    with killing(client, directory, which, stored) as killed:
+        assert bits_of_run(RUNS[kind](directory)) == expected
+    client.wait_for_workers(2, timeout=60)
+    after = set(client.run(os.getpid).values())
+    assert killed
+    assert not after & set(killed)  # the cluster started others in their place
+    assert before - set(killed) <= after
+
+
+def test_killed_worker(cluster, tmp_path):
+    check_killed_worker(cluster, tmp_path, slice(0, 1))
+
+
+def test_a_family_with_its_folds_and_a_killed_worker(cluster, tmp_path):
+    check_killed_worker(cluster, tmp_path, slice(0, 1), "family", stored=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stored", [1, 2, 3])
+@pytest.mark.parametrize("worker", [0, 1])
+@pytest.mark.parametrize("kind", RUNS)
+def test_workers_killed_early_and_late(cluster, tmp_path, kind, worker, stored):
+    check_killed_worker(cluster, tmp_path, slice(worker, 1 + worker), kind, stored)
+
+
+@pytest.fixture
+def ten_lines():
+    text = (ROOT / "docs" / "cluster.md").read_text()
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+    assert len([line for line in code.splitlines() if line.strip() and not line.startswith(("from", "import"))]) <= 10
+    return code
+
+
+def check_ten_lines(code, printed, directory):
+    names = {"__name__": "imported"}
+    exec(compile(code, "ten_lines.py", "exec"), names)
+    forests = grid_set(names["forest"], names["grid"], names["X"], names["y"], random_state=0)
+    assert f"errs on at most {optimal_posterior(forests.risks, forests.m).bound}\n" in printed
+    assert (directory / "forests" / "manifest.json").exists()
+
+
+def test_the_ten_lines_of_the_documentation(client, ten_lines, tmp_path, monkeypatch, capsys):
+    """On the cluster that is there already."""
+    client.wait_for_workers(2, timeout=60)
+    before = executed(client)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dask.distributed.Client", lambda **_: contextlib.nullcontext(client))
+    exec(compile(ten_lines, "ten_lines.py", "exec"), {"__name__": "__main__"})
+    assert executed(client) > before
+    check_ten_lines(ten_lines, capsys.readouterr().out, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_ten_lines_of_the_documentation_as_a_program(ten_lines, tmp_path):
+    (tmp_path / "ten_lines.py").write_text(ten_lines)
+    done = subprocess.run([sys.executable, "ten_lines.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    check_ten_lines(ten_lines, done.stdout, tmp_path)

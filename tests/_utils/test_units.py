@@ -1,0 +1,48 @@
+"""Units of work by other backends of joblib; Dask has a file of its own."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from joblib import parallel_config, register_parallel_backend
+from joblib.parallel import ThreadingBackend
+from sklearn import config_context, get_config
+from sklearn.tree import DecisionTreeClassifier
+from tests.ensemble.grids import X, Y, bits
+
+from pacbayes import grid_set
+from pacbayes._utils.units import run_units
+
+
+class Listing(ThreadingBackend):
+    """A backend that gives its results all at once, as multiprocessing does."""
+
+    supports_return_generator = False
+
+
+def test_same_bits_by_a_backend_without_generators(tmp_path):
+    grid, arguments = {"min_samples_leaf": list(range(1, 121))}, {"split": "independent", "random_state": 5}
+    one = grid_set(DecisionTreeClassifier(), grid, X, Y, **arguments)
+    register_parallel_backend("listing", Listing)
+    for checkpoint in (None, tmp_path, tmp_path):
+        with parallel_config(backend="listing", n_jobs=2):
+            two = grid_set(DecisionTreeClassifier(), grid, X, Y, checkpoint=checkpoint, **arguments)
+        np.testing.assert_array_equal(one.errors, two.errors)
+        assert bits(list(one)) == bits(list(two))
+
+
+@pytest.mark.parametrize("backend", ["threading", "listing"])
+def test_threads_leave_the_filters_of_warnings_alone(backend):
+    """They belong to the process: set in one thread they are set in all, and restored in the wrong order lost."""
+    register_parallel_backend("listing", Listing)
+    filters = warnings.filters
+
+    def look(common, i):
+        return threading.current_thread() is not main, warnings.filters is filters, get_config()["assume_finite"]
+
+    main = threading.current_thread()
+    with parallel_config(backend=backend, n_jobs=2), config_context(assume_finite=True):
+        found = run_units(look, None, 40, "looks", None)
+    assert found == [(True, True, True)] * 40
+    assert warnings.filters is filters

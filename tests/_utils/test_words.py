@@ -1,0 +1,43 @@
+"""Numbers in words: what is printed is on the safe side of the truth, and close to it."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacbayes._utils.words import confidence, failure, format_up, percent_down, percent_up
+
+
+@given(st.floats(0.0, 1.0), st.integers(1, 12))
+def test_what_is_printed_is_at_least_the_number_and_less_than_a_digit_more(value, digits):
+    shown = Fraction(format_up(value, digits))
+    assert Fraction(value) <= shown < Fraction(value) + Fraction(1, 10**digits)
+
+
+def test_what_is_no_number_is_printed_as_it_is():
+    assert [format_up(value, 3) for value in (np.inf, -np.inf, np.nan)] == ["inf", "-inf", "nan"]
+
+
+@given(st.floats(5e-324, 1 - 2**-53))
+def test_no_confidence_is_printed_above_the_truth(delta):
+    sure, fails = confidence(delta), failure(delta)
+    with localcontext(prec=400):
+        # repr is the shortest decimal that stands for the number: what a person wrote.
+        truth = Decimal(repr(delta))
+        if sure.endswith("%"):
+            said, left = Decimal(sure[:-2]) / 100, Decimal(fails[:-2]) / 100
+            assert 1 - truth - Decimal("1e-6") < said <= 1 - truth
+        else:
+            said, left = 1 - Decimal(sure.removeprefix("1 - ")), Decimal(fails)
+            assert truth <= left <= truth * Decimal("1.1")
+        assert said < 1
+        assert said + left == 1
+
+
+def test_percentages_at_the_ends():
+    assert [percent_up(share) for share in (0.0, 5e-324, 1e-9, 1 - 2**-53, 1.0)] == [
+        "0.0 %", "0.1 %", "0.1 %", "100.0 %", "100.0 %"
+    ]  # fmt: skip
+    assert [percent_down(share) for share in (0.0, 5e-324, 1 - 2**-53, 1.0)] == ["0.0 %", "0.0 %", "99.9 %", "100.0 %"]

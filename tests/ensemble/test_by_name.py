@@ -1,0 +1,121 @@
+"""Families and classifiers by name: scikit-learn's, and nothing else is ever imported."""
+
+import sys
+from dataclasses import replace
+from itertools import takewhile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.utils import all_estimators
+
+from pacbayes import CertifiedClassifier
+from pacbayes.ensemble.by_name import FAMILIES, classifier_by_name, named_family
+
+
+def last(one):
+    return one.named_steps["model"] if isinstance(one, Pipeline) else one
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families_are_different_unfitted_classifiers(name):
+    found = named_family(name, None, 1000)
+    settings = [(type(last(one)), tuple(sorted(last(one).get_params().items()))) for one in found]
+    assert len(set(settings)) == len(found) > 1
+    assert not any(hasattr(last(one), "classes_") for one in found)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_prepares_comes_first_and_is_a_copy_for_each(name):
+    prepare = SimpleImputer()
+    found = named_family(name, prepare, 1000)
+    assert [one.steps[0][0] for one in found] == ["prepare"] * len(found)
+    assert len({id(one.named_steps["prepare"]) for one in found} | {id(prepare)}) == len(found) + 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"), [(1, [1]), (14, [1]), (15, [1, 5]), (62, [1, 5, 11]), (63, [1, 5, 11, 21])]
+)
+def test_no_more_neighbours_than_a_third_of_the_rows(rows, expected):
+    assert [last(one).n_neighbors for one in named_family("neighbours", None, rows)] == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os.system",
+        "sklearn",
+        "sklearn.svm",
+        "sklearn.svm.",
+        "sklearn.svm.SVC()",
+        "sklearn.svm.svc",
+        "sklearn..svm.SVC",
+        "sklearnish.svm.SVC",
+        "sklearn.svm._classes.SVC",
+        "sklearn.conftest.SVC",
+        "sklearn.tests.test_base.MyEstimator",
+        "sklearn.externals.array_api_compat.Array",
+        "sklearn.nothing.Classifier",
+        "sklearn.svm.Nothing",
+        "pickle.Unpickler",
+        "",
+    ],
+)
+def test_other_names_are_refused(name):
+    before = set(sys.modules)
+    with pytest.raises(
+        ValueError, match=r"candidates must be auto, svm, forest, boosting, logistic, neighbours or the full name"
+    ):
+        classifier_by_name(name)
+    assert all(module.startswith("sklearn") for module in set(sys.modules) - before)
+
+
+@pytest.mark.parametrize("name", ["sklearn.svm.SVR", "sklearn.pipeline.Pipeline", "sklearn.base.ClassifierMixin"])
+def test_what_is_no_classifier_is_refused(name):
+    with pytest.raises(ValueError, match=r"must be a classifier|cannot be made"):
+        classifier_by_name(name)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # scikit-learn's, for classifiers on their way out
+def test_every_classifier_of_scikit_learn_can_be_named():
+    made, needy = [], []
+    for name, kind in all_estimators(type_filter="classifier"):
+        home = ".".join(takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
+        try:
+            made.append(classifier_by_name(f"{home}.{name}")[0].named_steps["model"])
+        except ValueError as error:
+            needy.append((name, str(error)))
+    assert len(made) > 30
+    # Those left need other classifiers first.
+    assert all("cannot be made without further arguments" in message for _, message in needy), needy
+    assert {"VotingClassifier", "StackingClassifier"} <= {name for name, _ in needy}
+
+
+def test_the_options_know_the_same_names():
+    from pacbayes.cli import model
+    from pacbayes.ensemble.families import NAMES, PORTFOLIO
+
+    assert model.PORTFOLIO == NAMES
+    assert set(PORTFOLIO) <= set(NAMES)
+
+
+def test_families_that_are_named_are_trained_and_auto_alone_is_sized():
+    from pacbayes.cli.model import CertifyOptions, make_model
+    from pacbayes.data.columns import Columns
+    from pacbayes.ensemble.families import PORTFOLIO
+
+    def candidates(text):
+        options = replace(CertifyOptions.usual(), candidates=text)
+        return make_model(options, Columns(("a",), (), {})).candidates
+
+    assert candidates("auto") == "auto"
+    assert candidates(",".join(PORTFOLIO)) == list(PORTFOLIO)
+
+
+@pytest.mark.parametrize("name", ["boosting", "neighbours"])
+def test_sparse_rows_are_refused_before_training(name):
+    rows = sp.csr_array(np.eye(40))
+    with pytest.raises(ValueError, match=f"candidates '{name}' does not take sparse rows; those that do are svm, f"):
+        CertifiedClassifier(name, random_state=0).fit(rows, np.arange(40) % 2)

@@ -1,0 +1,285 @@
+"""Evidence: what cannot be is refused, counts equal a loop over rows, and every validation row is asked about once."""
+
+import sys
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import BaggingClassifier
+from sklearn.tree import DecisionTreeClassifier
+from tests.ensemble.grouped import is_rounded_up
+from tests.ensemble.told import told
+
+from pacbayes import CertifiedClassifier, Grid, forest_set, grid_set
+from pacbayes.data.division import DISTINCT, GROUP, out_of_bag_division, plan_division, validating_division
+from pacbayes.data.labelled import Labelled
+from pacbayes.ensemble import evidence as module
+from pacbayes.ensemble.evidence import Evidence, observe
+from pacbayes.ensemble.members import Estimators, kept_as
+
+N, MEMBERS = 60, 5
+RNG = np.random.default_rng(0)
+# Groups of one to nine rows, in no order; and rows of which some are copies.
+GROUPS = RNG.permutation(np.repeat(np.arange(12), [1, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 9]))
+COPIES = np.unique(RNG.integers(0, 40, N), return_inverse=True)[1].astype(np.int64)
+BAGS = np.packbits(RNG.random((MEMBERS, N)) < 0.6, axis=1)
+
+
+def divided(kind, unit="example", units=None):
+    return plan_division(N, kind=kind, validation_size=0.5, seed=3, unit=unit, units=units)
+
+
+DIVISIONS = {
+    "shared": divided("shared"),
+    "independent": divided("independent"),
+    "all validate": validating_division(N),
+    "out of bag": out_of_bag_division(BAGS, N, N, seed=0),
+    "groups": divided("shared", GROUP, GROUPS),
+    "groups, independent": divided("independent", GROUP, GROUPS),
+    "groups, all validate": validating_division(N, GROUP, GROUPS),
+    "copies": divided("shared", DISTINCT, COPIES),
+    "copies, independent": divided("independent", DISTINCT, COPIES),
+}
+
+
+def drawn(division, n_labels=4, n_classes=3, number=MEMBERS, seed=0):
+    """Random answers where rows validate, and no answer elsewhere."""
+    rng, kept = np.random.default_rng(seed), kept_as(n_labels)
+    columns = division.validating
+    answers = np.full((number, columns.size), np.iinfo(kept).max, dtype=kept)
+    for i, line in enumerate(answers):
+        mine = np.isin(columns, division(i)[1])
+        line[mine] = rng.integers(n_labels, size=mine.sum())
+    truth = rng.integers(n_classes, size=columns.size).astype(kept)
+    return Evidence(np.arange(n_labels), n_classes, answers, truth)
+
+
+# -- what cannot be --------------------------------------------------------------------------------------------------
+
+GOOD = {
+    "labels": np.array(["no", "yes", "perhaps"]),
+    "n_classes": 2,
+    "answers": np.array([[0, 1, 2], [255, 1, 0]], dtype=np.uint8),
+    "truth": np.array([0, 1, 1], dtype=np.uint8),
+    "said": np.array([[2, 1, 0]], dtype=np.uint8),
+    "scores": np.array([[-np.inf, 0.5, 0.25]]),
+    "slices": np.array([0, 0, 1]),
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("labels", np.array([["no", "yes"]]), "one-dimensional"),
+        ("labels", ["no", "yes", "perhaps"], "one-dimensional"),
+        ("labels", np.array(["yes", "no", "perhaps"]), "sorted, different classes"),
+        ("labels", np.array(["no", "no", "perhaps"]), "sorted, different classes"),
+        ("n_classes", 0, "from 1 to 3"),
+        ("n_classes", 4, "from 1 to 3"),
+        ("n_classes", 2.0, "from 1 to 3"),
+        # A truth that is a label, but no class.
+        ("truth", np.array([0, 1, 2], dtype=np.uint8), r"Evidence\.truth must be classes"),
+        ("truth", np.array([0, 1, 255], dtype=np.uint8), r"Evidence\.truth must be classes"),
+        ("truth", np.array([0, 1], dtype=np.uint8), r"Evidence\.truth must be classes"),
+        ("truth", np.array([0, 1, 1]), r"Evidence\.truth must be numbers"),
+        ("answers", np.array([[0, 1, 3], [0, 1, 0]], dtype=np.uint8), "must be numbers of labels"),
+        ("answers", np.array([[0, 1, 2], [0, 1, 0]], dtype=np.uint16), "must be numbers"),
+        ("answers", np.array([[0, 1, 2], [0, 1, 0]]), "must be numbers"),
+        ("answers", np.array([0, 1, 2], dtype=np.uint8), "must be a table"),
+        ("answers", np.zeros((0, 3), dtype=np.uint8), "must be a table"),
+        ("said", np.array([[0, 1, 3]], dtype=np.uint8), r"Evidence\.said must be numbers of labels"),
+        # A rule answers every row.
+        ("said", np.array([[0, 1, 255]], dtype=np.uint8), r"Evidence\.said must be numbers of labels"),
+        ("said", np.array([[0, 1]], dtype=np.uint8), "must be about the same rows"),
+        ("said", np.zeros((0, 3), dtype=np.uint8), "must be numbers of labels"),
+        ("scores", np.array([[0.0, 1.0, np.nan]]), r"Evidence\.scores must be numbers"),
+        ("scores", np.zeros((2, 3)), r"Evidence\.scores must have the shape"),
+        ("slices", np.array([0, 1]), r"Evidence\.slices must have the shape"),
+        ("slices", np.array([0, 1, -1]), r"Evidence\.slices must be numbers of slices"),
+    ],
+)
+def test_what_cannot_be_is_refused(field, value, message):
+    assert len(Evidence(**GOOD)) == 2
+    with pytest.raises(ValueError, match=message):
+        Evidence(**GOOD | {field: value})
+
+
+def test_a_wrong_number_in_any_block_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", 3)
+    for i in range(4):
+        answers = np.zeros((4, 3), dtype=np.uint8)
+        answers[i, 1] = 77
+        with pytest.raises(ValueError, match="must be numbers of labels"):
+            Evidence(np.array([0, 1]), 2, answers, np.zeros(3, dtype=np.uint8))
+
+
+# -- counts ----------------------------------------------------------------------------------------------------------
+
+
+def errors_by_hand(evidence, division, i):
+    """The validation rows of a classifier, which of them it gets wrong, and the exact mean over what was drawn."""
+    columns = {row: place for place, row in enumerate(division.validating.tolist())}
+    rows = division(i)[1]
+    wrong = np.array([evidence.answers[i, columns[row]] != evidence.truth[columns[row]] for row in rows])
+    if division.unit != GROUP:
+        return wrong, Fraction(int(wrong.sum()), rows.size)
+    groups = division.units[rows]
+    shares = [Fraction(int(wrong[groups == one].sum()), int((groups == one).sum())) for one in np.unique(groups)]
+    return wrong, sum(shares) / len(shares)
+
+
+@pytest.mark.parametrize("block", [7, 1 << 22])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_counts_are_those_of_a_loop(name, block, monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", block)
+    division = DIVISIONS[name]
+    for n_labels in (4, 300):
+        evidence = drawn(division, n_labels)
+        counted = evidence.count(division)
+        assert (counted.sizes is not None) == (division.unit == GROUP)
+        for i in range(MEMBERS):
+            wrong, exact = errors_by_hand(evidence, division, i)
+            assert counted.total[i] == wrong.sum()
+            assert is_rounded_up(counted.risks[i], exact)
+            units = wrong.size if division.unit != GROUP else np.unique(division.units[division(i)[1]]).size
+            assert counted.m[i] == units >= division.m
+
+
+@pytest.mark.parametrize("name", ["shared", "all validate", "groups", "copies"])
+def test_rules_that_answer_all_rows_are_counted_like_classifiers(name):
+    division = DIVISIONS[name]
+    evidence = drawn(division)
+    assert evidence.validates() is None
+    ours, theirs = evidence.count(division), evidence.count_answers(evidence.answers, division)
+    np.testing.assert_array_equal(ours.errors, theirs.errors)
+    np.testing.assert_array_equal(ours.risks, theirs.risks)
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_the_same_answer_always_is_counted_on_the_rows_of_the_first(name):
+    division = DIVISIONS[name]
+    evidence = drawn(division)
+    rows = np.isin(division.validating, division(0)[1])
+    for code in range(3):
+        found = evidence.count_constant(code, division)
+        assert found.total.tolist() == [np.count_nonzero(evidence.truth[rows] != code)]
+        assert found.m.tolist() == [division.m_each(MEMBERS)[0]]
+
+
+@given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 10**6), st.booleans(), st.sampled_from([1, 13, 1 << 20]))
+def test_tandem_risks_are_those_of_a_loop(number, n, seed, own_rows, block):
+    rng = np.random.default_rng(seed)
+    validates = rng.random((number, n)) < 0.5 if own_rows else np.ones((number, n), dtype=bool)
+    answers = np.where(validates, rng.integers(3, size=(number, n)), 255).astype(np.uint8)
+    evidence = Evidence(np.arange(3), 3, answers, rng.integers(3, size=n).astype(np.uint8))
+    wrong = (answers != evidence.truth) & validates
+    np.testing.assert_array_equal(evidence.wrong(), wrong)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_PAIRS_BLOCK", block)
+        found = evidence.tandem_risks
+    for i in range(number):
+        for j in range(number):
+            both, size = int((wrong[i] & wrong[j]).sum()), int((validates[i] & validates[j]).sum())
+            assert is_rounded_up(found[i, j], Fraction(both, size) if size else Fraction(1))
+
+
+def test_many_rows_are_counted_in_blocks():
+    wrong = np.random.default_rng(0).random((200, 30_000)) < 0.3
+    evidence = Evidence(np.arange(2), 2, wrong.astype(np.uint8), np.zeros(30_000, dtype=np.uint8))
+    # Whole numbers, exact as doubles too, whose products are quicker.
+    exact = wrong.astype(np.float64) @ wrong.T
+    np.testing.assert_allclose(evidence.tandem_risks, exact / 30_000, rtol=1e-15)
+
+
+# -- asked once ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_everybody_is_asked_about_his_rows_once_and_about_no_other(name, n_jobs):
+    division = DIVISIONS[name]
+    table, members, X = told(classifiers=MEMBERS, n=N)
+    data = Labelled.checked(X, np.random.default_rng(1).choice(["b", "c"], size=N))
+    evidence = observe(members, data, division, n_jobs)
+    columns = division.validating
+    np.testing.assert_array_equal(evidence.labels[evidence.truth], data.labels[columns])
+    for i, one in enumerate(members.estimators):
+        rows = division(i)[1]
+        assert sorted(one.asked) == rows.tolist()
+        mine = np.isin(columns, rows)
+        np.testing.assert_array_equal(evidence.labels[evidence.answers[i, mine]], table[i, rows])
+        assert (evidence.answers[i, ~mine] == evidence.absent).all()
+
+
+class Noting(DecisionTreeClassifier):
+    """Notes which rows, known by their first column, it is asked about; and all that any of its kind is."""
+
+    everybody: list = []  # noqa: RUF012  # shared on purpose
+
+    def fit(self, X, y):
+        self.asked_ = []
+        return super().fit(X, y)
+
+    def predict(self, X):
+        rows = np.asarray(X)[:, 0].astype(int).tolist()
+        self.asked_ += rows
+        Noting.everybody += rows
+        return super().predict(X)
+
+
+def noted_rows():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(120.0), rng.normal(size=(120, 2))])
+    return X, (X[:, 1] + 0.5 * rng.normal(size=120) > 0).astype(int)
+
+
+@pytest.mark.parametrize("choices", [{}, {"hedge": 1, "cv": None}, {"limits": ("error",)}, {"voting": "stochastic"}])
+def test_a_fit_asks_about_a_validation_row_once(choices):
+    """Its probes, whether answers depend on the rows around, are about training rows."""
+    X, y = noted_rows()
+    Noting.everybody.clear()
+    clf = CertifiedClassifier(
+        Grid(Noting(), {"max_depth": [1, 2, 3, None]}), random_state=0, **{"cv": 3, "validation_size": 0.5} | choices
+    ).fit(X, y)
+    validation = clf.classifiers_.splits(0)[1].tolist()
+    for one in clf.classifiers_:
+        asked = Counter(one.asked_)
+        assert [asked[row] for row in validation] == [1] * len(validation)
+    # Nor is anybody else asked, such as those that are trained on folds.
+    everybody = Counter(Noting.everybody)
+    assert [everybody[row] for row in validation] == [4] * len(validation)
+
+
+@pytest.mark.parametrize("make", [grid_set, CertifiedClassifier])
+def test_with_splits_of_ones_own_too(make):
+    (X, y), grid = noted_rows(), {"max_depth": [1, 2, 3]}
+    choices = {"split": "independent", "random_state": 0}
+    if make is grid_set:
+        found = grid_set(Noting(), grid, X, y, **choices)
+    else:
+        found = CertifiedClassifier(Grid(Noting(), grid), **choices, cv=3, validation_size=0.5).fit(X, y).classifiers_
+    for i, one in enumerate(found):
+        asked = Counter(one.asked_)
+        assert [asked[row] for row in found.splits(i)[1].tolist()] == [1] * found.m
+
+
+def test_and_out_of_bag(monkeypatch):
+    # The probes of a forest are about any rows.
+    module = sys.modules["pacbayes.ensemble.forest_set"]  # by its name it would be the function
+    monkeypatch.setattr(module, "warn_of_batches", lambda *arguments: None)
+    trees = forest_set(BaggingClassifier(Noting(), 6), *noted_rows(), random_state=0)
+    for i, one in enumerate(trees):
+        assert sorted(one.asked_) == trees.splits(i)[1].tolist()
+
+
+def test_one_answer_for_all_rows_is_refused():
+    class Hasty:
+        def predict(self, X):
+            return np.array(["b"])
+
+    data = Labelled.checked(np.zeros((4, 1)), np.array(["b", "c", "b", "c"]))
+    with pytest.raises(ValueError, match=r"shape \(4,\), got shape \(1,\)"):
+        observe(Estimators([Hasty()], [{}], data.classes), data, validating_division(4))

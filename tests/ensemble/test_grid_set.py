@@ -1,0 +1,162 @@
+"""Sets of any scikit-learn classifiers: what a user recomputes from them, by any number of workers."""
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import _safe_indexing
+from tests.ensemble.grids import GRIDS, X, Y, bits
+
+from pacbayes import grid_set, optimal_posterior
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("name", GRIDS)
+def test_errors_are_what_a_user_recomputes(name, split):
+    estimator, grid, rows, labels = GRIDS[name]
+    classifiers = grid_set(estimator, grid, rows, labels, split=split, random_state=1)
+    rows = rows.tocsr() if name == "sparse" else rows
+    labels = np.asarray(labels)
+    everything = classifiers.predict(rows)
+    assert everything.shape == (len(classifiers), len(labels))
+    assert (classifiers.risks < 0.6).all()
+    for i in range(len(classifiers)):
+        train, validation = classifiers.splits(i)
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, validation])), np.arange(len(labels)))
+        wrong = everything[i] != labels
+        assert classifiers.m == validation.size
+        assert classifiers.errors[i] == np.count_nonzero(wrong[validation])
+        # The same classifier by hand, from the parameters the fitted one shows.
+        again = clone(classifiers[i]).fit(_safe_indexing(rows, train), labels[train])
+        np.testing.assert_array_equal(again.predict(rows), everything[i])
+    # Each of these beats always answering its most frequent class, with enough rows to show it.
+    constant = 1.0 - np.unique(labels, return_counts=True)[1].max() / labels.size
+    assert optimal_posterior(classifiers.risks, classifiers.m).empirical_risk < constant
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_same_bits_for_any_number_of_workers(name):
+    estimator, grid, rows, labels = GRIDS[name]
+    arguments = {"split": "independent", "random_state": 5}
+    one = grid_set(estimator, grid, rows, labels, **arguments)
+    two = grid_set(estimator, grid, rows, labels, n_jobs=2, **arguments)
+    with parallel_config(backend="threading", n_jobs=3):
+        three = grid_set(estimator, grid, rows, labels, **arguments)
+    for other in (two, three):
+        np.testing.assert_array_equal(one.errors, other.errors)
+        for i in range(len(one)):
+            assert bits(one[i]) == bits(other[i])
+
+
+def test_only_the_training_sample_is_seen():
+    tree = DecisionTreeClassifier()
+    grid, arguments = {"max_depth": [2, 5, None]}, {"split": "independent", "random_state": 3}
+    before = grid_set(tree, grid, X, Y, **arguments)
+    for i in range(3):
+        train, _ = before.splits(i)
+        spoiled = np.full_like(X, 1e3)
+        spoiled[train] = X[train]
+        after = grid_set(tree, grid, spoiled, Y, **arguments)
+        np.testing.assert_array_equal(after[i].predict(X), before[i].predict(X))
+
+
+class Fragile(DecisionTreeClassifier):
+    """Fails where its leaves must be large; `late` only when asked to predict."""
+
+    def __init__(self, min_samples_leaf=1, late=False):
+        super().__init__(min_samples_leaf=min_samples_leaf)
+        self.late = late
+
+    def fit(self, X, y):
+        if self.min_samples_leaf > 5 and not self.late:
+            raise RuntimeError("the tree broke")
+        return super().fit(X, y)
+
+    def predict(self, X):
+        if self.min_samples_leaf > 5 and self.late:
+            raise RuntimeError("the tree fell")
+        return super().predict(X)
+
+
+def test_failures():
+    grid, arguments = {"min_samples_leaf": [1, 9, 2]}, {"random_state": 0}
+    for n_jobs in (1, 2):
+        with pytest.raises(ValueError, match=r"classifier 1 with {'min_samples_leaf': 9} could not be fitted: .*broke"):
+            grid_set(Fragile(), grid, X, Y, n_jobs=n_jobs, **arguments)
+    with pytest.warns(UserWarning, match=r"1 of 3 classifiers could not be fitted .*'min_samples_leaf': 9.*broke"):
+        kept = grid_set(Fragile(), grid, X, Y, error_score="drop", **arguments)
+    assert [one["min_samples_leaf"] for one in kept.params] == [1, 2]
+    assert kept.dropped == [{"params": {"min_samples_leaf": 9}, "error": "RuntimeError: the tree broke"}]
+    assert len(kept) == kept.predict(X).shape[0] == 2
+    # Whether predicting fails depends on validation rows: never a reason to leave out.
+    with pytest.raises(ValueError, match=r"classifier 1 with .* was fitted but could not predict"):
+        grid_set(Fragile(late=True), grid, X, Y, error_score="drop", **arguments)
+    with pytest.raises(ValueError, match="none of 1 classifiers could be fitted"):
+        grid_set(Fragile(), {"min_samples_leaf": [9]}, X, Y, error_score="drop", **arguments)
+    with pytest.raises(ValueError, match="error_score='drop' needs split='shared'"):
+        grid_set(Fragile(), grid, X, Y, error_score="drop", split="independent", **arguments)
+
+
+def test_classes_missing_from_a_training_sample():
+    labels = Y.astype(object)
+    labels[:2] = 2
+    classifiers = grid_set(GaussianNB(), {"var_smoothing": [1e-9] * 20}, X, labels.astype(int), split="independent")
+    missing = [i for i in range(20) if 2 not in labels[classifiers.splits(i)[0]]]
+    assert missing
+    for i in missing:
+        _, validation = classifiers.splits(i)
+        assert classifiers.errors[i] >= np.count_nonzero(labels[validation] == 2) > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"param_grid": {"nonsense": [1]}}, ValueError, r"param_grid: {'nonsense': 1} .*Invalid parameter 'nonsense'"),
+        ({"param_grid": 3}, TypeError, "param_grid must be a dict, a list of dicts or .*got 3"),
+        ({"param_grid": []}, TypeError, r"param_grid must be .*got \[\]"),
+        ({"param_grid": [GaussianNB()]}, ValueError, "estimator must be None where"),
+        ({"estimator": None, "param_grid": [GaussianNB(), 3]}, TypeError, r"param_grid\[1\] must be .*got 3"),
+        ({"estimator": [GaussianNB()]}, TypeError, "give a list of them as param_grid"),
+        ({"estimator": StandardScaler()}, TypeError, "estimator must be .*StandardScaler"),
+        ({"estimator": GaussianNB}, TypeError, "estimator must be an unfitted"),
+        ({"n_iter": 0}, ValueError, "n_iter must be at least 1, got 0"),
+        ({"n_iter": True}, TypeError, "n_iter must be an integer"),
+        ({"error_score": 0.0}, TypeError, "error_score must be a string, one of raise, drop"),
+        ({"error_score": "ignore"}, ValueError, "unknown error_score 'ignore'"),
+        ({"split": "both"}, ValueError, "unknown split 'both'"),
+        ({"y": Y[:-1]}, ValueError, "X and y must have the same length, got 569 and 568"),
+        ({"y": np.zeros(len(Y))}, ValueError, "y must hold at least two classes"),
+        ({"y": np.where(Y, np.nan, 1.0)}, ValueError, "y contains NaN"),
+        ({"y": Y + np.random.default_rng(0).random(len(Y))}, ValueError, "continuous"),
+        ({"X": "text"}, TypeError, "X must be rows: .*got 'text'"),
+        ({"sample_weight": -np.ones(len(Y))}, ValueError, "sample_weight must be finite and not negative, got -1.0"),
+        ({"sample_weight": np.ones(3)}, ValueError, r"sample_weight must have one entry .*got shape \(3,\)"),
+        ({"sample_weight": np.zeros(len(Y))}, ValueError, "sample_weight must not be zero for every row"),
+        ({"random_state": -1}, ValueError, "random_state must not be negative"),
+    ],
+)
+def test_wrong_input(change, error, message):
+    arguments = {"estimator": DecisionTreeClassifier(), "param_grid": {"max_depth": [1]}, "X": X, "y": Y} | change
+    with pytest.raises(error, match=message):
+        grid_set(**arguments)
+
+
+class WritesWeights(DecisionTreeClassifier):
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.total_ = sample_weight.sum()
+        sample_weight[:] = 0.0
+        return self
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_weights_that_a_classifier_overwrites_are_its_own(split):
+    weights = np.ones(40)
+    settings = {"max_depth": [1, 2, 3]}
+    rows, labels = np.arange(80.0).reshape(40, 2), np.arange(40) % 2
+    found = grid_set(WritesWeights(), settings, rows, labels, split=split, sample_weight=weights, random_state=0)
+    assert [found[i].total_ for i in range(3)] == [20.0] * 3
+    assert weights.sum() == 40.0

@@ -1,0 +1,231 @@
+"""Support vector machines beside others: a joined set says what its parts say, asked one by one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from pacbayes import CertifiedClassifier, Grid, SVMs
+from pacbayes.certificates.voting import majority, pick_prepared, vote_sums
+from pacbayes.data.division import DivisionChoices
+from pacbayes.data.labelled import Labelled
+from pacbayes.ensemble.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
+from pacbayes.ensemble.classifier_set import Work
+from pacbayes.ensemble.families import Size, resolve_families, train_families
+from pacbayes.ensemble.joined import Joined, Prepared
+from pacbayes.ensemble.members import Calibrated, Coding, Estimators
+from pacbayes.ensemble.svm_members import SharedMachines
+
+X, Y = load_wine(return_X_y=True)
+NAMES = np.array(["red", "green", "blue"])[Y]
+FEW = SVMs([0.1, 1.0, 10.0], gamma=[0.02, 0.1])
+WIDE = SVMs([0.5, 5.0], gamma="sigest", scale=True)
+TREES = Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3, None]})
+LINEAR = make_pipeline(StandardScaler(), LinearSVC(dual=False))
+
+
+def train(candidates, rows=X, labels=NAMES, prepare=None):
+    """Families as a set, trained on half of the rows."""
+    data, choices = Labelled.checked(rows, labels), DivisionChoices("shared", 0.5, None, "keep")
+    families = resolve_families(candidates, prepare, Size(90))
+    return train_families(families, Work.divided(data, choices, 1, 0, None))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return train([("few", FEW), TREES, ("wide", WIDE), ("line", LINEAR)])
+
+
+def test_machines_come_first_and_the_others_together(trained):
+    members = trained.members
+    assert [type(part) for part in members.parts] == [SharedMachines, SharedMachines, Estimators]
+    assert [len(part) for part in members.parts] == [6, 2, 5]
+    assert len(members) == 13
+    assert [one["candidate"] for one in members.params] == ["few"] * 6 + ["wide"] * 2 + ["grid"] * 4 + ["line"]
+    assert [{**one, "candidate": ""} for one in members.params[:8]] == [
+        {"candidate": ""} | one for part in members.parts[:2] for one in part.params
+    ]
+    assert members.params[8:12] == [{"candidate": "grid", "max_depth": depth} for depth in (1, 2, 3, None)]
+    np.testing.assert_array_equal(members.classes, ["blue", "green", "red"])
+    assert members.dropped == []
+
+
+def test_each_is_the_one_of_its_part(trained):
+    members, first = trained.members, 0
+    for part in members.parts:
+        for i in range(len(part)):
+            np.testing.assert_array_equal(members[first + i].predict(X), part[i].predict(X))
+        first += len(part)
+
+
+def test_how_far_machines_are_from_optimal(trained):
+    members = trained.members
+    machines = [part.kkt_violation for part in members.parts[:2]]
+    np.testing.assert_array_equal(members.kkt_violation[:8], np.concatenate(machines))
+    assert np.isnan(members.kkt_violation[8:]).all()
+    assert members.converged.tolist() == [True] * 13
+    estimators = members.parts[2]
+    alone = Joined((estimators, replace(estimators)), ("a", "b"))
+    assert alone.kkt_violation is None
+    assert alone.converged is None
+
+
+def table(members, coding):
+    """What every classifier says of every row, asked one by one."""
+    said = [members[i].predict(X) for i in range(len(members))]
+    return coding.codes(np.concatenate(said)).reshape(len(said), len(X))
+
+
+def test_answers_are_those_of_the_parts(trained):
+    members, coding, rng = trained.members, Coding(trained.members.classes), np.random.default_rng(0)
+    rows = members.prepared(X)
+    assert isinstance(rows, Prepared)
+    assert len(rows) == len(X)
+    expected = table(members, coding)
+    assert len(np.unique(expected, axis=0)) > 5
+    np.testing.assert_array_equal(members.answers(rows, np.arange(13), coding), expected)
+    for which in (np.array([12]), np.array([9, 0, 7, 5, 5, 12]), rng.permutation(13), np.array([6, 7])):
+        np.testing.assert_array_equal(members.answers(rows, which, coding), expected[which])
+    for drawn in (rng.integers(13, size=len(X)), np.full(len(X), 8), rng.integers(6, 8, size=len(X))):
+        np.testing.assert_array_equal(members.answers_each(rows, drawn, coding), expected[drawn, np.arange(len(X))])
+
+
+def test_some_rows_are_answered_as_among_all(trained):
+    members, coding = trained.members, Coding(trained.members.classes)
+    rows, some = members.prepared(X), np.array([170, 3, 99])
+    part = pick_prepared(rows, some)
+    assert len(part) == 3
+    everyone = np.arange(13)
+    np.testing.assert_array_equal(members.answers(part, everyone, coding), table(members, coding)[:, some])
+    np.testing.assert_array_equal(
+        members.answers(members.prepared(X[some]), everyone, coding), members.answers(part, everyone, coding)
+    )
+
+
+def test_votes_of_a_joined_set(trained):
+    """They ask about fewer and fewer rows as more is decided."""
+    members, coding = trained.members, Coding(trained.members.classes)
+    parts = np.array([2**48] * 12 + [2**52 - 12 * 2**48])
+    rows, expected = members.prepared(X), table(members, coding)
+    sums = np.stack([(parts[:, None] * (expected == code)).sum(axis=0) for code in range(3)], axis=1)
+    np.testing.assert_array_equal(vote_sums(members, rows, np.arange(13), parts, coding), sums)
+    np.testing.assert_array_equal(majority(members, rows, parts, coding), sums.argmax(axis=1))
+
+
+def maps():
+    """Any maps for one machine of each kind, a tree and a linear classifier."""
+    rng = np.random.default_rng(1)
+    kinds = {1: PAIRS, 4: PAIRS, 7: PAIRS, 9: PROBABILITIES, 12: DECISIONS}
+    return {
+        i: Calibration(kind, 89, rng.uniform(0.5, 2.0), rng.normal(size=3), rng.normal(size=3), 0.5 if i < 8 else 1.0)
+        for i, kind in kinds.items()
+    }
+
+
+def test_mean_probabilities_are_the_sum_of_those_of_the_parts(trained):
+    members, rng = trained.members, np.random.default_rng(0)
+    soft, weights = Calibrated(np.arange(3), maps()), np.zeros(13)
+    weights[list(soft.maps)] = [0.25, 0.125, 0.125, 0.25, 0.25]
+    rows = members.prepared(X)
+    found = members.mean_probabilities(rows, weights, soft)
+    expected, first = np.zeros((len(X), 3)), 0
+    for place, part in enumerate(members.parts):
+        own = {i - first: one for i, one in soft.maps.items() if 0 <= i - first < len(part)}
+        mine = weights[first : first + len(part)]
+        expected += part.mean_probabilities(rows.parts[place], mine, Calibrated(soft.classes, own))
+        first += len(part)
+    np.testing.assert_array_equal(found, expected)
+    # By hand, of the two that are not ours.
+    tree, linear = members[9], members[12]
+    by_hand = 0.25 * soft.maps[9](tree.predict_proba(X)) + 0.25 * soft.maps[12](linear.decision_function(X))
+    few = np.where(np.isin(np.arange(13), (9, 12)), weights, 0.0)
+    some = Calibrated(soft.classes, {i: soft.maps[i] for i in (9, 12)})
+    np.testing.assert_array_equal(members.mean_probabilities(rows, few, some), by_hand)
+    # A row alone, or in another order, has the same.
+    order = rng.permutation(len(X))
+    np.testing.assert_array_equal(members.mean_probabilities(pick_prepared(rows, order), weights, soft), found[order])
+    alone = [members.mean_probabilities(members.prepared(X[[j]]), weights, soft)[0] for j in range(30)]
+    np.testing.assert_array_equal(alone, found[:30])
+
+
+def test_rows_are_prepared_for_families_of_our_own_alone():
+    """Machines get columns of categories, and estimators the rows as they are."""
+    rng = np.random.default_rng(0)
+    words = rng.choice(["a", "b", "c"], size=(120, 3)).astype(object)
+    y = (words[:, 0] == words[:, 1]).astype(int)
+    own = make_pipeline(OneHotEncoder(), LogisticRegression())
+    clf = CertifiedClassifier([FEW, own], prepare=OneHotEncoder(sparse_output=False), cv=3, random_state=0)
+    clf.fit(words, y)
+    machines, others = clf._fitted.members.parts
+    rows = clf._fitted.members.prepared(words)
+    assert rows.parts[0].shape == (120, 9)
+    assert rows.parts[1] is words
+    assert machines.prepare is not None
+    assert clf.predict(words).shape == (120,)
+    for i in (0, 6):
+        np.testing.assert_array_equal(clf.classifiers_.predict(words)[i], clf.classifiers_[i].predict(words))
+    assert len(others) == 1
+
+
+# -- folds -----------------------------------------------------------------------------------------------------------
+
+
+def test_folds_are_those_of_the_parts(trained):
+    folds, fold = trained.folds, np.arange(trained.folds.codes.size) % 4
+    assert folds.n_classes == 3
+    # Of each family one has a part in the soft vote.
+    assert folds.families.tolist() == [0] * 6 + [1] * 2 + [2] * 4 + [3]
+    assert folds.tried(True).tolist() == list(range(13))
+    said = list(folds.out_of_fold(np.arange(13), fold))
+    expected = [one for part, size in zip(folds.parts, folds.sizes, strict=True)
+                for one in part.out_of_fold(np.arange(size), fold)]  # fmt: skip
+    assert [one.kind for one in said] == [PAIRS] * 8 + [PROBABILITIES] * 4 + [DECISIONS]
+    for one, other in zip(said, expected, strict=True):
+        np.testing.assert_array_equal(one.answers, other.answers)
+        np.testing.assert_array_equal(one.scores, other.scores)
+    some = list(folds.out_of_fold(np.array([6, 7, 9, 12]), fold))
+    for one, i in zip(some, (6, 7, 9, 12), strict=True):
+        np.testing.assert_array_equal(one.scores, said[i].scores)
+
+
+def test_machines_alone_are_a_family_each_and_joined_one():
+    assert train(FEW).folds.families.tolist() == list(range(6))
+    assert train([FEW, WIDE]).folds.families.tolist() == [0] * 6 + [1] * 2
+    assert train([FEW, TREES]).folds.families.tolist() == [0] * 6 + [1] * 4
+    assert train([TREES, LINEAR]).folds.families.tolist() == [0] * 4 + [1]
+
+
+def test_of_each_family_one_is_in_the_soft_vote():
+    clf = CertifiedClassifier([FEW, TREES, LINEAR], cv=3, random_state=0).fit(X, NAMES)
+    weights, families = clf.proposal_["soft"], np.repeat([0, 1, 2], [6, 4, 1])
+    losses = clf.cv_results_["mean_log_loss"]
+    chosen = [np.flatnonzero(families == family)[losses[families == family].argmin()] for family in range(3)]
+    assert set(np.flatnonzero(weights)) <= set(chosen)
+    assert weights[losses.argmin()] == weights.max()
+    assert clf.predict_proba(X).argmax(axis=1).tolist() == np.searchsorted(clf.classes_, clf.predict(X)).tolist()
+
+
+# -- what cannot be --------------------------------------------------------------------------------------------------
+
+
+def test_what_is_no_joined_set_is_refused(trained):
+    parts, names = trained.members.parts, trained.members.names
+    other = train(TREES, *load_iris(return_X_y=True)).members
+    for wrong, message in [
+        ({"parts": parts[:1], "names": names[:1]}, r"Joined\.parts must be several sets"),
+        ({"parts": list(parts)}, r"Joined\.parts must be several sets"),
+        ({"parts": (trained.members, *parts[1:])}, r"Joined\.parts must be several sets"),
+        ({"parts": (*parts[:2], "trees")}, r"Joined\.parts must be several sets"),
+        ({"parts": (*parts[:2], other)}, r"Joined\.parts must have the same classes"),
+        ({"names": names[:2]}, r"Joined\.names must be a name for each"),
+        ({"names": list(names)}, r"Joined\.names must be a name for each"),
+        ({"names": (*names[:2], 3)}, r"Joined\.names must be a name for each"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Joined(**{"parts": parts, "names": names} | wrong)

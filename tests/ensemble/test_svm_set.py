@@ -1,0 +1,268 @@
+"""Sets of support vector machines: what a user recomputes from them, and that only training rows were seen."""
+
+import tracemalloc
+import warnings
+from importlib import import_module
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
+from sklearn.metrics import zero_one_loss
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from tests.ensemble.data import one_hot
+
+from pacbayes import StochasticSVC, svm_set
+from pacbayes._utils.memory import BLOCK_BYTES
+
+GRID = np.array([0.1, 20.0, 0.02, 1.0, 5.0, 0.3])
+WDBC = load_breast_cancer(return_X_y=True)
+WINE = load_wine(return_X_y=True)
+
+
+def named(y):
+    return np.array(["red", "green", "blue"])[y]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("scale", [True, False, "kernlab"])
+@pytest.mark.parametrize("sample", ["two", "three"])
+def test_errors_are_what_a_user_recomputes(kernel, split, scale, sample):
+    X, y = (WDBC[0][::2, :5], WDBC[1][::2]) if sample == "two" else (WINE[0][:, [0, 1, 6]], named(WINE[1]))
+    # Columns of sizes 1, 2, ...: the scaling matters, and the unscaled linear machine still converges in seconds.
+    X = X / X.std(axis=0) * np.arange(1, X.shape[1] + 1)
+    gamma = "sigest" if scale else 0.01
+    classifiers = svm_set(X, y, GRID, kernel=kernel, split=split, scale=scale, gamma=gamma, random_state=1)
+    assert len(classifiers) == GRID.size
+    everything = classifiers.predict(X)
+    for i, lam in enumerate(GRID):
+        one = classifiers[i]
+        train, validation = classifiers.splits(i)
+        assert is_classifier(one)
+        assert one.n_features_in_ == X.shape[1]
+        assert classifiers.params[i]["lambda"] == lam
+        assert classifiers.errors[i] == zero_one_loss(y[validation], one.predict(X[validation]), normalize=False)
+        np.testing.assert_array_equal(everything[i], one.predict(X))
+        assert one.score(X[validation], y[validation]) == pytest.approx(1.0 - classifiers.risks[i])
+        rows = np.concatenate([train, validation])
+        np.testing.assert_array_equal(np.sort(rows), np.arange(len(y)))
+        assert validation.size == classifiers.m
+        # The same machine from scikit-learn, on the same training rows.
+        scaled = StandardScaler().fit(X[train]) if scale else None
+        shrink = np.sqrt((len(train) - 1) / len(train)) if scale else 1.0
+        prepare = (lambda Z, s=scaled, f=shrink: s.transform(Z) * f) if scale else (lambda Z: Z)
+        svc = SVC(C=1.0 / lam, kernel=kernel, gamma=classifiers.params[i].get("gamma", 1.0)).fit(
+            prepare(X[train]), y[train]
+        )
+        assert np.mean(svc.predict(prepare(X)) != everything[i]) <= 0.02
+        np.testing.assert_array_equal(one.classes_, svc.classes_)
+        assert one.decision_function(X).shape == svc.decision_function(prepare(X)).shape
+        if kernel == "rbf":
+            difference = np.abs(one.decision_function(X) - svc.decision_function(prepare(X)))
+            assert np.quantile(difference, 0.99) < 0.02
+
+
+def test_vote_of_several_classes_is_that_of_svc():
+    # Overlapping blobs of ten classes: circular preferences and hence ties among the votes do occur.
+    X, y = make_blobs(600, centers=10, cluster_std=3.5, random_state=0)
+    classifiers = svm_set(X, y, [0.05, 1.0, 10.0], random_state=0, scale=False, gamma=0.05)
+    train, validation = classifiers.splits(0)
+    ties = 0
+    for i, lam in enumerate([0.05, 1.0, 10.0]):
+        svc = SVC(C=1 / lam, gamma=0.05, decision_function_shape="ovo").fit(X[train], y[train])
+        votes = np.zeros((validation.size, 10), dtype=int)
+        pairs = [(a, b) for a in range(10) for b in range(a + 1, 10)]
+        for column, (a, b) in zip(svc.decision_function(X[validation]).T, pairs, strict=True):
+            votes[np.arange(len(votes)), np.where(column > 0, a, b)] += 1
+        top = np.sort(votes, axis=1)
+        ties += np.count_nonzero(top[:, -1] == top[:, -2])
+        different = svc.predict(X[validation]) != classifiers[i].predict(X[validation])
+        assert different.mean() <= 0.01
+        ovr = SVC(C=1 / lam, gamma=0.05).fit(X[train], y[train]).decision_function(X[validation])
+        assert np.quantile(np.abs(ovr - classifiers[i].decision_function(X[validation])), 0.98) < 0.02
+    assert ties >= 5
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+@pytest.mark.parametrize("scale", [True, False])
+def test_same_bits_for_any_number_of_jobs(split, scale):
+    X, y = WINE
+    results = [svm_set(X, y, GRID, split=split, scale=scale, random_state=5, n_jobs=jobs) for jobs in (1, 2, 3, None)]
+    first = results[0]
+    for other in results[1:]:
+        np.testing.assert_array_equal(first.errors, other.errors)
+        assert first.params == other.params
+        for i in range(len(first)):
+            np.testing.assert_array_equal(first[i].decision_function(X), other[i].decision_function(X))
+            np.testing.assert_array_equal(first[i].support_vectors_, other[i].support_vectors_)
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_random_state_decides_everything(split):
+    X, y = WDBC
+    one, same, other = (svm_set(X, y, GRID, split=split, random_state=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.errors, same.errors)
+    assert one.params == same.params
+    assert one.params != other.params
+    assert not np.array_equal(one.splits(0)[0], other.splits(0)[0])
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_only_the_training_sample_is_seen(split):
+    X, y = WDBC[0][:, :6], WDBC[1]
+    arguments = {"split": split, "random_state": 3}
+    before = svm_set(X, y, GRID, **arguments)
+    for i in range(3):
+        train, _ = before.splits(i)
+        spoiled = np.full_like(X, 1e3)
+        spoiled[train] = X[train]
+        after = svm_set(spoiled, y, GRID, **arguments)
+        np.testing.assert_array_equal(after.splits(i)[0], train)
+        np.testing.assert_array_equal(after[i].decision_function(X), before[i].decision_function(X))
+
+
+@pytest.mark.parametrize("split", ["shared", "independent"])
+def test_degenerate_data(split):
+    rng = np.random.default_rng(0)
+    X, y = one_hot(80, rng)
+    cases = [
+        (np.vstack([X, X]), np.concatenate([y, 1 - y])),
+        (X[:, :1], y),
+        (np.arange(8.0)[:, None], np.array([0, 1] * 4)),
+        (np.hstack([X, np.ones((80, 1))]), y),
+        (X.astype(np.float32), y.astype(bool)),
+    ]
+    for features, labels in cases:
+        classifiers = svm_set(features, labels, [1e-4, 1.0, 100.0], split=split, random_state=2)
+        assert classifiers.converged.all()
+        for i in range(3):
+            _, validation = classifiers.splits(i)
+            assert classifiers.errors[i] == np.count_nonzero(
+                classifiers[i].predict(features[validation]) != labels[validation]
+            )
+
+
+def test_fine_and_coarse_grids_count_the_same_errors():
+    # A fine grid is scored by differences from machine to machine, a coarse one by an ordinary product.
+    X, y = WDBC
+    fine = np.linspace(0.1, 20.0, 400)
+    together = svm_set(X, y, fine, random_state=0)
+    for part in (fine[::80], fine[5:6]):
+        apart = svm_set(X, y, part, random_state=0)
+        where = np.searchsorted(fine, part)
+        assert np.abs(apart.errors - together.errors[where]).max() <= 1
+    for i in (0, 200, 399):
+        np.testing.assert_array_equal(together.predict(X)[i], together[i].predict(X))
+
+
+def test_tiny_lambdas_share_the_solution_and_its_predictions():
+    X, y = WDBC
+    classifiers = svm_set(X, y, [1e-23, 1e-9, 1e-12, 0.1], random_state=0)
+    predictions = classifiers.predict(X)
+    np.testing.assert_array_equal(predictions[0], predictions[1])
+    np.testing.assert_array_equal(predictions[0], predictions[2])
+    np.testing.assert_array_equal(predictions[0], classifiers[0].predict(X))
+
+
+def test_memory_stays_within_what_is_stated():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y = (X[:, 0] + 0.3 * rng.normal(size=3000) > 0).astype(int)
+    for lambdas in (np.linspace(1.0, 20.0, 50), np.linspace(1.0, 20.0, 2500)):
+        svm_set(X[:100], y[:100], [1.0], random_state=0)  # imports and compiled code do not count
+        tracemalloc.start()
+        svm_set(X, y, lambdas, random_state=0)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        n = 1500
+        assert peak <= 1.25 * 8 * (n * n + lambdas.size * n) + BLOCK_BYTES + 3 * X.nbytes
+
+
+@pytest.mark.parametrize("arguments", [{}, {"split": "independent"}, {"split": "independent", "scale": False}])
+def test_what_does_not_fit_is_refused_before_it_is_allocated(arguments):
+    X, y = np.zeros((20_000, 2)), np.arange(20_000) % 2
+    tracemalloc.start()
+    with pytest.raises(
+        MemoryError, match=r"10000 x 10000.*needs .* [GM]B, more than max_bytes = 500 MB\..* Give fewer rows"
+    ):
+        svm_set(X, y, [1.0], max_bytes=500_000_000, random_state=0, n_jobs=1, **arguments)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * X.nbytes
+
+
+def test_unconverged_machines_warn_once(monkeypatch):
+    machines = import_module("pacbayes.svm.machines")
+    solve_path = machines.solve_path
+    monkeypatch.setattr(machines, "solve_path", lambda *data, **choices: solve_path(*data, max_iter=3, **choices))
+    X, y = WINE
+    for split in ("shared", "independent"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            classifiers = svm_set(X, y, GRID, split=split, random_state=0)
+        assert len(caught) == 1
+        assert not classifiers.converged.all()
+
+
+X2, Y2 = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lambdas": []}, "empty grid"),
+        ({"lambdas": [0.0]}, "got 0.0"),
+        ({"y": np.zeros(6)}, "at least two classes, got class 0.0 only"),
+        ({"y": Y2[:5]}, "inconsistent numbers of samples"),
+        ({"X": np.where(X2 == 3.0, np.nan, X2)}, "Input X contains NaN"),
+        ({"y": [0, 0, 0, 0, 0, 1], "split": "independent", "lambdas": np.ones(50)}, "classifier .* are of class 0"),
+        (
+            {"y": ["a", "a", "a", "a", "a", "b"], "random_state": 7},
+            "training sample are of class 'a'",
+        ),
+        ({"validation_size": 0.2}, "at least two training and two validation examples, got 0.2 of 6 rows: 5 and 1"),
+        ({"validation_size": 5}, "at least two training and two validation examples, got 5 of 6 rows: 1 and 5"),
+        ({"validation_size": 6}, "validation_size must be between 1 and 5 rows, got 6"),
+        ({"validation_size": 1.5}, "strictly between 0 and 1, got 1.5"),
+        ({"kernel": "poly"}, "unknown kernel 'poly'"),
+        ({"n_components": 0}, "n_components must be at least 1, got 0"),
+        ({"gamma": -1.0}, "gamma must be one of 'widths', 'three widths', 'sigest', 'scale' and 'auto', a pos"),
+        ({"gamma": "silverman"}, "unknown gamma 'silverman'"),
+        ({"gamma": []}, r"gamma must be different widths, at least one, got \[\]"),
+        ({"gamma": [0.5, 0.5]}, "gamma must be different widths"),
+        ({"gamma": [0.5, -1.0]}, "gamma must be one of .*, got -1.0"),
+        ({"gamma": "widths", "split": "independent"}, "gamma must be one width for split='independent'"),
+        ({"gamma": [0.5, 1.0], "split": "independent"}, "gamma must be one width for split='independent'"),
+        ({"scale": "yes"}, "scale must be True, False, 'auto' or 'kernlab'"),
+        ({"scale": "auto", "split": "independent"}, "scale must be True, False or 'kernlab' for split='independent'"),
+        ({"split": "both"}, "unknown split 'both'"),
+        ({"max_bytes": 0}, "max_bytes must be positive"),
+    ],
+)
+def test_wrong_input(change, message, monkeypatch):
+    monkeypatch.setattr(import_module("pacbayes.svm.machines"), "solve_path", None)  # nothing may be trained
+    arguments = {"X": X2, "y": Y2, "lambdas": [1.0], "random_state": 0, **change}
+    with pytest.raises(ValueError, match=message):
+        svm_set(**arguments)
+
+
+def test_wrong_features_when_predicting():
+    X, y = WINE
+    for split in ("shared", "independent"):
+        classifiers = svm_set(X, y, [1.0], split=split, random_state=0)
+        for predict in (classifiers.predict, classifiers[0].predict):
+            with pytest.raises(ValueError, match=r"must have 13 columns|expecting 13 features"):
+                predict(X[:, :5])
+
+
+def test_a_limit_that_nobody_gave_is_not_advised(monkeypatch):
+    """Estimators have no max_bytes: the advice must be something that can be done."""
+    X, y = np.zeros((4000, 2)), np.arange(4000) % 2
+    monkeypatch.setattr("pacbayes._utils.memory.free_bytes", lambda: 1_000_000)
+    with pytest.raises(MemoryError, match="half of the free memory") as caught:
+        StochasticSVC([1.0], random_state=0).fit(X, y)
+    assert "max_bytes" not in str(caught.value)
+    with pytest.raises(MemoryError, match="or a larger max_bytes"):
+        svm_set(X, y, [1.0], max_bytes=1_000_000, random_state=0)

@@ -1,0 +1,308 @@
+"""Paths followed by linear algebra: optimal by an independent check, whatever the kernel; the factor they need."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC
+from tests.ensemble.data import rbf
+from tests.svm.test_path import DEGENERATE, violation
+
+from pacbayes import svm_path
+from pacbayes._utils import threads
+from pacbayes.svm import active_set
+from pacbayes.svm import path as path_module
+from pacbayes.svm.active_set import FreeFactor, UnusableError
+from pacbayes.svm.kernel import Kernel
+
+GRID = np.geomspace(0.01, 100.0, 41)
+
+
+@pytest.fixture
+def solves(monkeypatch):
+    """Linear algebra at every cost that has a neighbour; a list of whether each attempt succeeded."""
+    monkeypatch.setattr(path_module, "_LINEAR_FROM", 2)
+    monkeypatch.setattr(path_module, "_PATIENCE", 0)
+    monkeypatch.setattr(path_module, "_FEW", -1)
+    outcomes, solve = [], active_set.ActiveSet.solve
+
+    def recorded(self, *arguments):
+        outcomes.append(solve(self, *arguments))
+        return outcomes[-1]
+
+    monkeypatch.setattr(active_set.ActiveSet, "solve", recorded)
+    return outcomes
+
+
+def noisy(n=400, features=10, seed=0):
+    X, y = make_classification(n, n_features=features, flip_y=0.1, random_state=seed)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, np.where(y == 1, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_optimal_at_every_lambda(solves, dtype, tol):
+    X, y = noisy()
+    K = rbf(X, X, 0.05).astype(dtype)
+    path = svm_path(K, y, GRID, tol=tol)
+    assert path.converged.all()
+    assert len(solves) > 20
+    assert np.mean(solves) > 0.9
+    for h, lam in enumerate(GRID):
+        found = violation(K, y, path.dual_coef[h], 1.0 / lam)
+        assert found <= tol * (1 + 1e-6)
+        assert abs(max(found, 0.0) - path.kkt_violation[h]) <= 0.02 * tol
+    # A few steps each, where pairs of variables take hundreds of iterations.
+    assert np.median(path.n_iter) <= 4
+
+
+def test_predictions_of_svc_at_a_small_tolerance(solves):
+    X, y = noisy(600)
+    gamma = 0.05
+    # LIBSVM stores its kernel in single precision: only for entries that survive this is its problem the same as ours.
+    K = rbf(X, X, gamma).astype(np.float32).astype(np.float64)
+    train, new = K[:400, :400].copy(), K[400:, :400]
+    path = svm_path(train, y[:400], GRID, tol=1e-8)
+    decisions = path.decision_function(new)
+    assert np.mean(solves) > 0.9
+    for h in range(0, GRID.size, 4):
+        svc = SVC(C=1.0 / GRID[h], kernel="precomputed", tol=1e-8).fit(train, y[:400])
+        expected = svc.decision_function(new)
+        np.testing.assert_allclose(decisions[h], expected, rtol=0, atol=1e-6)
+        differ = (decisions[h] >= 0) != (expected > 0)
+        assert np.all(np.abs(expected[differ]) < 1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("ratio", [1.3, 10.0])
+def test_any_kernel_from_tiny_to_huge_cost(solves, name, dtype, ratio):
+    K, y = DEGENERATE[name]
+    K = K.astype(dtype)
+    costs = 1e-6 * ratio ** np.arange(int(np.log(1e10) / np.log(ratio)))
+    path = svm_path(K, y, 1.0 / costs)
+    assert path.converged.all()
+    for h, C in enumerate(1.0 / path.lambdas):
+        assert violation(K, y, path.dual_coef[h], C) <= 1e-3 * (1 + 1e-6)
+
+
+def near_singular():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 1))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=200) > 0, 1.0, -1.0)
+    yield "one feature", rbf(X, X, 0.5), y
+    yield "wide", rbf(X, X, 1e-3), y
+    both = np.r_[X, X[:50] + 1e-9 * rng.normal(size=(50, 1))]
+    yield "nearly equal rows, opposite labels", rbf(both, both, 5.0), np.r_[y, -y[:50]]
+    yield "large entries", 1e8 * rbf(X, X, 0.5), y
+    yield "small entries", 1e-8 * rbf(X, X, 0.5), y
+
+
+@pytest.mark.parametrize("case", list(near_singular()), ids=lambda case: case[0])
+def test_near_singular_kernels(solves, case):
+    _, K, y = case
+    lambdas = np.geomspace(1e-2, 1e4, 60) * np.abs(K).max()
+    path = svm_path(K, y, lambdas)
+    assert path.converged.all()
+    assert solves
+    for h, lam in enumerate(lambdas):
+        assert violation(K, y, path.dual_coef[h], 1.0 / lam) <= 1e-3 * (1 + 1e-6)
+
+
+def test_an_indefinite_kernel_ends_and_is_measured(solves):
+    rng = np.random.default_rng(2)
+    Q = rng.normal(size=(150, 150)) / 10.0
+    K, y = (Q + Q.T) / 2.0 + 0.5 * np.eye(150), np.where(rng.random(150) < 0.5, -1.0, 1.0)
+    path = svm_path(K, y, np.geomspace(0.1, 10.0, 30))
+    for h, lam in enumerate(path.lambdas):
+        assert violation(K, y, path.dual_coef[h], 1.0 / lam) <= max(path.kkt_violation[h], 1e-3) * (1 + 1e-6) + 1e-9
+
+
+def test_failures_leave_no_trace(solves, monkeypatch):
+    """Where linear algebra always fails the path is, to the last bit, that of pairs of variables alone."""
+    X, y = noisy(200)
+    K = rbf(X, X, 0.05)
+
+    def failing(self, cost, s, g, before, limit):
+        kept = s.copy(), g.copy()
+        assert iterate(self, cost, s, g, before, limit)[0] is not None
+        np.testing.assert_array_equal([s, g], kept)
+        raise UnusableError
+
+    iterate = active_set.ActiveSet._iterate
+    monkeypatch.setattr(active_set.ActiveSet, "_iterate", failing)
+    tried = svm_path(K, y, GRID)
+    assert solves
+    assert not any(solves)
+    monkeypatch.setattr(path_module, "_LINEAR_FROM", 10**9)
+    alone = svm_path(K, y, GRID)
+    np.testing.assert_array_equal(tried.dual_coef, alone.dual_coef)
+    np.testing.assert_array_equal(tried.intercept, alone.intercept)
+    np.testing.assert_array_equal(tried.kkt_violation, alone.kkt_violation)
+
+
+def test_a_wrong_solution_is_not_believed(solves, monkeypatch):
+    """The result of linear algebra is a start for the other method, which measures it: a planted fault is mended."""
+    X, y = noisy(200)
+    K = rbf(X, X, 0.05)
+    step = active_set.ActiveSet._step
+
+    def faulty(self, beta, values):
+        # The free variables move, K beta with them, and what is reported is that all is well.
+        left = step(self, beta, values)
+        free = self._factor.members
+        moved = np.zeros(free.size)
+        moved[: 2 * (free.size > 1)] = [0.01, -0.01] if free.size > 1 else []
+        beta[free] += moved
+        self._add(free, moved, values)
+        left[free] = 0.0
+        return left
+
+    monkeypatch.setattr(active_set.ActiveSet, "_step", faulty)
+    path = svm_path(K, y, GRID)
+    assert any(solves)
+    assert path.converged.all()
+    for h, lam in enumerate(GRID):
+        assert violation(K, y, path.dual_coef[h], 1.0 / lam) <= 1e-3 * (1 + 1e-6)
+
+
+def test_rounding_errors_are_noticed(solves, monkeypatch):
+    """Errors in K beta that the solver itself reports as doubt make it be computed afresh before anything converges."""
+    X, y = noisy(200)
+    K = rbf(X, X, 0.05)
+    add = active_set.ActiveSet._add
+
+    def off(self, rows, coefs, values):
+        add(self, rows, coefs, values)
+        values[::3] += 1e-4
+        self.doubt += 1e-4
+
+    monkeypatch.setattr(active_set.ActiveSet, "_add", off)
+    path = svm_path(K, y, GRID)
+    assert any(solves)
+    for h, lam in enumerate(GRID):
+        assert violation(K, y, path.dual_coef[h], 1.0 / lam) <= 1e-3 * (1 + 1e-6)
+
+
+def test_the_limit_on_iterations_holds(solves):
+    X, y = noisy(200)
+    with pytest.warns(UserWarning, match="max_iter=2"):
+        path = svm_path(rbf(X, X, 0.05), y, GRID, max_iter=2)
+    assert path.n_iter.max() <= 2
+    np.testing.assert_array_equal(path.converged, path.kkt_violation <= 1e-3)
+
+
+@pytest.mark.parametrize("number", [2, 5])
+def test_the_same_bits_on_any_number_of_cores(number, monkeypatch):
+    X, y = noisy(2450, features=20)
+    # So wide that few variables are free: linear algebra takes less than pairs.
+    K = Kernel("rbf", 0.005).gram(X)
+    lambdas, paths = np.geomspace(0.01, 0.3, 6), []
+    for there_are in (1, number):
+        monkeypatch.setattr(threads, "_cores_of_process", lambda there_are=there_are: there_are)
+        threads._pool.cache_clear()
+        before = threading.active_count()
+        paths.append(svm_path(K, y, lambdas))
+        assert (threading.active_count() > before) == (there_are > 1)
+        threads._pool(os.getpid()).shutdown()
+    threads._pool.cache_clear()
+    for name in ("dual_coef", "intercept", "n_iter", "kkt_violation"):
+        assert getattr(paths[0], name).tobytes() == getattr(paths[1], name).tobytes()
+
+
+PROGRAM = """
+import hashlib, numpy as np
+from sklearn.datasets import make_classification
+from pacbayes import svm_set
+X, y = make_classification(5000, n_features=20, flip_y=.1, random_state=0)
+made = svm_set(X, y, np.geomspace(.01, 1, 8), random_state=0)
+path = made.members.machines[0].paths[0]
+print(hashlib.sha256(path.dual_coef.tobytes() + path.intercept.tobytes()).hexdigest(), path.n_iter, made.errors)
+"""
+
+
+@pytest.mark.slow
+def test_the_same_bits_for_any_number_of_threads_of_the_process():
+    clean = {name: value for name, value in os.environ.items() if name not in threads._LIMITS}
+    outputs = set()
+    for limits in ({}, {"OMP_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "2"}):
+        run = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env={**clean, **limits}, capture_output=True, text=True, check=True
+        )
+        outputs.add(run.stdout)
+    assert len(outputs) == 1
+
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(500, 6))
+K = rbf(X, X, 0.2)
+
+
+def marked(*variables):
+    mask = np.zeros(500, dtype=bool)
+    mask[list(variables)] = True
+    return mask
+
+
+def check(factor, kernel, ridge, rtol):
+    """Compare with the bordered system, solved as a whole."""
+    F = factor.members
+    matrix = np.ones((F.size + 1, F.size + 1))
+    matrix[:-1, :-1] = kernel[np.ix_(F, F)].astype(np.float64) + ridge * np.eye(F.size)
+    matrix[-1, -1] = 0.0
+    vector, total = RNG.normal(size=F.size), RNG.normal()
+    expected = np.linalg.solve(matrix, np.append(vector, total))
+    solution, intercept = factor.solve(vector, total)
+    np.testing.assert_allclose(np.append(solution, intercept), expected, rtol=0, atol=rtol * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("block", [1, 7, 16])
+@pytest.mark.parametrize("dead", [0.0, 0.15, 1.0])  # the factor built again at every leave, now and then, and never
+def test_members_come_and_go(dtype, block, dead, monkeypatch):
+    for name in ("_BLOCK", "_PART", "_ROWS"):
+        monkeypatch.setattr(active_set, name, block)
+    monkeypatch.setattr(active_set, "_DEAD", dead)
+    rng, kernel, ridge = np.random.default_rng(block), K.astype(dtype), 1e-3
+    factor, expected, came_back = FreeFactor(kernel, ridge), set(), 0
+    for _ in range(25):
+        members = factor.members
+        leave = members[rng.random(members.size) < rng.choice([0.0, 0.1, 0.4, 0.9])]
+        outside = np.setdiff1d(np.arange(150), members)  # so few that some come back
+        join = rng.permutation(outside)[: rng.integers(0, 40)]
+        came_back += np.isin(join, factor._variables).sum()
+        expected = (expected - set(leave.tolist())) | set(join.tolist())
+        factor.change(marked(*expected), rng.random(500))
+        assert set(factor.members.tolist()) == expected
+        assert factor.members.size == len(expected)
+        if expected:
+            check(factor, kernel, ridge, 1e-9)
+    assert (came_back > 0) == (dead > 0.0)
+
+
+def test_all_may_leave():
+    factor, hurry = FreeFactor(K, 1e-6), np.zeros(500)
+    factor.change(marked(*range(5)), hurry)
+    factor.change(marked(), hurry)
+    assert factor.members.size == 0
+    factor.change(marked(7), hurry)
+    solution, intercept = factor.solve(np.array([3.0]), 2.0)
+    np.testing.assert_allclose([*solution, intercept], [2.0, 3.0 - 2.0 * (1.0 + 1e-6)])
+
+
+def test_a_singular_matrix_is_refused():
+    factor = FreeFactor(np.ones((4, 4)), 0.0)
+    with pytest.raises(UnusableError):
+        factor.change(np.ones(4, dtype=bool), np.zeros(4))
+
+
+def test_no_memory_is_refused_before_it_is_taken(monkeypatch):
+    monkeypatch.setattr(active_set, "memory_limit", lambda _: (8 * 100 * 100, "test"))
+    factor = FreeFactor(K, 1e-6)
+    with pytest.raises(UnusableError):
+        factor.change(marked(*range(200)), np.zeros(500))
