@@ -5,6 +5,8 @@
 
 Nothing that a user sees may differ: bounds, rules, levels, weights, limits by class, answers and labels of rows, words,
 before a model is saved and after it is loaded.  What differs is named by where it stands, and the exit code is 1.
+Each checkout runs its own list of models, `tools/net_models.py`: a model that is in one list only is named and is no
+difference.
 """
 
 import argparse
@@ -55,7 +57,7 @@ def print_models(only: str) -> None:
 
 def models_of(checkout: Path, only: str) -> dict[str, Any]:
     """Return what the models show that a checkout makes."""
-    places = [str(checkout / "src"), str(ROOT / "tools")]
+    places = [str(checkout / "src"), str(checkout / "tools")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(places), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--print", "--only", only]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd=checkout)
@@ -84,16 +86,19 @@ def compare(commit: str, only: str) -> int:
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", before], cwd=ROOT, check=True)
     changed = 0
-    for name in was | now:
-        found = list(differences(was.get(name, "(absent)"), now.get(name, "(absent)")))
+    for name in was.keys() ^ now.keys():
+        print(f"{'gone' if name in was else 'new':10}{name}")
+    for name in [name for name in was if name in now]:
+        found = list(differences(was[name], now[name]))
         changed += bool(found)
-        failed = isinstance(now.get(name), str)
+        failed = isinstance(now[name], str)
         print(f"{'different' if found else 'an error' if failed else 'equal':10}{name}")
         for line in found[:5]:
             print(f"          {line}")
         if failed:
             print(f"          {now[name]}")
-    print(f"{len(was | now) - changed} of {len(was | now)} equal to the last bit")
+    both = len(was.keys() & now.keys())
+    print(f"{both - changed} of {both} equal to the last bit")
     return changed
 
 

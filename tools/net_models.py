@@ -28,8 +28,10 @@ from pacbayes import (
     Abstain,
     CertifiedClassifier,
     ClassifierSet,
+    Cost,
     Grid,
     StochasticSVC,
+    Threshold,
     certify_difference,
     compare_classifiers,
     forest_set,
@@ -139,6 +141,24 @@ def _given(given: dict[str, Any] | None, n: int) -> dict[str, Any]:
     return {name: make(n) for name, make in (given or {}).items()}
 
 
+def usual(
+    data: Callable[[], tuple[Any, Any]], given: dict[str, Any] | None = None, candidates: Any = None, **choices: Any
+) -> Callable[[], Any]:
+    """Return what fits a `CertifiedClassifier` with its families by name and describes it."""
+
+    def made() -> Any:
+        X, y = data()
+        model = CertifiedClassifier(candidates or ["svm", "logistic"], random_state=0, **choices)
+        return described(model.fit(X, y, **_given(given, len(y))), X)
+
+    return made
+
+
+def last_rows(n: int) -> Any:
+    """Return a split of one's own: the last 40 % of the rows validate."""
+    return np.arange(n) >= 0.6 * n
+
+
 def described(clf: Any, X: Any) -> dict[str, Any]:
     """Return all that a user can see of a fitted model, before and after it is saved."""
     with tempfile.TemporaryDirectory() as folder:
@@ -159,11 +179,13 @@ def _seen(clf: Any, X: Any) -> dict[str, Any]:
         "risks": clf.classifiers_.risks,
         "m": clf.classifiers_.m,
         "vote risk": clf.vote_risk_,
-        "below": [str(one) for one in clf.certified_below(0.3)],
         "cross-validation": clf.cv_results_ if hasattr(clf, "cv_results_") else None,
     }
     for voting, certificate in clf.certificates_.items():
         clf.set_params(voting=voting)
+        if not hasattr(clf, "voting_"):
+            found[voting] = (certificate.to_dict(), certificate.explain())  # another way predicts after this fit
+            continue
         found[voting] = {
             "certificate": certificate.to_dict(),
             "words": certificate.explain(),
@@ -171,8 +193,19 @@ def _seen(clf: Any, X: Any) -> dict[str, Any]:
             "predicted": clf.predict(X),
             "shares": clf.vote_share(X),
             "answers": clf.answers(X),
+            "probabilities": clf.predict_proba(X) if hasattr(clf, "predict_proba") else None,
+            "covered": clf.covered(X),
+            "batch": _batch(clf, X),
         }
     return found
+
+
+def _batch(clf: Any, X: Any) -> Any:
+    """Bound of the errors in a batch of new rows, or why none is proved."""
+    try:
+        return str(clf.of_these(np.asarray(X)[:40] * 1.001 if np.asarray(X).dtype.kind == "f" else X))
+    except ValueError as error:
+        return str(error)
 
 
 def _posterior(clf: Any) -> Any:
@@ -298,6 +331,18 @@ MODELS: dict[str, Callable[[], Any]] = {
     "svc, prior of training rows": svc(cancer, prior=by_training_rows),
     "svc, prepared": svc(mixed, prepare=columns()),
     "svc, prepared by PCA": svc(digits, prepare=PCA(10, random_state=0), scale=False),
+    # families by name, and what else can be certified
+    "auto": usual(moons, candidates="auto"),
+    "auto, three classes, refit": usual(iris, candidates="auto", refit=True),
+    "auto, mixed columns": usual(mixed, candidates=["forest", "boosting"]),
+    "families": usual(cancer),
+    "families, groups": usual(moons, GROUPS),
+    "families, a split of one's own": usual(moons, {"validation": last_rows}),
+    "families, threshold": usual(moons, target=Threshold(recall=0.7), pos_label=1),
+    "families, abstain": usual(moons, target=Abstain(0.1)),
+    "families, metrics": usual(moons, limits=("recall", "precision", "f1", "balanced_error"), pos_label=1),
+    "families, cost": usual(moons, GROUPS, limits=(Cost([[0, 1], [5, 0]], [0, 1]),)),
+    "families, catoni, hedge .1": usual(moons, distance="catoni", hedge=0.1),
     # grids
     "grid": grid(cancer),
     "grid, hedge 0": grid(moons, hedge=0),
