@@ -192,7 +192,6 @@ OTHERS = {
     "bound --m 10 --risk 0.1 --kl 1 --constant new": "unknown --constant 'new'",
     "bound {data} --m 10 --risk 0.1": "not both",
     "bound {data} --m 10": "its columns are",
-    "bound {folder} --m 10": "got the folder",
 }
 
 
@@ -200,6 +199,35 @@ OTHERS = {
 def test_other_commands_refuse(arguments, data, tmp_path, capsys):
     words = [word.format(data=data, folder=tmp_path) for word in arguments.split()]
     refused(in_process(words, capsys), OTHERS[arguments])
+
+
+FOLDERS = [
+    "certify {folder}",
+    "certify --predictions {folder} --target kind",
+    *(f"certify {{data}} {option} {{folder}}" for option in ("--test", "--validation", "--cost", "--grid")),
+    "predict {folder} {data}",
+    "predict {data} {folder}",
+    "watch {folder} {data} --target kind",
+    "watch {data} {folder} --target kind",
+    "compare {folder} --target kind --a a --b b",
+    "compare {data} --target kind --a a --model-b {folder}",
+    "posterior {folder} --m 10",
+    "bound {folder} --m 10",
+]
+
+
+@pytest.mark.parametrize("arguments", FOLDERS)
+def test_a_folder_given_as_a_file_is_one_error_that_names_the_option(arguments, data, tmp_path, capsys):
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    words = [word.format(data=data, folder=folder) for word in arguments.split()]
+    before = words[words.index(str(folder)) - 1]
+    name = before if before.startswith("--") else "[A-Z]+"
+    done = in_process(words, capsys)
+    # Versions of typer differ in capitals.
+    refused(done, f"(?i)^pacbayes: Invalid value for '{name}': File '.*folder.csv' is a directory.$")
+    # Nothing is read, and nothing else is said, before.
+    assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("option", ["--save", "--report"])

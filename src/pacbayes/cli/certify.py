@@ -53,7 +53,9 @@ GROUPS = {
 def certify(
     data: Annotated[
         Path | None,
-        typer.Argument(help="A CSV, TSV or Parquet file with column names.  [default: the data set wdbc]"),
+        typer.Argument(
+            dir_okay=False, help="A CSV, TSV or Parquet file with column names.  [default: the data set wdbc]"
+        ),
     ] = None,
     dataset: Annotated[
         str | None,
@@ -68,6 +70,7 @@ def certify(
         Path | None,
         typer.Option(
             metavar="FILE",
+            dir_okay=False,
             help="Train nothing: certify classifiers by their predictions, a column for each beside --target.",
         ),
     ] = None,
@@ -105,7 +108,11 @@ def certify(
     ] = False,
     test: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Other examples; the errors on them are shown beside the certificate."),
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="Other examples; the errors on them are shown beside the certificate.",
+        ),
     ] = None,
     candidates: Annotated[
         str,
@@ -127,7 +134,11 @@ def certify(
     ] = None,
     grid: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help='For a full name: lists of values, such as {"C": [0.1, 1, 10]}.'),
+        typer.Option(
+            metavar="FILE.json",
+            dir_okay=False,
+            help='For a full name: lists of values, such as {"C": [0.1, 1, 10]}.',
+        ),
     ] = None,
     delta: Annotated[float, typer.Option(help="The certificate fails with at most this probability.")] = 0.05,
     distance: Annotated[
@@ -175,6 +186,7 @@ def certify(
         Path | None,
         typer.Option(
             metavar="FILE",
+            dir_okay=False,
             help="A limit of the mean cost too: a CSV or JSON table, a line for each true class, a column for each "
             "answer.",
         ),
@@ -244,6 +256,7 @@ def certify(
         Path | None,
         typer.Option(
             metavar="FILE",
+            dir_okay=False,
             help="A division of your own: examples that count errors, in a file like DATA, all of which then trains.",
         ),
     ] = None,

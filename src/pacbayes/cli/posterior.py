@@ -22,7 +22,9 @@ BOUND_EXAMPLES = (
 
 
 def posterior(
-    risks: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file, one row for each classifier.")],
+    risks: Annotated[
+        Path, typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file, one row for each classifier.")
+    ],
     m: Annotated[
         str,
         typer.Option(
@@ -100,7 +102,9 @@ def bound(
     ],
     weights: Annotated[
         Path | None,
-        typer.Argument(help="A file with the columns risk and weight, and prior where it is not uniform."),
+        typer.Argument(
+            dir_okay=False, help="A file with the columns risk and weight, and prior where it is not uniform."
+        ),
     ] = None,
     risk: Annotated[
         float | None, typer.Option(help="Without a file: the average empirical risk of the posterior.")

@@ -38,9 +38,12 @@ _ASSUMED = (
 
 
 def watch(
-    model: Annotated[Path, typer.Argument(help="What pacbayes certify --save wrote.")],
+    model: Annotated[Path, typer.Argument(dir_okay=False, help="What pacbayes certify --save wrote.")],
     data: Annotated[
-        Path, typer.Argument(help="A CSV, TSV or Parquet file: all rows that arrived since, in that order.")
+        Path,
+        typer.Argument(
+            dir_okay=False, help="A CSV, TSV or Parquet file: all rows that arrived since, in that order."
+        ),
     ],
     target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
     alpha: Annotated[
