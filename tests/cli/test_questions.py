@@ -189,7 +189,7 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--max-error", "3"], "--max-error must be a share between 0 and 1"),
+        (["--max-error", "3"], "'--max-error': must be a share between 0 and 1"),
         (["--below", "0"], "--below must be a share between 0 and 1"),
         (["--max-error", "0.1", "--by-class"], "not for --max-error"),
         (["--recall", "0.9", "--by-class"], "not for --recall"),

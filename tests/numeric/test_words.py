@@ -38,7 +38,9 @@ def test_no_confidence_is_printed_above_the_truth(delta):
 
 @given(st.floats(0.0, 1.0) | st.floats(0.0, 0.01) | st.floats(0.99, 1.0))
 def test_percentages_are_on_the_safe_side_with_two_digits_of_what_is_small(share):
-    up, down, near = (Fraction(text(share).removesuffix(" %")) / 100 for text in (percent_up, percent_down, format_share))
+    up, down, near = (
+        Fraction(text(share).removesuffix(" %")) / 100 for text in (percent_up, percent_down, format_share)
+    )
     exact, tenth = Fraction(share), Fraction(1, 1000)
 
     def digit(small):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pacbayes.cli.interrupted import keeps
-from pacbayes.cli.options import AsJson, Decimal, MissingTexts, Quiet, Separator, Thousands, check_outputs
+from pacbayes.cli.options import AsJson, Decimal, MissingTexts, Quiet, Separator, Thousands, check_outputs, share_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ def certify(
             help='For a full name: lists of values, such as {"C": [0.1, 1, 10]}.',
         ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The certificate fails with at most this probability.")] = 0.05,
+    delta: Annotated[float, share_option("The certificate fails with at most this probability.")] = 0.05,
     distance: Annotated[
         list[str] | None,
         typer.Option(
@@ -198,26 +198,16 @@ def certify(
         ),
     ] = None,
     max_error: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="Answer only where sure, so that at most this share of the answers is wrong."
-        ),
+        float | None, share_option("Answer only where sure, so that at most this share of the answers is wrong.")
     ] = None,
     recall: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Two classes: a threshold at which at least this share of the examples of --positive is found.",
-        ),
+        share_option("Two classes: a threshold at which at least this share of the examples of --positive is found."),
     ] = None,
     precision: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="And, or: of those answered so at least this share is right."),
+        float | None, share_option("And, or: of those answered so at least this share is right.")
     ] = None,
-    fpr: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="And, or: of the other class at most this share is answered so."),
-    ] = None,
+    fpr: Annotated[float | None, share_option("And, or: of the other class at most this share is answered so.")] = None,
     positive: Annotated[
         str | None,
         typer.Option(
@@ -235,8 +225,7 @@ def certify(
         ),
     ] = False,
     below: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="List the single classifiers certified to err on at most this share."),
+        float | None, share_option("List the single classifiers certified to err on at most this share.")
     ] = None,
     split: Annotated[
         str,
@@ -405,7 +394,7 @@ def _read(given: _Given, choices: "Choices", options: "CertifyOptions") -> "tupl
         if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
             raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
         own = choices.validation or choices.validation_column
-        if choices.validation is not None and re.fullmatch(r"0?\.\d+|\d+", str(choices.validation)):
+        if choices.validation is not None and re.fullmatch(r"0?\.\d+|\d+%?", str(choices.validation)):
             raise ValueError(
                 f"--validation names a file; for a share or a number: --validation-size {choices.validation}"
             )

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import AsJson, Decimal, MissingTexts, NotMissing, Quiet, Separator, Thousands, Trust
+from pacbayes.cli.options import (
+    AsJson,
+    Decimal,
+    MissingTexts,
+    NotMissing,
+    Quiet,
+    Separator,
+    Thousands,
+    Trust,
+    share_option,
+)
 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import Cells
@@ -27,9 +37,7 @@ EXAMPLES = (
 def compare(
     data: Annotated[
         Path,
-        typer.Argument(
-            dir_okay=False, help="A CSV, TSV or Parquet file: rows that trained and chose neither model."
-        ),
+        typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file: rows that trained and chose neither model."),
     ],
     target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
     a: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with what the first model said.")] = None,
@@ -42,7 +50,7 @@ def compare(
         Path | None,
         typer.Option(metavar="MODEL", dir_okay=False, help="The second model, as saved by certify, instead of --b."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The limits fail with at most this probability, both together.")] = 0.05,
+    delta: Annotated[float, share_option("The limits fail with at most this probability, both together.")] = 0.05,
     missing: MissingTexts = None,
     not_missing: NotMissing = None,
     sep: Separator = None,

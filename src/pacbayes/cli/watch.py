@@ -17,6 +17,7 @@ from pacbayes.cli.options import (
     Separator,
     Thousands,
     Trust,
+    share_option,
 )
 
 if TYPE_CHECKING:
@@ -41,14 +42,10 @@ def watch(
     model: Annotated[Path, typer.Argument(dir_okay=False, help="What pacbayes certify --save wrote.")],
     data: Annotated[
         Path,
-        typer.Argument(
-            dir_okay=False, help="A CSV, TSV or Parquet file: all rows that arrived since, in that order."
-        ),
+        typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file: all rows that arrived since, in that order."),
     ],
     target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
-    alpha: Annotated[
-        float, typer.Option(help="The probability of a false alarm, ever, however often you look.")
-    ] = 0.01,
+    alpha: Annotated[float, share_option("The probability of a false alarm, ever, however often you look.")] = 0.01,
     order: Annotated[
         str | None,
         typer.Option(
