@@ -11,6 +11,7 @@ from tests.cli.running import in_process
 from tests.report.browser_page import Page
 
 from pacbayes import load
+from pacbayes.numeric.words import format_share
 
 
 @pytest.fixture
@@ -111,14 +112,6 @@ def test_limits_that_are_none(data, options, message, capsys):
     assert message in done.err
 
 
-def test_limits_by_class_that_cost_nothing_that_is_seen(tmp_path, capsys):
-    good(2000).to_csv(tmp_path / "data.csv", index=False)
-    words = ["--lambdas", "0.1,1,3", "--target", "kind", "--by-class"]
-    done = in_process(["certify", tmp_path / "data.csv", *words], capsys)
-    assert "They take 20.0 % of the probability with which anything here may fail." in done.err
-    assert "without them the bound would be" not in done.err
-
-
 def test_target_and_predictions(data, tmp_path, capsys):
     frame, path, words = data
     model = tmp_path / "model.pacbayes"
@@ -152,7 +145,7 @@ def test_terminal_and_report_agree_about_a_target(target, bar, data, tmp_path, c
         assert printed[1] == f"{bar} of its answers"
         assert printed[3] != "100.0 %"  # or the errors among all rows would do as well
         assert vote["bound"] == target
-        assert f"{100 * float(vote['validation risk']):.1f} %" == printed[2]
+        assert format_share(float(vote["validation risk"])) == printed[2]
 
 
 def test_nothing_answered_is_said(data, tmp_path, capsys):
