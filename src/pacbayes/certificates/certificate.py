@@ -447,7 +447,7 @@ class Certificate:
         return None if worst is None or not worst.misleads(self.bound) else worst
 
     def __str__(self) -> str:
-        return "\n".join((*self.lines, "explain() says what this rests on."))
+        return "\n".join((*self.lines, *(one.sentence for one in self.limits), "explain() says what this rests on."))
 
     def __repr__(self) -> str:
         constant = self.baselines.get(CONSTANT)
