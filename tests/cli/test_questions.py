@@ -112,6 +112,30 @@ def test_limits_that_are_none(data, options, message, capsys):
     assert message in done.err
 
 
+@pytest.mark.parametrize(
+    "asked", [("--max-error", ".01"), ("--recall", ".99"), ("--precision", ".99"), ("--fpr", ".01")]
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_target_that_is_not_reached_ends_with_3_and_everything_is_written(asked, as_json, data, tmp_path, capsys):
+    """With 120 validation rows 1 % is out of reach: no error at all takes 299."""
+    _, path, words = data
+    model, page = tmp_path / "model.pacbayes", tmp_path / "page.html"
+    words = ["certify", path, *words, *asked, "--save", model, "--report", page, *(["--json"] if as_json else [])]
+    done = in_process(words, capsys)
+    assert done.code == 3
+    sentence = load(model).certificate_.sentence
+    assert "answers no example" in sentence or sentence.startswith("No threshold was shown to reach the target")
+    told = json.loads(done.out)["certificate"] if as_json else done.out
+    assert told.startswith(sentence)
+    assert page.read_text(encoding="utf-8").startswith("<!")
+
+
+def test_a_full_disk_comes_before_a_target_that_is_not_reached(data, capsys):
+    _, path, words = data
+    done = in_process(["certify", path, *words, "--recall", "0.99", "--save", "/dev/full"], capsys)
+    assert (done.code, "No space left" in done.err) == (2, True)
+
+
 def test_target_and_predictions(data, tmp_path, capsys):
     frame, path, words = data
     model = tmp_path / "model.pacbayes"

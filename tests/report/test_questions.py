@@ -42,9 +42,9 @@ def test_limits_by_class_as_a_table():
 def test_the_cost_of_limits_by_class_is_named_where_it_is_seen(errors, cost):
     bound = float(binomial_upper(errors, 100, 0.04))
     found = Certificate(bound, None, 0.05, 100, "binomial", errors / 100, 0.0, "it", "Exact.", rule="p", level=0.04)
-    assert cost_of_parts(found, 0.2).removeprefix("They take 20.0 % of the probability with which anything here may ") == (
-        f"fail{cost}"
-    )
+    assert cost_of_parts(found, 0.2).removeprefix(
+        "They take 20.0 % of the probability with which anything here may "
+    ) == (f"fail{cost}")
 
 
 def test_without_a_share_there_is_none():

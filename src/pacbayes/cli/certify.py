@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pacbayes.cli.interrupted import keeps
-from pacbayes.cli.options import AsJson, Decimal, MissingTexts, Quiet, Separator, Thousands, check_outputs, share_option
+from pacbayes.cli.options import (
+    NO_GUARANTEE,
+    AsJson,
+    Decimal,
+    MissingTexts,
+    Quiet,
+    Separator,
+    Thousands,
+    check_outputs,
+    share_option,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -282,6 +292,8 @@ def certify(
 
     One part of the examples trains classifiers and decides how they vote; the other part only counts errors. Nothing
     that is learnt sees the examples that count errors.
+
+    The exit code is 3 if --max-error, --recall, --precision or --fpr was not reached, and 0 otherwise.
     """
     from pacbayes.cli.data import Choices
     from pacbayes.cli.model import CertifyOptions, parse_limits
@@ -373,6 +385,9 @@ def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", shown
         note(line)
     if files.failed is not None:
         raise files.failed
+    told = view.certificate.answered or view.certificate.reached
+    if told is not None and not told.passed:
+        raise typer.Exit(NO_GUARANTEE)
 
 
 def _read(given: _Given, choices: "Choices", options: "CertifyOptions") -> "tuple[Data, Tested | None, list[str]]":

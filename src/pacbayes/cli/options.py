@@ -11,6 +11,9 @@ import typer
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: The exit code where a guarantee that was asked for was not reached, or no longer holds.
+NO_GUARANTEE = 3
+
 
 def parse_share(text: object) -> float:
     """Parse a share between 0 and 1, written as a number or as a percentage.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pacbayes.cli.options import (
+    NO_GUARANTEE,
     AsJson,
     Decimal,
     MissingTexts,
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from pacbayes.certificates.watching import Monitor
     from pacbayes.cli.new_rows import Cells
 
-#: The exit code of an alarm.
-ALARM = 3
 EXAMPLES = (
     "pacbayes watch model.pacbayes new.csv --target class",
     "pacbayes watch model.pacbayes new.csv --target class --alpha 0.001 --json",
@@ -110,7 +109,7 @@ def watch(
         if row is not None:
             note(f"The alarm came at row {row} of the file.")
     if monitor.alarm:
-        raise typer.Exit(ALARM)
+        raise typer.Exit(NO_GUARANTEE)
 
 
 def _check_group(group: str | None, monitor: "Monitor", model: Path) -> None:
