@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -45,8 +45,8 @@ def percent_up(share: float) -> str:
 
     Examples
     --------
-    >>> percent_up(0.0866), percent_up(0.0), percent_up(0.00015)
-    ('8.7 %', '0.0 %', '0.015 %')
+    >>> percent_up(0.0866), percent_up(0.0), percent_up(0.00996), percent_up(0.00015)
+    ('8.7 %', '0.0 %', '1.0 %', '0.015 %')
     """
     return _percent(share, share, ROUND_CEILING)
 
@@ -75,7 +75,9 @@ def format_share(share: float) -> str:
 
 def _percent(share: float, small: float, rounding: str) -> str:
     """Round a share to a percentage with two significant digits of what is small, but one to six decimals."""
-    decimals = min(max(1, -1 - Decimal(small).adjusted()), _MOST_DECIMALS)
+    # Rounded first: 0.00996 is 1.0 %, and not 1.00 %.
+    two_digits = Context(prec=2, rounding=rounding if small == share else ROUND_CEILING).create_decimal(Decimal(small))
+    decimals = min(max(1, -1 - two_digits.adjusted()), _MOST_DECIMALS)
     rounded = Decimal(share).quantize(Decimal(1).scaleb(-2 - decimals), rounding=rounding)
     return f"{rounded.scaleb(2):f} %" if rounded else "0.0 %"
 
