@@ -79,8 +79,8 @@ def test_every_limit_that_was_paid_for_is_printed_in_a_line_of_its_own():
     found = CertifiedClassifier("logistic", limits=asked, cv=3, random_state=0).fit(X, y).certificate_
     assert len(found.limits) == 7
     lines = str(found).splitlines()
-    assert lines[:2] == list(found.lines)
-    for line, limit in zip(lines[2:-1], found.limits, strict=True):
+    assert lines[:3] == list(found.lines)
+    for line, limit in zip(lines[3:-1], found.limits, strict=True):
         assert line.endswith(f"{limit.claim}; {limit.seen}.")
         assert found.explain().splitlines().count(line) == 1
 
