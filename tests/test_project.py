@@ -56,11 +56,13 @@ def test_every_target_named_in_the_texts_exists():
         assert named <= targets(), page
 
 
-def test_pythons_of_the_workflows_are_those_of_the_classifiers():
+def test_every_python_of_the_classifiers_is_tested():
+    """A newer one may be tried before it is promised."""
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     promised = [one.rpartition(" ")[2] for one in classifiers if re.search(r"Python :: 3\.\d+$", one)]
     tested = re.search(r"python: \[(.*)\]", (ROOT / ".github" / "workflows" / "tests.yml").read_text())[1]
-    assert promised == re.findall(r"[\d.]+", tested)
+    assert promised
+    assert promised == re.findall(r"[\d.]+", tested)[: len(promised)]
 
 
 def test_every_dependency_has_a_lower_limit(tmp_path):

@@ -10,6 +10,10 @@ import pytest
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
 
+from pacbayes import StochasticSVC
+from pacbayes.estimators.svc import DEFAULT_LAMBDAS
+from pacbayes.paper.protocol import DELTA, LAMBDAS, PROTOCOLS, Protocol
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -44,6 +48,19 @@ def test_the_table_follows_from_what_was_measured(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "against.md").read_text() == (ROOT / "results" / "against.md").read_text()
+
+
+def test_defaults_that_differ_from_the_papers():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    ours, theirs = StochasticSVC().get_params(), Protocol("raw")
+    assert ours["lambdas"] is None
+    assert (
+        f"{len(DEFAULT_LAMBDAS)} values of λ instead of {LAMBDAS.size}, δ = {ours['delta']} instead of {DELTA}" in text
+    )
+    assert (ours["constant"], ours["split"], theirs.split) == ("exact", "shared", "independent")
+    assert "exact constants, one split for all machines instead of one for each" in text
+    assert (ours["scale"], PROTOCOLS["wdbc"]) == (True, theirs)
+    assert "standardised columns instead of raw ones" in text
 
 
 PAGES = ["README.md", "docs/command-line.md"]

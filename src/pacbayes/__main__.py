@@ -1,6 +1,7 @@
 """`python -m pacbayes` is `pacbayes`."""
 
 import os
+import signal
 import sys
 
 _ENDED_BY_USER = 130
@@ -9,13 +10,17 @@ _ENDED_BY_USER = 130
 def run() -> None:
     """Load the command line and run it; an interrupt ends the process at once, also while it loads."""
     try:
-        from pacbayes.cli.interrupted import ended_in_time
+        from pacbayes.cli.interrupted import end_interrupted, ended_in_time
 
-        # Around the imports: Python may lose an interrupt in the middle of one.
-        with ended_in_time():
-            from pacbayes.cli.app import main
+        # Around the imports: Python may lose an interrupt in the middle of one.  And none is to be heard afterwards,
+        # while Python tidies up.
+        with ended_in_time(afterwards=signal.SIG_IGN):
+            try:
+                from pacbayes.cli.app import main
 
-            main()
+                main()
+            except KeyboardInterrupt:
+                end_interrupted()
     except KeyboardInterrupt:
         print("pacbayes: interrupted; nothing was written", file=sys.stderr, flush=True)
         os._exit(_ENDED_BY_USER)

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import pickle
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import rows
 
-from pacbayes import grid_set, svm_set
+from pacbayes import CertifiedClassifier, SVMs, grid_set, svm_set
 
 LAMBDAS = [0.1, 1.0, 10.0]
 
@@ -31,65 +32,144 @@ def write_chunk(directory, data):
     (directory / "manifest.json").write_text(json.dumps(manifest))
 
 
-def with_arrays(directory, change):
-    with np.load(directory / "chunk-0000.npz") as file:
-        arrays = dict(file.items())
-    change(arrays)
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    write_chunk(directory, buffer.getvalue())
+class Chunk:
+    """Values and arrays of a unit, to be changed: ``chunk["0.machine.coefs"]`` is an array, or what JSON holds."""
+
+    def __init__(self, path):
+        with np.load(path) as file:
+            *self.arrays, values = (file[f"arr_{place}"] for place in range(len(file.files)))
+        self.values = json.loads(values.tobytes())
+
+    def _entry(self, place):
+        *outer, name = (int(part) if part.isdecimal() else part for part in place.split("."))
+        holder = self.values
+        for part in outer:
+            holder = holder[part]
+        return holder, name
+
+    def __getitem__(self, place):
+        holder, name = self._entry(place)
+        value = holder[name]
+        return self.arrays[value["number"]] if isinstance(value, dict) and value.get("@") == "array" else value
+
+    def __setitem__(self, place, value):
+        holder, name = self._entry(place)
+        if isinstance(value, np.ndarray):
+            self.arrays.append(value)
+            value = {"@": "array", "number": len(self.arrays) - 1}
+        holder[name] = value
+
+    def data(self):
+        """The bytes of the unit."""
+        buffer = io.BytesIO()
+        np.savez(buffer, *self.arrays, np.frombuffer(json.dumps(self.values).encode(), dtype=np.uint8))
+        return buffer.getvalue()
 
 
-def test_errors_of_stored_machines_are_counted_anew(tmp_path):
-    """A checkpoint holds classifiers: errors beside them are not believed."""
-    true = svm(tmp_path).errors
-    assert true.any()
-
-    def none(arrays):
-        assert "errors" not in arrays
-        arrays["errors"] = np.zeros((len(LAMBDAS), 1), dtype=np.int64)
-
-    with_arrays(tmp_path, none)
-    np.testing.assert_array_equal(svm(tmp_path).errors, true)
+def with_changes(directory, change):
+    chunk = Chunk(directory / "chunk-0000.npz")
+    change(chunk)
+    write_chunk(directory, chunk.data())
 
 
 def test_what_answers_now_is_counted(tmp_path):
-    """A machine that somebody changed is certified as it is, not as it was."""
+    """A machine that somebody changed is certified as it is, not as it was: no errors are stored."""
     true = svm(tmp_path).errors
-    with_arrays(tmp_path, lambda arrays: arrays.update({"0.coefs": -arrays["0.coefs"]}))
+    with_changes(tmp_path, lambda chunk: chunk.__setitem__("0.machine.coefs", -chunk["0.machine.coefs"]))
     found, (X, y) = svm(tmp_path), rows(3)
     validation = found.splits(0)[1]
     assert found.errors[0] == np.count_nonzero(found[0].predict(X[validation]) != y[validation]) > true[0]
     np.testing.assert_array_equal(found.errors[1:], true[1:])
 
 
-def fewer(arrays):
-    arrays["converged"] = arrays["converged"][:2]
+def changed(place, change):
+    """What changes one part of a unit."""
+    return lambda chunk: chunk.__setitem__(place, change(chunk[place]))
 
 
 WRONG = {
-    "rows that are not there": lambda arrays: arrays.update({"0.rows": arrays["0.rows"] + 10**6}),
-    "rows of validation": lambda arrays: arrays.update({"0.rows": np.arange(arrays["0.rows"].size)}),
-    "rows of another number": lambda arrays: arrays.update({"0.rows": arrays["0.rows"][:-1]}),
-    "pairs of no class": lambda arrays: arrays.update({"1.pairs": arrays["1.pairs"] + 7}),
-    "codes of no class": lambda arrays: arrays.update({"1.codes": arrays["1.codes"] + 7}),
-    "coefficients of another shape": lambda arrays: arrays.update({"1.coefs": arrays["1.coefs"].T.copy()}),
-    "coefficients of another type": lambda arrays: arrays.update({"1.coefs": arrays["1.coefs"].astype(np.float32)}),
-    "a scaling of other columns": lambda arrays: arrays.update({"2.shift": np.zeros(9)}),
-    "a kernel that is none": lambda arrays: arrays.update({"kernel": np.array(["rbf", "loud", "rbf"])}),
-    "a width that is none": lambda arrays: arrays.update({"gamma": np.full(3, -1.0)}),
-    "fewer classifiers": fewer,
-    "widths for fewer": lambda arrays: arrays.update({"gamma": arrays["gamma"][:1]}),
-    "a part less": lambda arrays: arrays.pop("0.coefs"),
+    "rows that are not there": changed("0.support", lambda rows: rows + 10**6),
+    "rows of validation": changed("0.support", lambda rows: np.arange(rows.size)),
+    "rows of another number": changed("0.support", lambda rows: rows[:-1]),
+    "pairs of no class": changed("1.machine.pairs", lambda pairs: pairs + 7),
+    "codes of no class": changed("1.machine.codes", lambda codes: codes + 7),
+    "coefficients of another shape": changed("1.machine.coefs", lambda coefs: coefs.T.copy()),
+    "coefficients of another type": changed("1.machine.coefs", lambda coefs: coefs.astype(np.float32)),
+    "coefficients by their number twice": changed("1.machine.coefs", lambda coefs: {"@": "array", "number": 0}),
+    "a scaling of other columns": lambda chunk: chunk.values[2]["scaling"].update(
+        {"shift": chunk.values[0]["support"]}
+    ),
+    "a kernel that is none": changed("1.kernel.name", lambda name: "loud"),
+    "a width that is none": changed("1.kernel.gamma", lambda gamma: -1.0),
+    "a kernel instead of a scaling": lambda chunk: chunk.values[2].update({"scaling": chunk.values[2]["kernel"]}),
+    "another class": changed("1.kernel", lambda kernel: {"@": "Popen", "args": "true"}),
+    "fewer classifiers": lambda chunk: chunk.values.pop(),
+    "a part less": lambda chunk: chunk.values[0]["machine"].pop("coefs"),
 }
 
 
 @pytest.mark.parametrize("how", WRONG)
 def test_machines_that_cannot_be_are_refused(how, tmp_path):
     svm(tmp_path)
-    with_arrays(tmp_path, WRONG[how])
+    with_changes(tmp_path, WRONG[how])
     with pytest.raises(ValueError, match=r"chunk-0000\.npz"):
         svm(tmp_path)
+
+
+class Trap:
+    """Unpickled, it makes a folder."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def family(checkpoint):
+    """Two widths of machines, with their folds."""
+    model = CertifiedClassifier([("svm", SVMs(LAMBDAS, gamma=[0.1, 1.0]))], cv=2, checkpoint=checkpoint, random_state=0)
+    return model.fit(*rows(3))
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["alone", "in an archive"])
+@pytest.mark.parametrize(("run", "part"), [(svm, "."), (family, "svm/machines"), (family, "svm/folds-0")])
+def test_a_pickle_among_machines_is_not_read(run, part, packed, tmp_path):
+    run(tmp_path / "run")
+    trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
+    buffer = io.BytesIO()
+    if packed:
+        np.savez(buffer, trap, allow_pickle=True)
+    else:
+        pickle.dump(trap.tolist(), buffer)
+    write_chunk(tmp_path / "run" / part, buffer.getvalue())
+    with pytest.raises(ValueError, match=r"chunk-0000.* cannot be used"):
+        run(tmp_path / "run")
+    assert not (tmp_path / "sprung").exists()
+
+
+FOLD = "0.values.0", "0.values.1"
+WRONG_FAMILY = {
+    "machines of fewer rows": ("machines", changed("0.pairs.values.0.rows", lambda rows: rows[:-1])),
+    "machines of other lambdas": ("machines", changed("0.pairs.values.0.path.lambdas", lambda lambdas: 2 * lambdas)),
+    "answers instead of machines": ("machines", changed("0", lambda machines: {"@": "tuple", "values": [1, 2]})),
+    "answers of fewer rows": ("folds-0", changed(FOLD[0], lambda answers: answers[:, :1])),
+    "answers of no class": ("folds-0", changed(FOLD[0], lambda answers: answers + 7)),
+    "answers of another type": ("folds-0", changed(FOLD[0], lambda answers: answers.astype(float))),
+    "decisions of one row": ("folds-0", changed(FOLD[1], lambda decisions: decisions[:, :1])),
+    "decisions that are infinite": ("folds-0", changed(FOLD[1], lambda decisions: decisions / np.float32(0.0))),
+    "no decisions": ("folds-0", changed(FOLD[1], lambda decisions: None)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:(divide|invalid)")
+@pytest.mark.parametrize("how", WRONG_FAMILY)
+def test_a_family_that_cannot_be_is_refused(how, tmp_path):
+    family(tmp_path)
+    part, change = WRONG_FAMILY[how]
+    with_changes(tmp_path / "svm" / part, change)
+    with pytest.raises(ValueError, match=r"chunk-0000\.npz|Pair.rows|SVMPath.lambdas"):
+        family(tmp_path)
 
 
 def nested(depth):
@@ -112,10 +192,10 @@ def test_pickles_of_something_else_are_refused(content, tmp_path):
     "manifest",
     [
         "[" * 200_000 + "]" * 200_000,
-        '{"format": 2, "run": {"random_state": 0, "X": ' + "[" * 200_000 + "]" * 200_000 + '}, "chunks": {}}',
-        '{"format": 2, "run": {"random_state": -1}, "chunks": {}}',
-        '{"format": 2, "run": {"random_state": true}, "chunks": {}}',
-        '{"format": 2, "run": {"random_state": 0}, "chunks": {"first": {"sha256": ""}}}',
+        '{"format": 3, "run": {"random_state": 0, "X": ' + "[" * 200_000 + "]" * 200_000 + '}, "chunks": {}}',
+        '{"format": 3, "run": {"random_state": -1}, "chunks": {}}',
+        '{"format": 3, "run": {"random_state": true}, "chunks": {}}',
+        '{"format": 3, "run": {"random_state": 0}, "chunks": {"first": {"sha256": ""}}}',
     ],
     ids=["nested", "nested inside", "negative seed", "no seed", "no number"],
 )

@@ -7,13 +7,13 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from skops.io import dumps
 from tests.attack.small_models import model, rows
 from tests.files.model_files import KIND, Forged
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes.classifiers import SVMClassifier
 from pacbayes.classifiers.svm.kernel import Kernel, Scaling
+from pacbayes.files.objects import dump_objects
 
 WHOLE = 2**52
 
@@ -335,7 +335,7 @@ def test_a_kernel_that_no_constructor_has_seen_is_checked(field, value, tmp_path
     kernel = Kernel("rbf", 1.0)
     object.__setattr__(kernel, field, value)
     forged = Forged.of(model("two"))
-    forged.objects = dumps([kernel])
+    forged.objects = dump_objects([kernel])
     forged["members.kernels.0"] = {KIND: "object", "number": 0}
     refused(forged, tmp_path, r"Kernel\.\w+ must be")
 
@@ -345,6 +345,6 @@ def test_nor_is_a_scaling(shift, tmp_path):
     scaling = Scaling(np.zeros(2), np.ones(2))
     object.__setattr__(scaling, "shift", shift)
     forged = Forged.of(model("two"))
-    forged.objects = dumps([scaling])
+    forged.objects = dump_objects([scaling])
     forged["members.scaling"] = {KIND: "object", "number": 0}
     refused(forged, tmp_path, r"Scaling\.\w+ must")

@@ -1,5 +1,6 @@
 """Ctrl-C at any moment: the process ends soon, says what was kept, and leaves whole files."""
 
+import json
 import os
 import pty
 import re
@@ -207,3 +208,70 @@ def test_fits_go_on_after_an_interrupt():
 class Interrupting(SVC):
     def fit(self, X, y):
         raise KeyboardInterrupt
+
+
+# One process that is copied for every moment: starting one for each takes ten times as long.
+FORKING = """
+import json, os, signal, sys
+from pacbayes import __main__ as entry
+from pacbayes.cli.app import app
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+class Dropped:
+    # What is raised here Python drops.
+    def __del__(self):
+        interrupt()
+
+def quick(moment: int):
+    # Counted are the calls, returns and calls of C of all that runs.
+    left = moment
+    def count(*event):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            interrupt()
+    if moment == -2:
+        Dropped()
+    elif moment == -1:
+        sys.at_the_very_end = Dropped()
+    elif moment == 0:
+        import atexit
+        atexit.register(interrupt)
+    else:
+        sys.setprofile(count)
+    print("result")
+
+app.command("quick")(quick)
+for moment in map(int, sys.argv[1:]):
+    (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(out_end, 1), os.dup2(err_end, 2)
+        for end in (out, out_end, err, err_end):
+            os.close(end)
+        sys.argv = ["pacbayes", "quick", "--", str(moment)]
+        entry.run()
+    os.close(out_end), os.close(err_end)
+    said = [open(end, encoding="utf-8").read() for end in (out, err)]
+    print(json.dumps([moment, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), *said]), flush=True)
+"""
+
+
+def test_an_interrupt_near_the_end_is_said_in_one_line_or_changes_nothing():
+    moments = [*range(1, 120, 2), 0, -1, -2]
+    command = [sys.executable, "-c", FORKING, *map(str, moments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    found = {moment: tuple(rest) for moment, *rest in map(json.loads, done.stdout.splitlines())}
+    assert list(found) == moments
+    finished, line = (0, "result\n", ""), "pacbayes: interrupted; nothing was written\n"
+    code, _, said = found.pop(-2)
+    assert code == 130
+    assert said.endswith(line)
+    assert found.pop(0) == found.pop(-1) == finished
+    assert set(found.values()) <= {finished, (130, "", line), (130, "result\n", line)}
+    # Nothing happens any more from one moment on, and that comes among those that were looked at.
+    codes = [code for code, *_ in found.values()]
+    assert codes == sorted(codes, reverse=True)
+    assert {*codes} == {0, 130}

@@ -286,7 +286,7 @@ def test_parts_within_parts_by_number_are_refused(child, tmp_path):
         )
     path = tmp_path / "model"
     write_contents(path, schema_with(text))
-    assert "names the same parts again and again" in child.answer(path, COLUMNS)
+    assert "has a part with the number 2" in child.answer(path, COLUMNS)
 
 
 def test_a_long_manifest_is_refused(tmp_path):

@@ -3,10 +3,22 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import in_process
 
-from pacbayes import CertifiedClassifier, ClassifierSet, grid_set, optimal_posterior, svm_set
+from pacbayes import (
+    CertifiedClassifier,
+    ClassifierSet,
+    StochasticSVC,
+    certify_predictions,
+    forest_set,
+    grid_set,
+    optimal_posterior,
+    svm_set,
+)
 from pacbayes.bounds import Catoni
 from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 
@@ -44,6 +56,78 @@ LOSSES = ClassifierSet.from_losses(RNG.random((3, 20)))
 def test_the_error_names_it(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def models():
+    return [StochasticSVC([0.1, 1.0], random_state=0), CertifiedClassifier(LogisticRegression(), random_state=0)]
+
+
+@pytest.mark.parametrize("model", models())
+def test_groups_are_never_taken_for_weights(model):
+    with pytest.raises(TypeError, match="takes 3 positional arguments but 4 were given"):
+        model.fit(X, Y, np.ones(60))
+    assert not hasattr(model, "certificates_")
+
+
+@pytest.mark.parametrize("share", ["0.2", None, [0.2], True])
+def test_limits_share_is_a_number(share):
+    calls = [
+        *(lambda model=model: model.set_params(limits_share=share).fit(X, Y) for model in models()),
+        lambda: CertifiedClassifier.from_fitted(FITTED, X[30:], Y[30:], limits=("error",), limits_share=share),
+        lambda: certify_predictions(Y, Y, limits=("error",), limits_share=share),
+        lambda: certify_predictions(Y, Y, limits_share=share),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="limits_share must be a number between 0 and 1, got"):
+            call()
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes is greater than 50%")  # scikit-learn's own
+@pytest.mark.parametrize("y", [np.arange(40) % 29, (np.arange(40) % 29).astype(float), (np.arange(40) % 29).tolist()])
+def test_a_probable_regression_target_is_refused_unless_somebody_insists(y):
+    rows, sentence = (
+        np.arange(40.0)[:, None],
+        r"29 different numbers in 40 rows .* pass them as strings: y\.astype\(str\)",
+    )
+    calls = [
+        *(lambda model=model: model.fit(rows, y) for model in models()),
+        lambda: svm_set(rows, y, [1.0]),
+        lambda: grid_set(LogisticRegression(), {"C": [1.0]}, rows, y),
+        lambda: forest_set(RandomForestClassifier(5), rows, y),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=sentence):
+            call()
+
+
+@pytest.mark.parametrize(("classes", "rows", "kind"), [(10, 20, int), (11, 44, float), (15, 40, str), (2, 7, int)])
+def test_few_numbers_or_many_rows_of_each_or_strings_are_classes(classes, rows, kind):
+    y = (np.arange(rows) % classes).astype(kind)
+    model = CertifiedClassifier(DecisionTreeClassifier(), cv=None, validation_size=2, random_state=0)
+    assert model.fit(np.arange(rows)[:, None], y).classes_.size == classes
+
+
+LEVELS = pd.DataFrame(X, columns=pd.MultiIndex.from_tuples([("a", "u"), ("a", "v")]))
+
+
+@pytest.mark.parametrize("rows", [LEVELS, LEVELS.set_axis(["a", "a"], axis=1)])
+def test_columns_have_one_name_each(rows):
+    """Else neither the order of columns in `predict` can be checked nor can a ColumnTransformer pick them."""
+    fitted = [model.fit(X, Y) for model in models()]
+    calls = [
+        *(lambda model=model: model.fit(rows, Y) for model in models()),
+        *(lambda model=model: model.predict(rows) for model in fitted),
+        lambda: StochasticSVC([1.0], prepare=StandardScaler()).fit(rows, Y),
+        lambda: CertifiedClassifier.from_fitted(FITTED, rows, Y),
+        lambda: ClassifierSet.from_fitted([FITTED], rows, Y),
+        lambda: grid_set(LogisticRegression(), {"C": [1.0]}, rows, Y),
+        lambda: svm_set(rows, Y, [1.0]),
+    ]
+    for call in calls:
+        with pytest.raises(
+            ValueError, match=r"one name for each column, got a Multi|different names .*, got 'a' twice"
+        ):
+            call()
 
 
 @pytest.fixture

@@ -69,6 +69,10 @@ def test_paper_constants_are_valid_too(distance):
         assert log_constant(distance, m, "exact") <= log_constant(distance, m, "paper") + 2e-12
 
 
+def test_constant_is_named_as_in_bound():
+    assert log_constant("kl", 100, constant="paper") == get_distance("kl").log_constant(100, constant="paper")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -79,7 +83,7 @@ def test_paper_constants_are_valid_too(distance):
         (("kl", "10"), TypeError, "m must be an integer"),
         (("euclid", 10), ValueError, "unknown distance 'euclid'; known are kl, pinsker, ch, linear, squared"),
         ((3, 10), TypeError, "distance must be a string"),
-        (("kl", 10, "best"), ValueError, "unknown kind 'best'; known are exact, paper"),
+        (("kl", 10, "best"), ValueError, "unknown constant 'best'; known are exact, paper"),
     ],
 )
 def test_bad_input(arguments, error, message):

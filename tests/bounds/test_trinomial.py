@@ -1,12 +1,16 @@
 """The limit of a difference: exact validity, summed over the trinomial distribution; tightness; ends."""
 
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 from scipy.special import ndtri
 from scipy.stats import multinomial
 
+from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.bounds.trinomial import difference_upper
+from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 
 
 def outcomes(m):
@@ -117,3 +121,61 @@ def test_the_callers_floating_point_errors_do_not_matter():
     expected = difference_upper(3, 9, 200, 0.025)
     with np.errstate(all="raise"):
         assert difference_upper(3, 9, 200, 0.025) == expected
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("groups", "delta"), [(4, 0.4), (6, 0.1), (6, 0.025)])
+def test_the_limit_of_groups_fails_with_at_most_its_level(groups, delta):
+    """Summed over all samples of groups of two rows, in each of which B errs on -2 to 2 rows more than A."""
+    samples = list(combinations_with_replacement(range(-2, 3), groups))
+    limits = np.array([group_difference_upper(list(one), [2] * groups, delta) for one in samples])
+    counts = np.array([[one.count(more) for more in range(-2, 3)] for one in samples])
+    rng, worst = np.random.default_rng(0), 0.0
+    for alpha in (0.05, 0.2, 1.0):
+        for p in rng.dirichlet([alpha] * 5, 300):
+            true = float(p @ np.linspace(-1.0, 1.0, 5))
+            worst = max(worst, float(multinomial.pmf(counts, groups, p)[limits < true - 1e-12].sum()))
+    assert 0.2 * delta < worst <= delta
+
+
+@pytest.mark.parametrize("groups", [1, 10, 300])
+def test_the_limit_of_groups_is_proved_in_exact_arithmetic(groups):
+    """At the limit one of the bets has won its part of the level, in rational numbers."""
+    rng, delta = np.random.default_rng(groups), 0.025
+    sizes = rng.integers(1, 30, groups)
+    more = np.array([int(rng.integers(-n, n + 1)) for n in sizes]) // 3
+    found = Fraction(group_difference_upper(more, sizes, delta))
+    if found == 1:
+        assert groups == 1
+        return
+    bets = [Fraction(b) for b in (0.89, 0.3, 0.1)[: 1 if groups < 80 else 2 if groups < 700 else 3]]
+    part, won = Fraction(delta) / len(bets), Fraction(0)
+    differences = [Fraction(int(k), int(n)) for k, n in zip(more, sizes, strict=True)]
+    for b in bets:
+        capital = Fraction(1)
+        for one in differences:
+            capital *= 1 - b + b * (1 - one) / (1 - found)
+        won = max(won, capital)
+    assert 1 / part <= won < 1.000001 / part
+
+
+def test_the_limit_of_groups_near_the_best_single_bet():
+    """For any spread of the differences: within a quarter of the limit of the bet that is best afterwards."""
+    rng, groups, delta = np.random.default_rng(0), 1000, 0.025
+    for share in (0.01, 0.1, 1.0):
+        more = np.where(rng.random(groups) < share, rng.choice([-1, 1], groups), 0)
+        best = min(2 * bet_upper((1 + more) / 2, b, delta) - 1 for b in np.geomspace(0.01, 0.99, 60))
+        distance = group_difference_upper(more, [1] * groups, delta) - more.mean()
+        assert best - more.mean() <= distance * (1 + 1e-9)
+        assert distance < 1.4 * (best - more.mean())
+
+
+def test_the_ends_of_the_limit_of_groups():
+    assert group_difference_upper([3, 3], [3, 3], 0.05) == 1.0
+    assert group_difference_upper([0, 1], [3, 3], 0.0) == group_difference_upper([0, 1], [3, 3], 5e-324) == 1.0
+    assert -1.0 < group_difference_upper([-3] * 100, [3] * 100, 0.05) < -0.9
+    for more, sizes in (([4], [3]), ([-4], [3]), ([0], [0]), ([], []), ([0, 0], [1])):
+        with pytest.raises(ValueError, match="must"):
+            group_difference_upper(more, sizes, 0.05)

@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import Difference, StochasticSVC, certify_difference, compare_classifiers
+from pacbayes import CertifiedClassifier, Difference, StochasticSVC, certify_difference, compare_classifiers
 from pacbayes.bounds.trinomial import difference_upper
 
 
@@ -157,6 +159,79 @@ def test_rows_that_a_model_was_fitted_with_are_refused():
     small = StochasticSVC([1.0], random_state=0).fit(few, np.arange(len(few)) % 2)
     with pytest.warns(UserWarning, match="of X, 200 of 200 rows equal a row that a was fitted with"):
         compare_classifiers(small, np.zeros(200), few[np.arange(200) % len(few)], np.zeros(200))
+
+
+def test_rows_that_a_nested_model_was_fitted_with_are_refused():
+    X, y = make_classification(200, 5, random_state=0)
+    model = make_pipeline(StandardScaler(), StochasticSVC([1.0], random_state=0)).fit(X, y)
+    with pytest.raises(ValueError, match=r"^X must hold rows that b was not fitted with, but 200 of 200 rows equal"):
+        compare_classifiers(y, model, X, y)
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+
+def test_groups_count_once_whatever_their_size():
+    # B errs on all 8 rows of the first group, A on one of two rows of the second; 30 groups without an error.
+    wrong_b, wrong_a = np.arange(70) < 8, np.arange(70) == 9
+    groups = np.repeat([f"g{i}" for i in range(32)], [8, *[2] * 31])
+    found = certify_difference(wrong_a, wrong_b, 0.1, groups=groups, names=("old", "new"))
+    assert (found.m, found.groups, found.only_a, found.only_b, found.both) == (70, 32, 1, 8, 0)
+    assert found.observed == pytest.approx((1 - 0.5) / 32)
+    assert found.lower < found.observed < found.upper
+    mixed = np.random.default_rng(0).permutation(70)
+    assert certify_difference(wrong_a[mixed], wrong_b[mixed], 0.1, groups=groups[mixed], names=("old", "new")) == found
+    other = certify_difference(wrong_b, wrong_a, 0.1, groups=groups)
+    assert (other.lower, other.upper) == (-found.upper, -found.lower)
+    # Groups of one row are rows, whose exact limits are smaller.
+    alone, rows = (certify_difference(wrong_a, wrong_b, groups=one) for one in (np.arange(70), None))
+    assert alone.lower < rows.lower < rows.upper < alone.upper
+    assert alone.observed == pytest.approx(rows.observed)
+
+
+def test_words_of_groups():
+    found = certify_difference([0, 1] * 30, [0, 0] * 30, groups=np.arange(60) // 6, names=("old", "new"))
+    assert str(found).startswith(
+        "With probability at least 95 %, on the rows of a new group, on average over groups, new errs at "
+    )
+    assert "Of 60 rows in 10 groups, old errs on 30" in found.explain()
+    assert "every group counts once" in found.explain()
+    assert "m=60, groups=10, delta=0.05" in repr(found)
+    assert "groups" in found._repr_html_()
+    assert json.loads(json.dumps(found.to_dict()))["groups"] == 10
+
+
+def test_models_certified_by_groups_are_compared_by_groups():
+    X, y = make_classification(300, 5, flip_y=0.3, random_state=0)
+    groups = np.arange(300) // 3
+    a, other = CertifiedClassifier("logistic", random_state=0), LogisticRegression().fit(X, y)
+    a.fit(X[:240], y[:240], groups=groups[:240])
+    for models in ((other, a), (a, other), (other, make_pipeline(StandardScaler().fit(X), a))):
+        name = "a" if models[0] is a else "b"
+        with pytest.raises(
+            ValueError, match=f"groups must name the group of every row: {name} was certified by groups"
+        ):
+            compare_classifiers(*models, X[240:], y[240:])
+        found = compare_classifiers(*models, X[240:], y[240:], groups=groups[240:])
+        wrong = [one.predict(X[240:]) != y[240:] for one in models]
+        assert found == certify_difference(*wrong, groups=groups[240:])
+    # Predictions do not tell how a model was certified, and rows may be groups for a model that knows of none.
+    assert compare_classifiers(a.predict(X), other, X, y).groups is None
+    assert compare_classifiers(other, other, X, y, groups=groups).groups == 100
+
+
+@pytest.mark.parametrize(
+    ("groups", "choices", "error", "message"),
+    [
+        (["g"], {}, ValueError, "groups must hold one entry per row"),
+        (["g", None, "h"], {}, ValueError, "groups must name the group of every row, got None for row 1"),
+        ("ghi", {}, TypeError, "groups must hold one entry per row"),
+        ([1, 1, 2], {"risk": "recall", "y": [0, 1, 1], "pos_label": 1}, ValueError, "must be None for risk='recall'"),
+    ],
+)
+def test_refusals_of_groups(groups, choices, error, message):
+    with pytest.raises(error, match=message):
+        certify_difference([0, 1, 0], [1, 0, 0], groups=groups, **choices)
 
 
 def test_how_it_shows_itself():

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from tests.certificates.cases import a_set, grouped, planned
 
-from pacbayes import ClassifierSet, optimal_posterior, vote_bound
+from pacbayes import ClassifierSet, gibbs_posterior, optimal_posterior, vote_bound
 from pacbayes.certificates import Found, choose_posterior, find
 from pacbayes.certificates.find import restored_posterior
 from pacbayes.certificates.risks import asked_for
+from pacbayes.certificates.voting import integer_weights, weights_of
 from pacbayes.posteriors.problem import Problem
 
 RISKS, M = np.array([8, 9, 9, 12, 40]) / 150, 150
@@ -58,8 +59,17 @@ def test_weights_of_somebody_else_have_their_own_bound():
     best = choose_posterior(RISKS, M, distance="kl", **USUAL)
     assert np.array_equal(found.weights, weights)
     assert found.lower_bound == best.lower_bound <= best.bound < found.bound
+    assert not found.converged
     same = restored_posterior(best.weights, RISKS, M, distance="kl", **USUAL)
     assert same.bound == best.bound
+
+
+def test_weights_of_a_version_that_was_less_exact_stay_converged():
+    best = choose_posterior(RISKS, M, distance="kl", **USUAL)
+    weights = weights_of(integer_weights(gibbs_posterior(RISKS, best.beta * (1 + 1e-5))))
+    found = restored_posterior(weights, RISKS, M, distance="kl", **USUAL)
+    assert best.bound < found.bound <= best.bound + 1e-9
+    assert found.converged
 
 
 @pytest.mark.parametrize(("hedge", "there"), [(0.1, True), (1.0, False), (0.0, False)])

@@ -207,12 +207,18 @@ def test_labels():
     assert monitor.rows == 4
 
 
-def test_a_certificate_that_answers_nothing_is_not_watched():
-    base = (1.0, None, 0.05, 100, "binomial", 0.0, 0.0, "the soft vote", "Exact.")
-    with pytest.raises(ValueError, match="nothing to watch"):
-        Certificate(*base, answered=Answered(0.02, None, 100, 0, 0, 1)).monitor()
-    found = Certificate(0.02, *base[1:], answered=Answered(0.02, 0.5, 100, 90, 0, 1)).monitor()
-    assert str(found).startswith("No alarm for the soft vote, where it answers in 0 rows. The limit is 2.0 %.")
+@pytest.mark.parametrize(
+    ("answered", "message"),
+    [
+        (Answered(0.02, None, 100, 0, 0, 1), "nothing to watch"),
+        (Answered(0.02, 0.5, 100, 90, 0, 1), r"about the rows that the model accepts.*use monitor\(\) of the model"),
+    ],
+)
+def test_the_certificate_of_a_target_does_not_count_rows_that_are_not_accepted(answered, message):
+    # At most 2 % of the accepted rows are wrong, and as many of the others as you like.
+    certificate = Certificate(0.02, None, 0.05, 100, "binomial", 0.0, 0.0, "the soft vote", "Exact.", answered=answered)
+    with pytest.raises(ValueError, match=message):
+        certificate.monitor()
 
 
 def test_words():
@@ -269,6 +275,29 @@ def test_a_file_of_another_monitor_is_not_taken_up(tmp_path):
         Monitor(0.05).update_errors([1]).resume(tmp_path / "watch.json")
 
 
+def test_a_file_of_another_certificate_is_not_taken_up(tmp_path):
+    # One error in 100 rows each, and so equal bounds; of one they are of class "a".
+    truth = ["a", "b"] * 50
+    certificates = [certify_predictions(truth, [*wrong, *truth[2:]]) for wrong in (["b", "b"], ["a", "a"])]
+    first, second = (one.monitor() for one in certificates)
+    assert (first.limit, first.alpha, first.unit) == (second.limit, second.alpha, second.unit)
+    first.update_errors([0, 1]).save(tmp_path / "watch.json")
+    with pytest.raises(
+        ValueError, match=r"watch\.json' is of another certificate, or another model, than this monitor"
+    ):
+        second.resume(tmp_path / "watch.json")
+    Monitor.load(tmp_path / "watch.json").update_errors([1]).save(tmp_path / "watch.json")
+    resumed = certificates[0].monitor().resume(tmp_path / "watch.json")
+    assert resumed.losses.tolist() == [0, 1, 1]
+
+
+def test_a_file_of_version_0_2_is_refused_with_what_to_do(tmp_path):
+    old = Monitor(0.05).update_errors([0, 1]).to_dict() | {"format": "pacbayes monitor 1"}
+    (tmp_path / "watch.json").write_text(json.dumps(old))
+    with pytest.raises(ValueError, match=r"must be 'pacbayes monitor 2'.*begin again with the first row"):
+        Monitor(0.05).resume(tmp_path / "watch.json")
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -279,6 +308,7 @@ def test_a_file_of_another_monitor_is_not_taken_up(tmp_path):
         {"unit": "row"},
         {"unit": ["example"]},
         {"about": 3},
+        {"fingerprint": 3},
         {"rows": -1},
         {"rows": 2},
         {"rows": 2.5},
@@ -302,7 +332,7 @@ def test_a_forged_file_is_refused(change, tmp_path):
         Monitor.load(tmp_path / "w.json")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": "pacbayes monitor 1"}', "\x00"])
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": "pacbayes monitor 2"}', "\x00"])
 def test_a_file_that_is_no_monitor_is_refused(text, tmp_path):
     (tmp_path / "w.json").write_text(text)
     with pytest.raises(ValueError, match="holds no monitor that can be read"):

@@ -183,3 +183,60 @@ def test_numbers_among_other_predictions_are_classes(tmp_path, capsys):
     done = in_process(["certify", "--predictions", tmp_path / "t.csv"], capsys)
     assert done.code == 0, done.err
     assert "1 of 120 predictions of 'p' are no class of the target ('?')" in done.err
+
+
+def regression(folder, classes, rows):
+    """A file of so many rows whose last column holds so many numbers."""
+    y = np.arange(rows) % classes + 3
+    frame = pd.DataFrame({"x": (y + np.random.default_rng(0).normal(size=rows)).round(3), "score": y})
+    frame.to_csv(folder / "scores.csv", index=False)
+    frame.to_parquet(folder / "scores.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
+def test_a_probable_regression_target_is_refused_unless_somebody_insists(name, tmp_path, capsys):
+    path = regression(tmp_path, 11, 43) / name
+    command = ["certify", path, "--candidates", "neighbours", "--validation-size", 5]
+    assert in_process(command, capsys).error == (
+        "pacbayes: column 'score' holds 11 different numbers in 43 rows and looks like a regression "
+        "target; if these numbers are classes give --categorical score, if another column holds the classes give "
+        "--target COLUMN"
+    )
+    frame = pd.read_parquet(tmp_path / "scores.parquet").assign(x=lambda rows: rows["x"] + 1e-3)
+    frame.to_csv(tmp_path / "test.csv", index=False)
+    done = in_process([*command, "--categorical", "score", "--test", tmp_path / "test.csv"], capsys)
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(("classes", "rows"), [(10, 20), (11, 44)])
+def test_few_numbers_or_many_rows_of_each_are_classes(classes, rows, tmp_path, capsys):
+    path = regression(tmp_path, classes, rows) / "scores.csv"
+    done = in_process(["certify", path, "--candidates", "neighbours", "--validation-size", 5], capsys)
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("classes", "named"),
+    [
+        (["01", "02"], ["02", "2"]),
+        (["1.0", "2.0"], ["1.0", "1"]),
+        (["1.50", "x"], ["1.50"]),
+        (["true", "false"], ["true", "True"]),
+        (["=1+1", "b"], ["=1+1", "'=1+1"]),
+        (["a\x1b[2J", "b"], ["a\x1b[2J", r"a\x1b[2J"]),
+    ],
+)
+def test_positive_takes_a_class_as_it_is_written_or_printed(classes, named, suffix, tmp_path, capsys):
+    y = np.tile(classes, 60)
+    frame = pd.DataFrame({"x": np.arange(120.0) % 7, "truth": y})
+    path = tmp_path / f"t{suffix}"
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    frame.assign(x=y).to_csv(tmp_path / "p.csv", index=False)
+    trained = ["certify", path, "--keep", "x", "--candidates", "sklearn.tree.DecisionTreeClassifier"]
+    for command in (trained, ["certify", "--predictions", tmp_path / "p.csv"]):
+        for name in named:
+            done = in_process([*command, "--positive", name], capsys)
+            assert done.code == 0, done.err
+        assert "--positive must be one of the classes" in in_process([*command, "--positive", "3"], capsys).error

@@ -192,6 +192,40 @@ def test_rows_that_a_model_was_fitted_with_are_refused(tmp_path, capsys):
     assert "neither model was trained, tuned or chosen with these rows" in done.out.splitlines()[1]
 
 
+def test_groups(table, tmp_path, capsys):
+    frame, path = table
+    frame = frame.assign(who=np.arange(120) // 4)
+    frame.to_csv(path, index=False)
+    words = ["compare", path, "--target", "class", "--a", "old", "--b", "new"]
+    wrong = [frame[name] != frame["class"] for name in ("old", "new")]
+    found = certify_difference(*wrong, names=("old", "new"), groups=frame["who"])
+    done = in_process([*words, "--group", "who"], capsys)
+    assert done.out.splitlines()[0] == str(found)
+    assert "the groups are independent draws" in done.out
+    assert "chosen with rows of these groups." in done.out
+    values = json.loads(in_process([*words, "--group", "who", "--json"], capsys).out)
+    assert (values["groups"], values["upper"], values["m"]) == (30, found.upper, 120)
+    done = in_process([*words, "--group", "new"], capsys)
+    assert "--target, --a, --b, --group must name different columns" in done.error
+    frame.assign(who=frame["who"].where(frame.index != 4)).to_csv(path, index=False)
+    assert "lacks a value in example 5; every row needs one" in in_process([*words, "--group", "who"], capsys).error
+
+
+def test_a_model_certified_by_groups_needs_them(tmp_path, capsys):
+    frame = good(160).assign(who=np.arange(160) // 4, old="no")
+    clf = StochasticSVC([0.1, 1.0], random_state=0)
+    save(clf.fit(frame[["a", "b"]][:100], frame["kind"][:100], groups=frame["who"][:100]), tmp_path / "m.pacbayes")
+    frame[100:].to_csv(tmp_path / "new.csv", index=False)
+    words = words_for(tmp_path / "new.csv", tmp_path)
+    done = in_process(words, capsys)
+    assert done.code == 2
+    assert "--group must name the column of groups: " in done.error
+    assert "m.pacbayes' was certified by groups" in done.error
+    done = in_process([*words, "--group", "who", "--json"], capsys)
+    assert json.loads(done.out)["groups"] == 15
+    assert "not used" not in done.err
+
+
 def test_a_model_that_leaves_rows_unanswered_is_refused(tmp_path, capsys):
     trained(tmp_path, hedge=0.1, max_error=0.3)[100:].to_csv(tmp_path / "new.csv", index=False)
     done = in_process(words_for(tmp_path / "new.csv", tmp_path), capsys)

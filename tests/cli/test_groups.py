@@ -95,7 +95,7 @@ def test_limits_by_class_are_refused_in_words_of_options(files, capsys, given, a
     assert (done.code, done.out) == (2, "")
     assert done.error == (
         "pacbayes: --limits (and --by-class, --slice) is not for --group: where examples come in groups, limits of "
-        "costs alone are proved (--cost)"
+        "costs alone are proved (--cost, for classifiers that are trained here)"
     )
 
 

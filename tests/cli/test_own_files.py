@@ -128,7 +128,6 @@ def test_all_wrong_names_at_once(tmp_path, capsys):
     [
         (["--drop", "a", "--keep", "a"], "--drop must not name columns of --keep or --categorical, got 'a'"),
         (["--keep", "kind"], "--keep must name columns of the features, got the target 'kind'"),
-        (["--categorical", "kind"], "--categorical must name columns of the features, got the target 'kind'"),
         (["--sep", ";;"], "sep must be one character"),
         (["--sep", ""], "sep must be one character"),
         (["--sep", "a"], "sep must be one character"),

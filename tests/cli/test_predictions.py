@@ -188,6 +188,7 @@ def test_every_option_either_counts_or_is_refused(path):
         "sep",
         "group",
         "positive",
+        "skip_unlabelled",
     }
     for usual in (Choices(None), CertifyOptions.usual()):
         for one in fields(usual):
@@ -201,3 +202,30 @@ def test_every_option_either_counts_or_is_refused(path):
             else:
                 with pytest.raises(ValueError, match="leave out --"):
                     refuse_others(choices, options, {})
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_rows_without_a_true_class_are_left_out_as_the_error_advises(numbers, tmp_path, capsys):
+    frame = table()
+    if numbers:
+        frame = frame.replace({"ant": "01", "bee": "02", "cow": "03"})
+    complete, lacking = frame.drop(index=[3, 50]), frame.copy()
+    lacking.loc[[3, 50], "animal"] = None
+    complete.to_csv(tmp_path / "complete.csv", index=False)
+    lacking.assign(patient=np.arange(200) // 2).to_csv(tmp_path / "lacking.csv", index=False)
+    command = ["--predictions", tmp_path / "lacking.csv", "--target", "animal"]
+    assert "or leave such examples out with --skip-unlabelled" in in_process(["certify", *command], capsys).error
+    done = in_process(["certify", *command, "--skip-unlabelled", "--drop", "patient"], capsys)
+    assert "2 examples without a class left out" in done.err
+    expected = as_json(["--predictions", tmp_path / "complete.csv", "--target", "animal"], capsys)
+    found = as_json([*command, "--skip-unlabelled", "--drop", "patient"], capsys)
+    assert found["certificates"] == expected["certificates"]
+    found = as_json([*command, "--skip-unlabelled", "--group", "patient"], capsys)
+    assert found["certificates"]["best"]["unit"] == "group"
+
+
+def test_groups_are_not_told_to_ask_for_what_predictions_refuse(path, capsys):
+    """Costs need classifiers that are trained here."""
+    command = ["certify", "--predictions", path, "--target", "animal", "--group", "network"]
+    said = in_process([*command, "--limits", "recall", "--proposal", "forest"], capsys).error
+    assert "limits of costs alone are proved (--cost, for classifiers that are trained here)" in said

@@ -48,7 +48,7 @@ def test_both_divide_alike(split, arguments):
     [
         ({"split": "both"}, "unknown split 'both'; known are shared, independent"),
         ({"duplicates": "twice"}, "unknown duplicates 'twice'"),
-        ({"groups": np.arange(40), "duplicates": "together"}, "duplicates must be 'keep' with groups"),
+        ({"groups": np.arange(40), "duplicates": "together"}, "duplicates must not be 'together' with groups"),
     ],
 )
 def test_choices_that_cannot_be_are_refused_before_the_rows_are_looked_at(make, arguments, message):

@@ -1,14 +1,30 @@
 """Every classifier gets rows of its own."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.classifiers.grids import X, Y
 
-from pacbayes import CertifiedClassifier, ClassifierSet, Grid, compare_classifiers, grid_set
+from pacbayes import (
+    CertifiedClassifier,
+    ClassifierSet,
+    Grid,
+    Monitor,
+    StochasticSVC,
+    certify_difference,
+    certify_predictions,
+    compare_classifiers,
+    forest_set,
+    grid_set,
+    svm_set,
+    write_report,
+)
+from pacbayes.data.labelled import check_same_order
 
 
 def test_classifiers_that_write_into_their_rows_do_not_disturb_the_others():
@@ -47,3 +63,105 @@ def test_nor_where_they_predict(split):
     np.testing.assert_array_equal(again.errors, (careful.classifiers_.predict(rows) != labels).sum(axis=1))
     compare_classifiers(*estimators[:2], rows, labels)
     np.testing.assert_array_equal(rows, before)
+
+
+TABLE = pd.DataFrame(X[:60, :2], columns=["a", "b"]).assign(y=np.arange(60) % 2, g=np.arange(60) // 2, w=1.0)
+TABLE["late"] = TABLE.index >= 30
+BACK = TABLE[::-1]
+ROWS = TABLE[["a", "b"]]
+BAYES = GaussianNB().fit(ROWS.to_numpy(), TABLE["y"])
+
+
+def fit(model, y=TABLE["y"], **others):
+    return model(random_state=0).fit(ROWS, y, **others)
+
+
+def bayes(**choices):
+    return CertifiedClassifier(GaussianNB(), cv=2, **choices)
+
+
+def by_slice(**choices):
+    return bayes(limits=("error",), **choices)
+
+
+def beside(**others):
+    """Rows of their own that validate."""
+    return {"X_val": ROWS + 0.5, "y_val": TABLE["y"]} | others
+
+
+@pytest.mark.parametrize(
+    ("names", "call"),
+    [
+        ("X and y", lambda: fit(bayes, BACK["y"])),
+        ("X and y", lambda: fit(bayes, BACK[["y"]])),
+        ("X and groups", lambda: fit(bayes, groups=BACK["g"])),
+        ("X and slices", lambda: fit(by_slice, slices=BACK["g"])),
+        ("X and validation", lambda: fit(bayes, validation=BACK["late"])),
+        ("y and groups", lambda: bayes().fit(ROWS.to_numpy(), TABLE["y"], groups=BACK["g"])),
+        ("X and groups", lambda: fit(lambda **seed: StochasticSVC([1.0], **seed), groups=BACK["g"])),
+        ("X_val and y_val", lambda: fit(bayes, **beside(y_val=BACK["y"]))),
+        ("X_val and groups_val", lambda: fit(bayes, groups=TABLE["g"], **beside(groups_val=BACK["g"] + 50))),
+        ("X_val and slices_val", lambda: fit(by_slice, slices=TABLE["g"], **beside(slices_val=BACK["g"]))),
+        ("X_val and y_val", lambda: CertifiedClassifier.from_fitted(BAYES, ROWS, BACK["y"])),
+        ("X_val and groups", lambda: CertifiedClassifier.from_fitted(BAYES, ROWS, TABLE["y"], groups=BACK["g"])),
+        ("X_val and groups", lambda: ClassifierSet.from_fitted([BAYES], ROWS, TABLE["y"], groups=BACK["g"])),
+        (r"y_val and predictions\[1\]", lambda: ClassifierSet.from_predictions([TABLE["y"], BACK["y"]], TABLE["y"])),
+        ("X and groups", lambda: svm_set(ROWS, TABLE["y"], [1.0], groups=BACK["g"])),
+        ("X and sample_weight", lambda: grid_set(GaussianNB(), {}, ROWS, TABLE["y"], sample_weight=BACK["w"])),
+        ("X and y", lambda: forest_set(RandomForestClassifier(3), ROWS, BACK["y"])),
+        ("y_true and y_pred", lambda: certify_predictions(TABLE["y"], BACK["y"])),
+        ("y_true and groups", lambda: certify_predictions(TABLE["y"], TABLE["y"], groups=BACK["g"])),
+        ("y_true and slices", lambda: certify_predictions(TABLE["y"], TABLE["y"], limits=("error",), slices=BACK["g"])),
+        ("a and b", lambda: compare_classifiers(TABLE["y"], BACK["y"], None, TABLE["y"])),
+        ("X and y", lambda: compare_classifiers(BAYES, BAYES, ROWS, BACK["y"])),
+        ("wrong_a and wrong_b", lambda: certify_difference(TABLE["late"], BACK["late"])),
+        ("y and groups", lambda: compare_classifiers(BAYES, BAYES, ROWS.to_numpy(), TABLE["y"], groups=BACK["g"])),
+        ("wrong_a and groups", lambda: certify_difference(*[TABLE["late"]] * 2, groups=BACK["g"])),
+        ("y_true and y_pred", lambda: Monitor(0.1).update(TABLE["y"], BACK["y"])),
+        (r"rows\[0\] and groups", lambda: Monitor(0.1, unit="group").update(*[TABLE["y"]] * 2, groups=BACK["g"])),
+        ("wrong and groups", lambda: Monitor(0.1, unit="group").update_errors(TABLE["late"], groups=BACK["g"])),
+        ("X and y_true", lambda: fit(bayes).monitor().update(ROWS + 0.5, BACK["y"])),
+        (r"test\[0\] and test\[1\]", lambda: write_report(fit(bayes), "no.html", test=(ROWS + 0.5, BACK["y"]))),
+    ],
+)
+def test_rows_of_one_table_in_two_orders_are_refused(names, call, tmp_path, monkeypatch):
+    """An attack had every certificate false: groups of the table beside its rows in another order."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"{names} have the same index labels in another order"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "refused"),
+    [
+        ([0, 1, 2], [0, 1, 2], False),
+        ([0, 1, 2], [2, 1, 0], True),
+        ([0, 1, 2], [0.0, 2.0, 1.0], True),
+        ([0, 1, 2], [1, 2, 3], False),  # as after reset_index of one, or two parts of a table
+        ([0, 1, 2], ["0", "2", "1"], False),
+        ([0, 1, 2], [1, 0], False),  # another error
+        (["a", "a", "b"], ["a", "b", "a"], True),
+        (["a", "a", "b"], ["b", "a", "b"], False),
+        (["a", "b", None], [None, "a", "b"], True),
+        (pd.Index(["a", "b", "c"]), pd.CategoricalIndex(["c", "a", "b"]), True),
+        (pd.MultiIndex.from_tuples([(1, "a"), (2, "b")]), pd.MultiIndex.from_tuples([(2, "b"), (1, "a")]), True),
+        (pd.MultiIndex.from_tuples([(1, "a"), (2, "b")]), [2, 1], False),
+        (pd.date_range("2020", periods=2), pd.date_range("2020", periods=2)[::-1], True),
+        (pd.date_range("2020", periods=2), ["2020-01-02", "2020-01-01"], False),
+    ],
+)
+def test_labels_are_the_same_if_each_occurs_as_often(one, other, refused):
+    tables = {"X": pd.DataFrame({"a": range(len(one))}, index=one), "y": pd.Series(range(len(other)), index=other)}
+    advice = "give y.loc" if tables["X"].index.is_unique else "take both from one table, in one order, or y.to_numpy"
+    if refused:
+        with pytest.raises(ValueError, match=advice):
+            check_same_order(**tables)
+    else:
+        check_same_order(**tables)
+    check_same_order(X=tables["X"], y=tables["y"].to_numpy(), groups=None, slices=[1, 2])
+
+
+def test_positions_count_where_labels_say_nothing():
+    reset = TABLE.sample(frac=1, random_state=0).reset_index(drop=True)
+    taken = bayes(random_state=0).fit(reset[["a", "b"]], reset["y"].set_axis(range(100, 160)))
+    assert taken.certificate_ == bayes(random_state=0).fit(reset[["a", "b"]], reset["y"].to_numpy()).certificate_

@@ -1,5 +1,6 @@
 """Rows by their values and rows known again, in whatever container and order they come."""
 
+import math
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -130,3 +131,27 @@ def test_trained_rows_are_seen_among_copies(n, m):
     known = rng.choice(n, 3 * n)
     assert more_equal_than_chance(known, rng.permutation(np.unique(known))[:m])
     assert not more_equal_than_chance(known, np.arange(m) + 10**6)
+
+
+@pytest.mark.parametrize(("n", "m"), [(150, 90), (60, 60), (500, 100)])
+def test_the_chance_of_few_repeats_is_never_taken_for_less_than_it_is(n, m):
+    """Exactly, for draws from equally frequent rows, by the number of different ones after each draw."""
+    chances = np.eye(m + 1)[0]
+    for _ in range(m):
+        here = np.arange(m + 1) / n
+        chances = chances * here + np.append(0.0, (chances * (1.0 - here))[:-1])
+    known = np.arange(n)
+    for different in range(1, m + 1):
+        new = np.append(np.arange(different), np.zeros(m - different, dtype=np.int64))
+        if more_equal_than_chance(np.repeat(known, [1, *[2] * (n - 1)]), new):  # copies beside it, so that no pair is
+            assert chances[different:].sum() <= 1e-3
+
+
+def test_a_table_of_few_values_is_recognised_where_it_is_long_enough():
+    """Exactly: all ways to divide the rows of both tables among two."""
+    for n, refused in ((10, False), (1000, True)):
+        coins = np.random.default_rng(0).integers(0, 8, n)
+        times = np.bincount(coins, minlength=8)
+        ways = math.prod(math.comb(2 * int(k), int(k)) for k in times)
+        assert (ways * 1000 <= math.comb(2 * n, n)) == refused
+        assert more_equal_than_chance(coins, coins[::-1]) == refused

@@ -159,7 +159,7 @@ def test_what_cannot_be_together_is_refused():
     X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
     with pytest.raises(ValueError, match="unknown duplicates 'drop'; known are keep, together"):
         svm_set(X, y, [1.0], duplicates="drop")
-    with pytest.raises(ValueError, match="duplicates must be 'keep' with groups"):
+    with pytest.raises(ValueError, match="duplicates must not be 'together' with groups"):
         svm_set(X, y, [1.0], duplicates="together", groups=np.arange(40))
     with pytest.raises(ValueError, match="of 2 distinct rows: 1 and 1"):
         svm_set(np.zeros((40, 1)), y, [1.0], duplicates="together")

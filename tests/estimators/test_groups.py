@@ -51,7 +51,7 @@ def test_the_certificate_is_about_groups_and_says_so(make, split, tmp_path):
     again = load(tmp_path / "model", trusted=["sklearn."])
     assert again.certificates_ == clf.certificates_
     assert np.array_equal(again.predict(X), clf.predict(X))
-    assert clone(clf).fit(X, y, groups).certificates_ == clf.certificates_
+    assert clone(clf).fit(X, y, groups=groups).certificates_ == clf.certificates_
 
 
 def test_certificates_follow_from_the_answers_in_groups_that_are_stored(tmp_path):
@@ -190,7 +190,7 @@ def test_copies_of_mixed_rows_are_seen_behind_prepare():
 def test_what_is_not_proved_is_refused_before_any_work():
     X, y, groups = sample(60)
     for make in (svc, grid):
-        with pytest.raises(ValueError, match="duplicates must be 'keep' with groups"):
+        with pytest.raises(ValueError, match="duplicates must not be 'together' with groups"):
             make(duplicates="together").fit(X, y, groups=groups)
         with pytest.raises(ValueError, match="unknown duplicates 'drop'"):
             make(duplicates="drop").fit(X, y)

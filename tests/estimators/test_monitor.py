@@ -1,9 +1,12 @@
 """A fitted model's monitor: what it counts, and what it refuses."""
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from pacbayes import Abstain, CertifiedClassifier, Monitor, StochasticSVC
+from pacbayes import Abstain, CertifiedClassifier, Monitor, StochasticSVC, load, save
 
 
 def rows(n, seed, noise=0.05):
@@ -102,6 +105,29 @@ def test_it_goes_on_from_a_file(clf, tmp_path):
     again = clf.monitor().resume(tmp_path / "watch.json").update(X2, y2)
     assert np.array_equal(again.evidence, clf.monitor().update(X, y).update(X2, y2).evidence)
     assert again.alarm_at > 150
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"candidates": "logistic"},
+        {"candidates": ["logistic", "neighbours"], "target": Abstain(0.2)},
+        {"candidates": "logistic", "limits": ("recall",), "pos_label": "yes"},
+        {"candidates": "logistic", "refit": True},
+    ],
+)
+def test_it_goes_on_for_the_same_model_and_no_other(choices, tmp_path):
+    model = CertifiedClassifier(random_state=0, **choices).fit(*rows(300, 14))
+    model.monitor().update(*rows(40, 15)).save(tmp_path / "watch.json")
+    model.predict(rows(5, 16)[0])
+    save(model, tmp_path / "model")
+    for same in (model, load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), clone(model).fit(*rows(300, 14))):
+        assert same.monitor().resume(tmp_path / "watch.json").rows == model.monitor().update(*rows(40, 15)).rows
+    # The same labels and errors for rows elsewhere: all that the certificate says is the same.
+    other = clone(model).fit(rows(300, 14)[0] + 1e-9, rows(300, 14)[1])
+    assert other.certificate_.bound == model.certificate_.bound
+    with pytest.raises(ValueError, match="is of another certificate, or another model"):
+        other.monitor().resume(tmp_path / "watch.json")
 
 
 def test_an_unfitted_model_has_no_monitor():

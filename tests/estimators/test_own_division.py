@@ -149,3 +149,27 @@ def test_rows_of_few_values_may_be_equal_by_chance():
     rows = rng.integers(0, 2, (1000, 4)).astype(float)
     labels = (rows.sum(axis=1) + rng.normal(size=1000) > 2).astype(int)
     assert model().fit(rows, labels, validation=np.arange(1000) >= 900).certificate_.m == 100
+
+
+def test_equal_rows_that_are_separate_draws_can_be_said():
+    """Nobody kept a training row twice, and new rows meet them: no leak, but it looks like one."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.permutation(150), rng.integers(0, 150, 90)])[:, None] / 150.0
+    labels = (rows[:, 0] + rng.normal(scale=0.3, size=240) > 0.5).astype(int)
+    with pytest.raises(ValueError, match=r"out of the training rows, and never .* give duplicates='independent'"):
+        model().fit(rows, labels, validation=LATE)
+    clf = model(duplicates="independent").fit(rows, labels, validation=LATE)  # without the warning of copies
+    assert (clf.certificate_.m, clf.certificate_.unit) == (90, "example")
+    old, own = model().fit(rows[~LATE], labels[~LATE]), {"X_val": rows[LATE], "y_val": labels[LATE], "random_state": 0}
+    with pytest.raises(ValueError, match=r"behind it. If equal rows are separate draws, give duplicates='independent'"):
+        CertifiedClassifier.from_fitted([old], **own)
+    assert CertifiedClassifier.from_fitted([old], duplicates="independent", **own).certificate_.m == 90
+
+
+def test_rows_that_all_groups_have_are_no_copies_and_groups_with_two_names_are():
+    """Every group has the same 20 visits; their labels differ."""
+    visits, groups = np.tile(np.arange(20.0), 12)[:, None], np.repeat(np.arange(12), 20)
+    assert model().fit(visits, y, groups=groups, validation=groups >= 8).certificate_.m == 4
+    fine = np.vstack([X[:150], X[:90]])
+    with pytest.raises(ValueError, match="90 of 90 rows equal a row that trains"):
+        model().fit(fine, y, groups=np.arange(240) // 3, validation=LATE)

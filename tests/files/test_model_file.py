@@ -221,7 +221,7 @@ def test_of_a_posterior_its_weights_alone_are_stored(tmp_path, changed):
 def test_every_other_format_is_refused(other, tmp_path):
     forged = Forged.of(fitted("svc", two_classes))
     forged.manifest |= {"format": other, "version": "9.0"}
-    said = rf"is a model of format {re.escape(repr(other))}, saved by pacbayes 9\.0; .* reads format 13 only"
+    said = rf"is a model of format {re.escape(repr(other))}, saved by pacbayes 9\.0; .* reads format 14 only"
     with pytest.raises(ValueError, match=said):
         load(forged.write(tmp_path / "model"))
 

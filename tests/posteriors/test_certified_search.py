@@ -1,6 +1,7 @@
 """The certificate: no point of the simplex has a bound below it, and it agrees with independent oracles."""
 
 import math
+from types import SimpleNamespace
 
 import mpmath as mp
 import numpy as np
@@ -15,6 +16,7 @@ from pacbayes import DISTANCES, bound, gibbs_posterior, log_constant, optimal_po
 from pacbayes.bounds import get_distance
 from pacbayes.posteriors.certified_search import CertifiedSearch
 from pacbayes.posteriors.gibbs import GibbsCurve
+from pacbayes.posteriors.problem import Problem
 
 
 def attacks(risks, m, prior, delta, distance, rng):
@@ -169,6 +171,72 @@ def test_against_a_scan_in_arbitrary_precision(risks, prior, m, delta, distance)
     assert abs(posterior.bound - least) < 1e-10
     # For ch and the sums the oracle's constant is the exact one, which the library rounds up by up to 1e-9.
     assert mp.mpf(posterior.lower_bound) <= least + (2e-12 if distance != "ch" else 0)
+
+
+def gibbs_in_arbitrary_precision(risks, prior, beta):
+    """Weights, risk and divergence of the Gibbs posterior."""
+    risks = [mp.mpf(float(risk)) for risk in risks]
+    p = [mp.mpf(float(v)) for v in (np.ones(len(risks)) if prior is None else prior)]
+    least = min(risk for risk, v in zip(risks, p, strict=True) if v > 0)
+    q = [v / mp.fsum(p) * mp.exp(-beta * (risk - least)) for risk, v in zip(risks, p, strict=True)]
+    total = mp.fsum(q)
+    q = [v / total for v in q]
+    L = mp.fsum(v * risk for v, risk in zip(q, risks, strict=True))
+    return q, L, max(-beta * (L - least) - mp.log(total), mp.mpf(0))
+
+
+def optimal_weights(risks, prior, m, delta, distance, near):
+    """Weights where the derivative of B in beta, a difference quotient, is zero; the root is next to `near`."""
+    log_i = mp.mpf(get_distance(distance).log_constant(m))
+
+    def slope(beta):
+        ends = [gibbs_in_arbitrary_precision(risks, prior, beta * (1 + h)) for h in (-STEP, STEP)]
+        low, high = (oracles.bound_from(distance, L, K, m, delta, log_i) for _, L, K in ends)
+        return (high - low) / STEP
+
+    beta = mp.findroot(slope, (mp.mpf(near), mp.mpf(near) * (1 + mp.mpf("1e-6"))), tol=mp.mpf("1e-60"), maxsteps=200)
+    assert abs(beta / near - 1) < 0.1
+    return gibbs_in_arbitrary_precision(risks, prior, beta)[0]
+
+
+STEP = mp.mpf("1e-15")
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_weights_are_right_to_the_last_digits(distance):
+    """The bound is flat at its minimum: beta, and with it the weights, has to come from the equation beta = ratio."""
+    worst = compared = 0
+    for seed in range(60):
+        risks, m, prior, delta = random_problem(np.random.default_rng(seed))
+        posterior = optimal_posterior(risks, m, distance=distance, prior=prior, delta=delta)
+        if posterior.beta in (0.0, math.inf) or np.ptp(risks) == 0.0 or posterior.bound == 1.0:
+            continue  # a posterior that is known exactly, or a bound that is flat
+        exact = optimal_weights(risks, prior, m, delta, distance, posterior.beta)
+        errors = [abs(float(mp.mpf(w) - v)) for w, v in zip(posterior.weights.tolist(), exact, strict=True)]
+        worst, compared = max(worst, *errors), compared + 1
+    assert compared >= 30
+    assert worst <= 2e-14
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_polishing_neither_raises_the_bound_nor_costs_much(distance):
+    for seed in range(100):
+        risks, m, prior, delta = random_problem(np.random.default_rng(seed))
+        problem = Problem.checked(risks, m, distance, delta, prior, "exact")
+        search = CertifiedSearch(problem.curve, problem.function)
+        found = search.run(1e-9, 1000)
+        before, after = (problem.at(point)[1].bound for point in (found.point, search.polish()))
+        assert after <= before * (1 + 32 * np.finfo(float).eps)
+        assert search.evaluations - found.evaluations <= 12
+
+
+def test_a_polished_point_that_is_worse_is_not_taken():
+    # A ratio that is off moves the fixed point to where the bound is larger.
+    problem = Problem.checked([0.1, 0.2, 0.4], 60, "pinsker", 0.05, None, "exact")
+    search = CertifiedSearch(problem.curve, problem.function)
+    best = search.run(1e-9, 1000).point
+    search.function = SimpleNamespace(value_and_ratio=lambda risk, kl: (problem.function(risk, kl), 1.1 * best.beta))
+    assert search.polish() == best
 
 
 @pytest.mark.parametrize("distance", DISTANCES)

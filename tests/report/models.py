@@ -43,6 +43,17 @@ def hostile():
 
 
 @cache
+def controlling():
+    """Return a model whose classes, slices and candidates are named to clear a screen and to turn a line around."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a\x1b[2J", "\u2066b"])
+    y = np.where(X.iloc[:, 0] > 0, "yes\x1b[2J\x9b", "no\u202e\u2028\x07\U000e0001")
+    candidates = [("bayes\u202e", GaussianNB()), ("tree\u2067", DecisionTreeClassifier(max_depth=2, random_state=0))]
+    clf = CertifiedClassifier(candidates, limits=("error", "recall"), random_state=0, cv=3)
+    return clf.fit(X, y, slices=pd.Series(np.where(X.iloc[:, 1] > 0, "l\x1bm", "n\u2069"), name="side\u202e")), (X, y)
+
+
+@cache
 def hostile_page():
     clf, data = hostile()
     return report_html(clf, title=f"{SCRIPT} {IMAGE} " + "long" * 60, data=data, notes=[IMAGE, SCRIPT])

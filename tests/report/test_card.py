@@ -12,6 +12,7 @@ from tests.report.models import (
     abstaining,
     breast_cancer,
     by_class,
+    controlling,
     grouped,
     hostile,
     many_classes,
@@ -56,6 +57,16 @@ MODELS = {
 }
 
 
+@pytest.mark.parametrize("format", ["markdown", "json"])
+def test_names_neither_control_a_terminal_nor_turn_a_line_around(format):
+    clf, _ = controlling()
+    card = clf.model_card(format)
+    assert sorted({one for one in card if not one.isprintable() and one != "\n"}) == []
+    assert "yes\\" in card
+    if format == "json":
+        assert json.loads(card)["factors"]["slices"] == ["l\x1bm", "n\u2069"]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_headings_and_sentence(name):
     clf = MODELS[name]()
@@ -89,6 +100,7 @@ def test_no_number_is_invented(name):
     clf = MODELS[name]()
     view, certificate = ReportView.of(clf), clf.certificate_
     known = [certificate.explain(), certificate.sentence, str(certificate.bound), str(certificate.delta), repr(clf)]
+    known.append(str(clf.hedge_))
     known += [str(versions()), str(len(clf.classifiers_)), str(clf.n_features_in_), str(clf.classes_)]
     known += [str(clf.weights_[clf.weights_ > 0].size), str(clf.best_index_), str(must_hold(view))]
     confusion = Confusion.of(view)

@@ -1,5 +1,6 @@
 """Hostile names, other estimators and ways of predicting, tiny and hopeless models, wrong arguments, files."""
 
+import re
 import subprocess
 import sys
 from copy import copy
@@ -11,9 +12,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, three_classes, two_classes
 from tests.report.browser_page import HTML, Page
-from tests.report.models import IMAGE, SCRIPT, constant_grid, hostile, hostile_page, long_parameters, one_classifier
+from tests.report.models import (
+    IMAGE,
+    SCRIPT,
+    constant_grid,
+    controlling,
+    hostile,
+    hostile_page,
+    long_parameters,
+    one_classifier,
+)
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, optimal_posterior, save
+from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load, model_card, optimal_posterior, save
 from pacbayes.report import report_html, write_report
 from pacbayes.report.view import ReportView
 
@@ -128,17 +138,68 @@ def test_one_classifier():
     assert "A single classifier gives all answers." in Page(one_classifier()).text("facts")
 
 
-def test_forbidden_characters_are_marked():
+def test_forbidden_characters_are_written_as_python_writes_them():
     page = Page(report_html(constant_grid(), title="a\0b\ud800c\x1b\x9f", notes=["\uffff\x08"]))
-    assert page.root.find(f"{HTML}head/{HTML}title").text == "a\ufffdb\ufffdc\ufffd\ufffd"
-    assert "\ufffd\ufffd" in [one.text for one in page.root.iter(f"{HTML}p")]
+    assert page.root.find(f"{HTML}head/{HTML}title").text == r"a\x00b\ud800c\x1b\x9f"
+    assert r"\uffff\x08" in [one.text for one in page.root.iter(f"{HTML}p")]
+
+
+def test_names_neither_control_a_terminal_nor_turn_a_line_of_the_page_around():
+    clf, data = controlling()
+    title, notes = "data\x1b[0m\u202e.csv", ["file\x1b]0;x\x07\u2066"]
+    for shown in (report_html(clf, title=title, notes=notes, data=data), clf.certificate_._repr_html_()):
+        assert controls(shown) == []
+        assert r"yes\x1b[2J" in shown
+        assert r"no\u202e" in shown
+
+
+def controls(text):
+    return sorted({one for one in text if not one.isprintable() and one not in "\n\u00a0"})
 
 
 def test_what_was_fitted_counts_not_what_is_set_later():
     clf = constant_grid(split="independent", delta=0.1)
-    before = report_html(clf).split("Parameters of CertifiedClassifier")[0]
-    clf.set_params(split="shared", delta=0.001, distance="squared", hedge=0.5)
-    assert report_html(clf).split("Parameters of CertifiedClassifier")[0] == before
+    before, card = undated(report_html(clf)), model_card(clf)
+    clf.set_params(split="shared", delta=0.001, distance="squared", hedge=0.5, limits=("error",), cv=7)
+    assert undated(report_html(clf)) == before
+    assert model_card(clf) == card
+
+
+def undated(page):
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "", page)
+
+
+FORGED = {
+    "delta": 1e-9,
+    "hedge": 0.9,
+    "split": "independent",
+    "duplicates": "together",
+    "prior": "cross-validation",
+    "distance": "squared",
+    "constant": "paper",
+    "limits": ("recall",),
+    "limits_share": 0.9,
+    "pos_label": 1,
+    "max_error": 0.001,
+    "target": Abstain(0.001),
+    "refit": True,
+    "cv": 99,
+}
+
+
+@pytest.mark.parametrize("kind", ["svc", "grid"])
+def test_parameters_in_a_file_are_not_believed(kind, tmp_path):
+    """A forged file printed delta=1e-09 beside a certificate at 0.05."""
+    clf = fitted(kind, two_classes)
+    save(clf, tmp_path / "model")
+    honest = load(tmp_path / "model")
+    forged = load(tmp_path / "model").set_params(**{name: FORGED[name] for name in FORGED if hasattr(clf, name)})
+    save(forged, tmp_path / "model")
+    forged = load(tmp_path / "model")
+    assert forged.delta == 1e-9
+    assert "1e-09" not in report_html(forged)
+    assert undated(report_html(forged)) == undated(report_html(honest))
+    assert model_card(forged) == model_card(honest)
 
 
 def test_test_rows_are_prepared_once():

@@ -170,14 +170,14 @@ def test_two_at_once(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "{", "[]", "3", '{"format": 1, "run": {}, "chunks": {}}', '{"format": 2, "run": [], "chunks": {}}'),
-        '{"format": 2, "run": {"random_state": 1}, "chunks": {"0": "ab"}}',
-        '{"format": 2, "run": {"random_state": "a"}, "chunks": {}}',
+        *("", "{", "[]", "3", '{"format": 1, "run": {}, "chunks": {}}', '{"format": 3, "run": [], "chunks": {}}'),
+        '{"format": 3, "run": {"random_state": 1}, "chunks": {"0": "ab"}}',
+        '{"format": 3, "run": {"random_state": "a"}, "chunks": {}}',
     ],
 )
 def test_manifest_of_something_else(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of format 2, got .*"):
+    with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of format 3, got .*"):
         RUNS["grid"](tmp_path)
     assert (tmp_path / "manifest.json").read_text() == text
 
@@ -298,7 +298,7 @@ def test_a_family_goes_on_from_any_unit(tmp_path, monkeypatch):
     assert bits(RUNS["family"](tmp_path)) == expected
     assert trained == []
     # Lost: a width without a fold, a width, and a tree.
-    for name in ("svm/folds-0/chunk-0007.pickle", "svm/machines/chunk-0002.pickle", "chunk-0001.pickle"):
+    for name in ("svm/folds-0/chunk-0007.npz", "svm/machines/chunk-0002.npz", "chunk-0001.pickle"):
         (tmp_path / name).unlink()
     with pytest.warns(UserWarning, match="was damaged") as warned:
         assert bits(RUNS["family"](tmp_path)) == expected

@@ -1,4 +1,4 @@
-"""The guarantee of a comparison, by simulation with known truth: both limits at once."""
+"""The guarantee of a comparison, by simulation with known truth: both limits at once, of rows and of groups."""
 
 from functools import cache
 
@@ -62,4 +62,43 @@ def test_a_planted_fault_is_caught():
     # The rate of disagreement taken for the true one fails where it is rare.
     number = 200
     failed = failures(of_paired_rows_as_if_they_agreed, (0.0, 0.02, 0.1), 60, number, 3)
+    assert binom.sf(failed - 1, number, 0.2) < 1e-6
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+# In each group, of which 30 are drawn, A and B err on every row with the same chance, of these pairs (with weights).
+GROUPED = [
+    ((0.5, 0.5), [(0.0, 1.0), (1.0, 0.0)]),
+    ((0.9, 0.1), [(0.1, 0.1), (0.0, 1.0)]),
+    ((0.2, 0.8), [(1.0, 0.9), (0.0, 0.0)]),
+    ((0.98, 0.02), [(0.0, 0.0), (1.0, 0.0)]),
+]
+
+
+def grouped_failures(limits, truth, number, seed, groups=30):
+    """How often the difference of the mean group error rates is outside of the limits, of so many samples."""
+    weights, chances = np.array(truth[0]), np.array(truth[1])
+    d, rng, failed = float(weights @ (chances[:, 1] - chances[:, 0])), np.random.default_rng(seed), 0
+    for _ in range(number):
+        kinds, sizes = rng.choice(weights.size, groups, p=weights), rng.integers(1, 20, groups)
+        of = np.repeat(np.arange(groups), sizes)
+        wrong = rng.random((of.size, 2)) < chances[kinds[of]]
+        found = limits(wrong[:, 0], wrong[:, 1], of)
+        failed += not found.lower <= d <= found.upper
+    return failed
+
+
+@pytest.mark.parametrize("groups", [30, 300])
+@pytest.mark.parametrize("truth", GROUPED)
+def test_both_limits_of_groups_hold_at_once(truth, groups):
+    number = 200
+    failed = grouped_failures(lambda a, b, of: certify_difference(a, b, 0.2, groups=of), truth, number, 4, groups)
+    assert binom.sf(failed - 1, number, 0.2) > 1e-3
+
+
+def test_rows_of_a_group_taken_for_draws_are_caught():
+    # The planted fault: that is what the comparison did with groups before it knew of them.
+    number = 50
+    failed = grouped_failures(lambda a, b, _: certify_difference(a, b, 0.2), GROUPED[0], number, 5)
     assert binom.sf(failed - 1, number, 0.2) < 1e-6

@@ -8,8 +8,9 @@ nine rows, the others one to five, so that the mean over groups is not the share
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
 from sklearn.tree import DecisionTreeClassifier
 from tests.validity.test_estimators import CLEAN, POINTS
 
@@ -151,3 +152,29 @@ def test_always_the_same_answer_keeps_its_limit(share):
         plan = Plan(all_validate(data, "keep"), delta=0.2, hedge=0.0, planned=rules, no_skill=0)
         failures += no_skill(plan, _evidence(data, np.zeros(480, dtype=int), len(rules))).bound < share
     assert failures <= binom.ppf(1 - 1e-4, tries, 0.2)
+
+
+def certified_in_order(order, fits):
+    """How often the bound fails where the groups are those of a shuffled table, handed over in some order."""
+    count = 0
+    for seed in range(fits):
+        rng = np.random.default_rng([seed, 42])
+        X, y, patient = sample(rng)
+        # No two rows are equal, and yet all of a patient are told by their features.
+        table = pd.DataFrame(X + 1e-6 * rng.random(X.shape), columns=["a", "b"]).assign(y=y, patient=patient)
+        rows = table.sample(frac=1, random_state=seed)
+        tree = CertifiedClassifier(DecisionTreeClassifier(random_state=0), cv=3, delta=DELTA, voting="best")
+        tree.set_params(random_state=seed).fit(rows[["a", "b"]], rows["y"], groups=order(table["patient"], rows.index))
+        said = tree.predict(pd.DataFrame(POINTS, columns=["a", "b"]))
+        count += float(true_risk(said, NOISE)) > tree.certificate_.bound
+    return count
+
+
+def test_groups_of_an_unshuffled_table_are_refused():
+    """An attack had 8 of 8 certificates false, with groups=df.patient beside X=df.sample(frac=1)."""
+    with pytest.raises(ValueError, match=r"X and groups have the same index .* give groups.loc\[X.index\], or groups"):
+        certified_in_order(lambda patient, index: patient, 1)
+    taken_by_position = certified_in_order(lambda patient, index: patient.to_numpy(), 40)
+    assert binomtest(taken_by_position, 40, DELTA, "greater").pvalue < 1e-4
+    aligned = certified_in_order(lambda patient, index: patient.loc[index], 40)
+    assert binomtest(aligned, 40, DELTA, "greater").pvalue > 1e-4

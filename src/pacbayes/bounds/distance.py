@@ -113,10 +113,10 @@ class Distance(ABC):
         with usual_float_errors():
             return log_moment(m, self.factor(m) * self.value(k, risk[..., None]), risk)
 
-    def log_constant(self, m: int, kind: str = "exact") -> float:
-        """Return ln I(m) of the given kind, "exact" or "paper"; see `pacbayes.log_constant`."""
+    def log_constant(self, m: int, constant: str = "exact") -> float:
+        """Logarithm of the exact or the paper's constant I(m); see `pacbayes.log_constant`."""
         m = check_sample_size(m)
-        exact = check_choice("kind", kind, CONSTANTS) == "exact"
+        exact = check_choice("constant", constant, CONSTANTS) == "exact"
         with usual_float_errors():
             return self.exact_log_constant(m) if exact else self.paper_log_constant(m)
 

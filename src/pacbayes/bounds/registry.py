@@ -83,7 +83,7 @@ for _distance in (KL(), Pinsker(), CH(), Linear(), Squared()):
 DISTANCES = tuple(_REGISTRY)
 
 
-def log_constant(distance: str | Distance, m: int, kind: str = "exact") -> float:
+def log_constant(distance: str | Distance, m: int, constant: str = "exact") -> float:
     r"""Logarithm of the constant :math:`I(m)` of a distance.
 
     .. math:: I(m) \ge \sup_{0\le l\le 1} \sum_{k=0}^m \binom{m}{k} l^k (1-l)^{m-k} e^{n\phi(k/m,\, l)},
@@ -95,7 +95,7 @@ def log_constant(distance: str | Distance, m: int, kind: str = "exact") -> float
         One of `DISTANCES`, or a distance itself, such as `pacbayes.bounds.Catoni`, whose constant is one.
     m : int
         Number of validation examples, from 1 to 1e9 and beyond.
-    kind : {"exact", "paper"}
+    constant : {"exact", "paper"}
         "exact" is the supremum itself, rounded up (by less than 1e-9 or a relative 1e-15), with one exception:
 
         ======== ============================================================ =======================
@@ -132,9 +132,9 @@ def log_constant(distance: str | Distance, m: int, kind: str = "exact") -> float
 
     Examples
     --------
-    >>> print(f"{log_constant('kl', 1000):.6f} {log_constant('kl', 1000, kind='paper'):.6f}")
+    >>> print(f"{log_constant('kl', 1000):.6f} {log_constant('kl', 1000, constant='paper'):.6f}")
     3.696431 4.147025
     >>> print(f"{log_constant('pinsker', 10**9):.6f}")
     5.477987
     """
-    return get_distance(distance).log_constant(m, kind)
+    return get_distance(distance).log_constant(m, constant)

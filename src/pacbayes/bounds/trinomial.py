@@ -9,14 +9,18 @@ nuisance.  Outcomes are ordered by an approximate limit,
 which rises in `k` and falls in `j`.  So the probability of the outcomes that are not above the one seen falls as `d`
 grows, and the limit is where the largest of these probabilities over `s` reaches the level: equation (difference) of
 docs/mathematics.md.
+
+Where independent draws are groups of rows, the difference of each is a number in [-1, 1], and a bet bounds their mean.
 """
 
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betaincc, ndtri
 
+from pacbayes.bounds.bets import USUAL_BET, bet_upper
 from pacbayes.bounds.binary_kl import kl_divergence
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.bounds.binomial_moments import log_binomial_peaks
@@ -40,6 +44,8 @@ _POINTS, _CELLS, _MOST_CELLS = 7, 32, 256
 # How far beyond the point found the limit is proved: the first of these parts of its distance that can be.  The finest
 # takes too many cells where many rows disagree.
 _STEPS, _FEW = (0.002, 0.01, 0.03, 0.1, 0.3, 1.0), 50
+# Bets on the differences of groups; the more groups, the smaller the best one may be.
+_GROUP_BETS = (USUAL_BET, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 # The smallest level, with room for its parts above the subnormal numbers; and the smallest probability looked at.
 _SMALLEST_LEVEL, _LEAST = 1e-250, 1e-300
 
@@ -74,6 +80,47 @@ def difference_upper(only_a: int, only_b: int, m: int, delta: float) -> float:
         return 1.0
     with usual_float_errors():
         return _Limit(int(only_a), int(only_b), m, level).found()
+
+
+def group_difference_upper(more: ArrayLike, sizes: ArrayLike, delta: float) -> float:
+    r"""Upper confidence limit of the mean over groups of B's error rate less A's.
+
+    With the difference :math:`D_g \in [-1, 1]` of group `g`, :math:`(1 + D_g)/2` lies in [0, 1].  The limit is the
+    smallest of `bet_upper` for several bets, each at an equal part of the level; their number depends on the number of
+    groups alone.
+
+    Parameters
+    ----------
+    more : array_like of int, shape (G,)
+        For each group by how many rows B errs more often than A.
+    sizes : array_like of int, shape (G,)
+        The rows of each group.
+    delta : float
+        The level in [0, 1].
+
+    Returns
+    -------
+    float
+        Rounded up, from -1 to 1.
+
+    Examples
+    --------
+    >>> print(f"{group_difference_upper([0] * 30, [10] * 30, 0.025):.4f}")
+    0.1282
+    """
+    surplus, rows = np.asarray(more), np.asarray(sizes)
+    shaped = rows.ndim == 1 and rows.size > 0 and surplus.shape == rows.shape
+    if not shaped or (rows < 1).any() or (np.abs(surplus) > rows).any():
+        raise ValueError("more and sizes must be counts of rows for at least one group, with |more| <= sizes")
+    level = float(check_between("delta", delta, 0.0, 1.0))
+    # One division, rounded up.
+    losses = np.nextafter((rows + surplus) / (2.0 * rows), 1.0)
+    # The best bet if all differences were -1 or 1.
+    least = math.sqrt(-2.0 * math.log(max(level, _LEAST)) / rows.size)
+    bets = [bet for bet in _GROUP_BETS if bet == USUAL_BET or bet >= least]
+    part = max(round_down(level / len(bets)), 0.0)
+    upper = min(bet_upper(losses, bet, part) for bet in bets)
+    return min(round_up(2.0 * upper - 1.0), 1.0)
 
 
 class _Limit:

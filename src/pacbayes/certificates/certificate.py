@@ -20,6 +20,7 @@ from pacbayes.numeric.words import (
     percent_down,
     percent_up,
 )
+from pacbayes.runtime.fingerprint import fingerprint
 from pacbayes.runtime.html_card import card
 
 #: Which rows recommended the rule: those that train, before any other was looked at, or those that validate.
@@ -288,7 +289,8 @@ class Certificate:
         Returns
         -------
         Monitor
-            It has seen no row yet.  With a target, hand over the answered rows alone.
+            It has seen no row yet.  With a target, or after a refit, use `monitor` of the model instead: labels do not
+            show which rows it accepts, or covers.
 
         See Also
         --------
@@ -304,13 +306,15 @@ class Certificate:
             raise ValueError("there is nothing to watch: a threshold's certificate has no limit of the errors")
         if self.answered is not None and not self.answered.passed:
             raise ValueError("there is nothing to watch: the certificate's classifier answers no example")
-        if self.refit and wrong is wrong_answers:
-            raise ValueError(
-                "the certificate is about covered answers, which labels do not show: use monitor() of the model"
-            )
+        if (self.refit or self.answered is not None) and wrong is wrong_answers:
+            some = "covered answers" if self.refit else "the rows that the model accepts"
+            raise ValueError(f"the certificate is about {some}, which labels do not show: use monitor() of the model")
         about = self.holds_for if self.answered is None else f"{self.holds_for}, where it answers"
         about = "the refit, whose covered answers count" if self.refit else about
-        return Monitor(self.bound, alpha, unit=self.unit, about=about, wrong=wrong)
+        # Of numbers alone: the words may change between versions.
+        counts = [[str(one.of), one.rows, one.missed] for one in self.missed]
+        numbers = fingerprint([self.bound, self.delta, self.m, self.empirical_risk, self.kl, self.rule, counts])
+        return Monitor(self.bound, alpha, unit=self.unit, about=about, wrong=wrong, fingerprint=numbers)
 
     @property
     def vacuous(self) -> bool:

@@ -1,4 +1,4 @@
-"""Two classifiers on the same rows: how much more often, and how much less often, one errs than the other."""
+"""Two classifiers on the same rows: bounds on the difference of their error rates, of rows or of groups."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes.bounds.trinomial import difference_upper
+from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 from pacbayes.certificates.limits import plain
 from pacbayes.certificates.risks import check_compared
+from pacbayes.data.division import GROUP
+from pacbayes.data.labelled import check_groups, check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind, missing_labels, one_label_each
-from pacbayes.data.rows import Overlap, check_new_rows, copy_rows
+from pacbayes.data.rows import Overlap, check_new_rows, copy_rows, models_inside
+from pacbayes.numeric.arrays import Rows
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_level, check_not_masked
-from pacbayes.numeric.words import confidence, format_share
+from pacbayes.numeric.words import OF_NEW, confidence, format_share
 from pacbayes.runtime.html_card import card
 
 #: What a comparison rests on.
@@ -24,6 +27,15 @@ ASSUMPTIONS = (
     "The rows are independent draws from the population that the difference is about.",
     "Neither classifier was trained, tuned or chosen with these rows.",
     "What a classifier says of a row depends on that row alone.",
+)
+#: And with groups.
+GROUP_ASSUMPTIONS = (
+    "The groups are independent draws from the population that the difference is about; rows of one group may depend "
+    "on each other in any way.",
+    "The difference is of error rates within a group, on average over groups: every group counts once, whatever its "
+    "size.",
+    "Neither classifier was trained, tuned or chosen with rows of these groups.",
+    ASSUMPTIONS[2],
 )
 
 
@@ -75,11 +87,15 @@ class Difference:
     assumptions: tuple[str, ...] = ASSUMPTIONS
     #: Where recall is compared, and all of this is about examples of one class: which.
     of: Any = None
+    #: The number of groups, where these are the independent draws; None where rows are.
+    groups: int | None = None
+    #: With groups, the mean of their differences.
+    group_mean: float | None = None
 
     @property
     def observed(self) -> float:
-        """B's share of errors on these rows less A's."""
-        return (self.only_b - self.only_a) / self.m
+        """B's share of errors on these rows less A's; with groups the mean over groups."""
+        return (self.only_b - self.only_a) / self.m if self.group_mean is None else self.group_mean
 
     @property
     def better(self) -> str | None:
@@ -94,6 +110,7 @@ class Difference:
 
     def __str__(self) -> str:
         among = "" if self.of is None else f"on examples of class {self.of!r} "
+        among = among if self.groups is None else f"on {OF_NEW[GROUP]}, "
         return f"With probability at least {confidence(self.delta)}, {among}{self._claim()}"
 
     def _claim(self) -> str:
@@ -121,11 +138,10 @@ class Difference:
         Assumed: Neither classifier was trained, tuned or chosen with these rows.
         Assumed: What a classifier says of a row depends on that row alone.
         """
-        lines = [
-            str(self),
-            f"Of {self.m} rows, {self._counts()}.",
-            "Both limits are exact, from the rows on which one errs alone, each at half of delta.",
-        ]
+        of, how = f"{self.m} rows", "exact, from the rows on which one errs alone"
+        if self.groups is not None:
+            of, how = f"{of} in {self.groups} groups", "from bets on the differences of the groups"
+        lines = [str(self), f"Of {of}, {self._counts()}.", f"Both limits are {how}, each at half of delta."]
         return "\n".join(lines + [f"Assumed: {one}" for one in self.assumptions])
 
     def _counts(self) -> str:
@@ -140,7 +156,8 @@ class Difference:
     def __repr__(self) -> str:
         a, b = self.names
         low, high = _fixed(self.lower, ROUND_FLOOR), _fixed(self.upper, ROUND_CEILING)
-        return f"Difference({b} less {a} in [{low}, {high}]; m={self.m}, delta={self.delta:g})"
+        groups = "" if self.groups is None else f", groups={self.groups}"
+        return f"Difference({b} less {a} in [{low}, {high}]; m={self.m}{groups}, delta={self.delta:g})"
 
     def _repr_html_(self) -> str:
         a, b = self.names
@@ -150,7 +167,7 @@ class Difference:
             f"{a} errs on": f"{self.both + self.only_a} ({self.only_a} alone)",
             f"{b} errs on": f"{self.both + self.only_b} ({self.only_b} alone)",
             "δ": f"{self.delta:g}",
-        }
+        } | ({} if self.groups is None else {"groups": str(self.groups)})
         return card(title, [str(self), *self.assumptions], facts)
 
 
@@ -163,6 +180,7 @@ def certify_difference(
     risk: str = "error",
     y: ArrayLike | None = None,
     pos_label: Any = None,
+    groups: ArrayLike | None = None,
 ) -> Difference:
     r"""Bound how much more often B errs than A, and how much less often, both at once.
 
@@ -186,6 +204,9 @@ def certify_difference(
         The true labels, for ``risk="recall"``.
     pos_label : label, optional
         The class, for ``risk="recall"``.
+    groups : array_like of shape (m,), optional
+        The group of every row, where groups and not rows are independent draws.  The difference is then of the error
+        rates within a group, on average over groups; for ``risk="error"`` alone.
 
     Returns
     -------
@@ -199,6 +220,8 @@ def certify_difference(
     -----
     The rows must be independent draws that neither classifier was trained, tuned or chosen with.  Two separate limits,
     one for each classifier, say far less where the two mostly err on the same rows.
+
+    With groups the limits are those of bets on the mean of the groups' differences, equation (group-difference).
 
     References
     ----------
@@ -218,17 +241,23 @@ def certify_difference(
     and at most 1.1 less often.
     """
     level = check_level(delta)
+    check_same_order(wrong_a=wrong_a, wrong_b=wrong_b, y=y, groups=groups)
     a, b = _check_wrong("wrong_a", wrong_a), _check_wrong("wrong_b", wrong_b)
     if a.size != b.size:
         raise ValueError(f"wrong_a and wrong_b must be about the same rows, got {a.size} and {b.size}")
     of = None
     if check_compared(risk, pos_label):
+        if groups is not None:
+            raise ValueError("groups must be None for risk='recall': only errors are compared by groups")
         of, mine = plain(pos_label), _rows_of(y, pos_label, a.size)
         a, b = a[mine], b[mine]
     only_a, only_b = int(np.count_nonzero(a & ~b)), int(np.count_nonzero(b & ~a))
+    if groups is None:
+        low, high = (difference_upper(*one, a.size, 0.5 * level) for one in ((only_b, only_a), (only_a, only_b)))
+        limits: dict[str, Any] = {"lower": max(-low, -1.0), "upper": min(high, 1.0)}
+    else:
+        limits = _group_limits(a, b, check_groups(groups, a.size), 0.5 * level)
     return Difference(
-        lower=max(-difference_upper(only_b, only_a, a.size, 0.5 * level), -1.0),
-        upper=min(difference_upper(only_a, only_b, a.size, 0.5 * level), 1.0),
         delta=level,
         m=int(a.size),
         only_a=only_a,
@@ -236,7 +265,21 @@ def certify_difference(
         both=int(np.count_nonzero(a & b)),
         names=_check_names(names),
         of=of,
+        **limits,
     )
+
+
+def _group_limits(a: NDArray[np.bool_], b: NDArray[np.bool_], groups: Rows, level: float) -> dict[str, Any]:
+    """Bound the mean over groups of the difference of their error rates; equation (group-difference)."""
+    sizes = np.bincount(groups)
+    more = np.bincount(groups[b], minlength=sizes.size) - np.bincount(groups[a], minlength=sizes.size)
+    return {
+        "lower": -group_difference_upper(-more, sizes, level),
+        "upper": group_difference_upper(more, sizes, level),
+        "assumptions": GROUP_ASSUMPTIONS,
+        "groups": int(sizes.size),
+        "group_mean": float(np.mean(more / sizes)),
+    }
 
 
 def _rows_of(y: ArrayLike | None, pos_label: Any, number: int) -> NDArray[np.bool_]:
@@ -260,6 +303,7 @@ def compare_classifiers(
     names: tuple[str, str] = ("A", "B"),
     risk: str = "error",
     pos_label: Any = None,
+    groups: ArrayLike | None = None,
 ) -> Difference:
     """Bound how much more often, and how much less often, classifier `b` errs than `a` on new rows.
 
@@ -275,8 +319,8 @@ def compare_classifiers(
         Both limits hold together with probability at least 1 - delta over the sample.
     names : tuple of str, default=("A", "B")
         What the two are called in words.
-    risk, pos_label
-        As for `certify_difference`.
+    risk, pos_label, groups
+        As for `certify_difference`.  A model that was certified by groups needs groups.
 
     Returns
     -------
@@ -299,13 +343,24 @@ def compare_classifiers(
     """
     check_level(delta)
     check_compared(risk, pos_label)
+    check_same_order(a=a, b=b, X=X, y=y, groups=groups)
     labels = np.asarray(check_complete(y))
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
-    said = [_predicted(name, one, X, labels) for name, one in (("a", a), ("b", b))]
+    for name, one in (("a", a), ("b", b)):
+        if groups is None and by_groups(one):
+            raise ValueError(f"groups must name the group of every row: {name} was certified by groups")
+    wrong_a, wrong_b = (_predicted(name, one, X, labels) != labels for name, one in (("a", a), ("b", b)))
     return certify_difference(
-        said[0] != labels, said[1] != labels, delta, names=names, risk=risk, y=labels, pos_label=pos_label
+        wrong_a, wrong_b, delta, names=names, risk=risk, y=labels, pos_label=pos_label, groups=groups
     )
+
+
+def by_groups(model: Any) -> bool:
+    """Whether a model of this library, or one nested in a model, was certified by groups."""
+    inside = models_inside(model, None) if hasattr(model, "predict") else []
+    certificates = [getattr(one, "certificate_", None) for one, _ in inside]
+    return any(one is not None and one.unit == GROUP for one in certificates)
 
 
 def _predicted(name: str, one: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:

@@ -185,7 +185,7 @@ def restored_posterior(
             weights,
             lower_bound=found.lower_bound,
             method=found.method,
-            converged=problem.evaluate(weights).bound <= found.bound,
+            converged=problem.evaluate(weights).bound - found.lower_bound <= USUAL_TOL,
             n_iter=found.n_iter,
             message="the weights are those of a file",
         )

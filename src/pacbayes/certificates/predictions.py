@@ -15,11 +15,11 @@ from pacbayes.certificates.find import Found
 from pacbayes.certificates.limits import plain
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.risks import asked_for, check_classes, check_groups, fix_questions
+from pacbayes.certificates.risks import asked_for, check_classes, check_groups, check_limits_share, fix_questions
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.members import kept_as
 from pacbayes.data.division import EXAMPLE, GROUP
-from pacbayes.data.labelled import Labelled, all_validate
+from pacbayes.data.labelled import Labelled, all_validate, check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
 from pacbayes.numeric.arrays import Labels
 from pacbayes.numeric.checks import check_level
@@ -85,8 +85,9 @@ def certify_predictions(
     F1 of class 'ill': at least 82.2 %; 37 are right of 42 validation rows of this class or answered so.
     explain() says what this rests on.
     """
-    questions = asked_for(limits, pos_label)
+    questions, share = asked_for(limits, pos_label), check_limits_share(limits_share)
     check_groups(questions, EXAMPLE if groups is None else GROUP)
+    check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
     labels, said = _checked(y_true, y_pred)
     classes = np.unique(np.concatenate([labels, said]))
     # Nobody looks at the rows themselves.
@@ -101,8 +102,8 @@ def certify_predictions(
         delta=level,
         hedge=0.0,
         planned=tuple(replace(rule, bet=USUAL_BET) for rule in rules) if division.unit == GROUP else rules,
-        limits=fix_questions(questions, None, classes, division.m, level, limits_share),
-        limits_share=limits_share,
+        limits=fix_questions(questions, None, classes, division.m, level, share),
+        limits_share=share,
         positive=plain(pos_label),
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,

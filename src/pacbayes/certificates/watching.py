@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes.certificates.target import format_target
 from pacbayes.data.division import GROUP
-from pacbayes.data.labelled import check_groups
+from pacbayes.data.labelled import check_groups, check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.checks import check_not_masked, check_number, need, need_choice, need_whole
@@ -37,7 +37,7 @@ TIMES = tuple(round(1.25 * 6.4 ** (k / 7), 4) for k in range(8))
 #: What makes losses of the arguments of `update`: 1 for a row that counts as wrong, 0 for one that does not.
 Wrong = Callable[..., ArrayLike]
 # What a file of a monitor begins with.
-_FORMAT = "pacbayes monitor 1"
+_FORMAT = "pacbayes monitor 2"
 # At a limit of 0 one error is enough.
 _AT_ONCE = 1e300
 _FIRST_ROOM = 256
@@ -59,6 +59,7 @@ def wrong_answers(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.bool_]:
     >>> wrong_answers(["a", "b"], ["a", "a"])
     array([False,  True])
     """
+    check_same_order(y_true=y_true, y_pred=y_pred)
     labels = np.asarray(check_complete(y_true, "y_true"))
     if labels.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, with a label for every row, got shape {labels.shape}")
@@ -133,10 +134,12 @@ class Monitor:
         Whose errors they are.
     wrong : callable
         What makes errors of the arguments of `update`.
+    fingerprint : str
+        Identifies the certificate, and the model if there is one: `resume` refuses a file of another.
 
     Attributes
     ----------
-    limit, alpha, unit, about
+    limit, alpha, unit, about, fingerprint
         As given.
     alarm_at : int or None
         After how many rows (groups) the alarm came; it stays.
@@ -179,6 +182,7 @@ class Monitor:
         unit: str = "example",
         about: str = "the classifier",
         wrong: Wrong = wrong_answers,
+        fingerprint: str = "",
     ) -> None:
         self.limit = check_number("limit", limit, "a number from 0 to 1")
         if not 0.0 <= self.limit <= 1.0:
@@ -187,7 +191,7 @@ class Monitor:
         if not 0.0 < self.alpha < 1.0:
             raise ValueError(f"alpha must be strictly between 0 and 1, got {alpha!r}")
         need_choice(unit, "unit", PLURAL)
-        self.unit, self.about, self._wrong = unit, about, wrong
+        self.unit, self.about, self._wrong, self.fingerprint = unit, about, wrong, fingerprint
         self.alarm_at: int | None = None
         self._bets, self._capital = bets_against(self.limit), np.zeros(len(TIMES))
         self._rows, self._losses, self._evidence = 0, np.empty(_FIRST_ROOM), np.empty(_FIRST_ROOM)
@@ -212,7 +216,9 @@ class Monitor:
         -------
         self
         """
-        return self.update_errors(self._wrong(*rows, **named), groups=groups)
+        wrong = self._wrong(*rows, **named)
+        check_same_order(**{f"rows[{i}]": one for i, one in enumerate(rows)}, **named, groups=groups)
+        return self.update_errors(wrong, groups=groups)
 
     def update_errors(self, wrong: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Take the next rows by whether each of them was wrong.
@@ -228,6 +234,7 @@ class Monitor:
         -------
         self
         """
+        check_same_order(wrong=wrong, groups=groups)
         losses = _check_wrong(wrong)
         if (groups is None) is (self.unit == GROUP):
             raise ValueError(
@@ -353,6 +360,7 @@ class Monitor:
             "alpha": self.alpha,
             "unit": self.unit,
             "about": self.about,
+            "fingerprint": self.fingerprint,
             "rows": self.rows,
             "errors_at": places.tolist(),
             "losses": None if (losses == 1.0).all() else losses.tolist(),
@@ -389,10 +397,13 @@ class Monitor:
 
     @classmethod
     def _from_dict(cls, found: Any) -> Self:
-        need(isinstance(found, dict) and found.get("format") == _FORMAT, "format", f"must be {_FORMAT!r}")
-        need(isinstance(found["about"], str), "about", "must be text")
+        known = isinstance(found, dict) and found.get("format") == _FORMAT
+        need(known, "format", f"must be {_FORMAT!r}; for a file of version 0.2 begin again with the first row")
+        texts = {name: found[name] for name in ("about", "fingerprint")}
+        for name, text in texts.items():
+            need(isinstance(text, str), name, "must be text")
         need_choice(found["unit"], "unit", PLURAL)
-        monitor = cls(found["limit"], found["alpha"], unit=found["unit"], about=found["about"])
+        monitor = cls(found["limit"], found["alpha"], unit=found["unit"], **texts)
         need_whole(found["rows"], "rows", 0, _MOST_ROWS)
         places, values = found["errors_at"], found["losses"]
         whole = isinstance(places, list) and all(type(one) is int for one in places)
@@ -410,7 +421,7 @@ class Monitor:
         Parameters
         ----------
         path : str or path
-            The file must be of the same limit, alpha and unit.
+            The file must be of the same certificate, and the same model if there is one, and of the same alpha.
 
         Returns
         -------
@@ -425,6 +436,8 @@ class Monitor:
                     f"{str(path)!r} is of another monitor: {name} {getattr(stored, name)!r} there, "
                     f"{getattr(self, name)!r} here"
                 )
+        if stored.fingerprint != self.fingerprint:
+            raise ValueError(f"{str(path)!r} is of another certificate, or another model, than this monitor")
         return self._follow(stored.losses)
 
 

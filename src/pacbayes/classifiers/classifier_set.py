@@ -22,7 +22,7 @@ from pacbayes.data.division import (
     check_duplicates,
     validating_division,
 )
-from pacbayes.data.labelled import Labelled, all_validate, divide
+from pacbayes.data.labelled import Labelled, all_validate, check_same_order, divide
 from pacbayes.data.labels import check_complete, check_same_kind
 from pacbayes.data.rows import csr_rows, pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
@@ -154,6 +154,7 @@ class ClassifierSet:
         array([1, 2])
         """
         check_duplicates(duplicates, groups)
+        check_same_order(X_val=X_val, y_val=y_val, groups=groups)
         rows, labels = csr_rows(X_val), _check_labels(y_val)
         if number_of_rows(rows) != labels.size:
             raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {labels.size}")
@@ -173,6 +174,8 @@ class ClassifierSet:
         >>> ClassifierSet.from_predictions([["a", "b"], ["b", "b"]], ["a", "b"]).risks
         array([0. , 0.5])
         """
+        for i, one in enumerate(predictions if isinstance(predictions, list | tuple) else ()):
+            check_same_order(y_val=y_val, **{f"predictions[{i}]": one})
         labels = _check_labels(y_val)
         check_not_masked("predictions", predictions)
         table = np.asarray(predictions)

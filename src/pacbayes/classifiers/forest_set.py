@@ -19,7 +19,7 @@ from pacbayes.classifiers.classifier_set import ClassifierSet, Trained
 from pacbayes.classifiers.evidence import check_evidence_fits
 from pacbayes.classifiers.members import Estimators
 from pacbayes.data.division import out_of_bag_division
-from pacbayes.data.labelled import Labelled, check_rows, check_two_classes
+from pacbayes.data.labelled import Labelled, check_rows, check_same_order, check_training_labels
 from pacbayes.data.preparing import check_trained_here
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
@@ -285,6 +285,7 @@ def forest_set(
     (50, True, True)
     """
     family = ForestFamily.checked(forest)
+    check_same_order(X=X, y=y)
     data = Labelled.checked(*check_rows(X, y))
     return family.train(data, n_jobs=n_jobs, random_state=random_state).as_set(data, n_jobs)
 
@@ -304,7 +305,7 @@ class ForestFamily:
 
     def train(self, data: Labelled, *, n_jobs: int | None, random_state: Any) -> Trained:
         """Train the forest; its bags, drawn while it grows, are the division."""
-        check_two_classes(data)
+        check_training_labels(data)
         number = self.forest.n_estimators
         check_evidence_fits(number, data.number)
         seed = seed_of(random_state)

@@ -25,7 +25,7 @@ from pacbayes.classifiers.forest_set import fit_out_of_bag, leaves_rows_out
 from pacbayes.classifiers.grid_folds import FoldStore, GridFolds
 from pacbayes.classifiers.members import Estimators
 from pacbayes.data.division import Division, DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows, check_weights
+from pacbayes.data.labelled import Labelled, check_rows, check_same_order, check_weights
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
 from pacbayes.numeric.arrays import FloatArray
@@ -192,6 +192,7 @@ def grid_set(
     choices = DivisionChoices(split, validation_size, groups, duplicates)
     family = GridFamily("", estimator, param_grid, n_iter, error_score)
     family.check(split)
+    check_same_order(X=X, y=y, groups=groups, sample_weight=sample_weight)
     rows, labels = check_rows(X, y)
     data = Labelled.checked(rows, labels, groups, weights=check_weights(sample_weight, labels.size))
     work = Work.divided(data, choices, n_jobs, random_state, checkpoint)

@@ -13,10 +13,11 @@ import typer
 
 from pacbayes.cli import certify, compare, plan, posterior, predict, watch
 from pacbayes.cli.help import GroupedHelp, datasets, show_help
-from pacbayes.cli.interrupted import ENDED_BY_USER, end_interrupted, ended_in_time, forget_kept
+from pacbayes.cli.interrupted import ENDED_BY_USER, end_command, end_interrupted, ended_in_time, forget_kept
 from pacbayes.cli.options import in_options
 from pacbayes.cli.reproduce import reproduce
-from pacbayes.cli.show import Unheard, on_screen
+from pacbayes.cli.show import Unheard
+from pacbayes.numeric.words import printable
 
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
 # What people write who want no tracebacks.
@@ -85,7 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with ended_in_time():
             code = app(args=words or ["--help"], standalone_mode=False)
             sys.stdout.flush()
+            if code != ENDED_BY_USER:  # what recent versions of typer make of an interrupt
+                end_command()
     except BrokenPipeError:
+        end_command()
         # Whoever read the output has seen enough; nothing more is to be written when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_OTHER)
@@ -106,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         _fail(message, error, _OTHER)
     else:
-        if code == ENDED_BY_USER:  # what recent versions of typer make of an interrupt
+        if code == ENDED_BY_USER:
             end_interrupted()
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -162,7 +166,8 @@ def _space_left(error: Exception) -> str:
 def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:
     if os.environ.get("PACBAYES_DEBUG", "").strip().lower() not in _OFF:
         raise error
-    said = f"pacbayes: {on_screen(in_options(' '.join(message.split())))}"
+    end_command()
+    said = f"pacbayes: {printable(in_options(' '.join(message.split())))}"
     if sys.stderr.isatty():
         # Words that are typed again, options and names, are not broken.
         said = textwrap.fill(

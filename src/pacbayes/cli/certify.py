@@ -96,7 +96,8 @@ def certify(
         typer.Option(metavar="COLUMN", help="Use a column although it looks like row numbers; may be repeated."),
     ] = None,
     categorical: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Treat a column as categories; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Treat a column as categories, also that of the classes; may be repeated."),
     ] = None,
     missing: MissingTexts = None,
     group: Annotated[
@@ -108,7 +109,10 @@ def certify(
     ] = None,
     duplicates: Annotated[
         str,
-        typer.Option(help="keep: equal examples are draws of their own; together: copies, which count once."),
+        typer.Option(
+            help="keep: equal examples are draws of their own; independent: the same, and nothing looks for copies; "
+            "together: copies, which count once."
+        ),
     ] = "keep",
     sep: Separator = None,
     decimal: Decimal = None,

@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from pacbayes.cli.new_rows import Cells
 
 _ASSUMED = (
-    "This assumes that the rows are independent draws from the population that the difference is about, and that "
-    "neither model was trained, tuned or chosen with these rows."
+    "This assumes that the {units} are independent draws from the population that the difference is about, and that "
+    "neither model was trained, tuned or chosen with {these}."
 )
-_UNANSWERED = "a row that a model did not answer is neither right nor wrong: compare the rows that both answer"
+_GAP = (
+    "every row needs one; a row that a model did not answer is neither right nor wrong: compare the rows that both "
+    "answer"
+)
 EXAMPLES = (
     "pacbayes compare said.csv --target class --a old --b new",
     "pacbayes compare said.csv --target class --a old --model-b model.pacbayes --json",
@@ -49,6 +52,10 @@ def compare(
     model_b: Annotated[
         Path | None,
         typer.Option(metavar="MODEL", dir_okay=False, help="The second model, as saved by certify, instead of --b."),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Groups of rows, such as patients; for models certified by groups."),
     ] = None,
     delta: Annotated[float, share_option("The limits fail with at most this probability, both together.")] = 0.05,
     missing: MissingTexts = None,
@@ -81,26 +88,28 @@ def compare(
     note = Note(quiet)
     signs = NumberSigns.given(decimal, thousands)
     cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep, signs=signs)
-    truth, labels, is_text = _labels(data, target, a, b, cells)
+    truth, labels, is_text = _labels(data, {"--target": target, "--a": a, "--b": b, "--group": group}, cells)
     names = _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
     # What both models say of the file is said once.
     note_once, cells = cache(note), replace(cells, used=tuple(labels))
     with warnings_as_notes(note):
         warn_of_level(level)
         said = [
-            (labels[column], False) if column is not None else _predicted(model, data, cells, trust, note_once)
+            (labels[column], False) if column is not None else _predicted(model, data, cells, trust, note_once, group)
             for column, model in ((a, model_a), (b, model_b))
         ]
     options = [(f"--{option}", *one) for option, one in zip(("a", "b"), said, strict=True)]
     answers = in_one_spelling(truth, options, is_text)
     strangers = [no_class(one, truth, name) for one, name in zip(answers, names, strict=True)]
-    found = certify_difference(answers[0] != truth, answers[1] != truth, level, names=names)
+    groups = None if group is None else labels[group]
+    found = certify_difference(answers[0] != truth, answers[1] != truth, level, names=names, groups=groups)
     for line in (line for _, lines in strangers for line in lines):
         note(line)
     if json:
         print_json(found.to_dict() | {"text": str(found), "no_class": [number for number, _ in strangers]})
         return
-    print_lines(str(found), _ASSUMED, "")
+    units, these = ("rows", "these rows") if group is None else ("groups", "rows of these groups")
+    print_lines(str(found), _ASSUMED.format(units=units, these=these), "")
     rows = (
         ("both", str(found.both)),
         (f"only {names[0]}", str(found.only_a)),
@@ -110,21 +119,22 @@ def compare(
     print_tables([TextTable("Who errs on how many rows", ("who errs", "rows"), rows)], note)
 
 
-def _labels(path: Path, target: str, a: str | None, b: str | None, cells: "Cells") -> tuple[Any, dict[str, Any], bool]:
-    """Return the true classes and the columns of predictions as text, and whether the file says that they are text."""
-    from pacbayes.cli.labels import read_labels
+def _labels(path: Path, options: dict[str, str | None], cells: "Cells") -> tuple[Any, dict[str, Any], bool]:
+    """Return the true classes and all columns as text, and whether the file says that the classes are text."""
+    from pacbayes.cli.labels import TARGET, read_labels
 
-    wanted = {"--target": target} | {name: one for name, one in (("--a", a), ("--b", b)) if one is not None}
+    wanted = {option: name for option, name in options.items() if name is not None}
     if len(set(wanted.values())) < len(wanted):
-        raise ValueError("--target, --a and --b must name different columns")
-    columns, is_text = read_labels(path, wanted, cells, _UNANSWERED)
-    return columns[target], columns, is_text
+        raise ValueError(f"{', '.join(wanted)} must name different columns")
+    columns, is_text = read_labels(path, wanted, cells, _GAP)
+    return columns[wanted[TARGET]], columns, is_text
 
 
 def _predicted(
-    model: Path | None, data: Path, cells: "Cells", trust: bool, note: Callable[[str], None]
+    model: Path | None, data: Path, cells: "Cells", trust: bool, note: Callable[[str], None], group: str | None
 ) -> tuple[Any, bool]:
     """Return what a saved model says of the rows, as text, and whether its classes are text."""
+    from pacbayes.certificates.difference import by_groups
     from pacbayes.cli.labels import unknown_rows
     from pacbayes.cli.new_rows import load_saved
     from pacbayes.data.class_names import as_labels
@@ -136,6 +146,8 @@ def _predicted(
             f"{str(model)!r} has a target (--max-error) and leaves examples unanswered, which are neither right nor "
             "wrong: compare the predictions of both on the rows that both answer, as columns --a and --b"
         )
+    if group is None and by_groups(loaded):
+        raise ValueError(f"--group must name the column of groups: {str(model)!r} was certified by groups")
     way = "compare on rows that neither model was trained, tuned or chosen with"
     given = unknown_rows(loaded, model, data, cells, note, way)
     return as_labels(loaded.predict(given)), all(isinstance(one, str) for one in loaded.classes_.tolist())

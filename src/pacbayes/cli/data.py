@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from pacbayes.cli.new_rows import lacking
 from pacbayes.data.blocks import ColumnFit
-from pacbayes.data.class_names import spelling_of
+from pacbayes.data.class_names import as_labels, spelling_of
 from pacbayes.data.columns import Columns, check_classes, read_columns
 from pacbayes.data.datasets import DATASETS
+from pacbayes.data.labels import looks_like_regression
 from pacbayes.data.number_signs import NumberSigns
 from pacbayes.data.reading import columns_of, divide_columns, file_kind, labelled, listed, read_frame, target_of
 from pacbayes.data.refusals import in_shell
@@ -129,14 +130,14 @@ def _read_path(path: Path, choices: Choices) -> Data:
     frame, groups = take_groups(frame, choices, path)
     validation = None if validates is None else validates.to_numpy()[kept]
     features, y = divide_columns(frame, target, path, in_shell, choices.sep)
-    check_classes(y, target)
-    columns, X = read_columns(features, choices.categorical, choices.keep)
+    y = _classes(y, target, choices)
+    columns, X = read_columns(features, [name for name in choices.categorical if name != target], choices.keep)
     names = [str(one) for one in sorted(set(y.tolist()))]
     notes = [f"{path}: {_sizes(X, names)}."]
     if choices.target is None:
         notes.append(f"The class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
-        notes.append(f"{_skipped(skipped)}; the certificate is about examples that have one.")
+        notes.append(left_out(skipped))
     notes.append(_kinds(columns))
     if groups is not None:
         notes.append(f"Column {choices.group!r} names {len(set(groups.tolist()))} groups and is not a feature.")
@@ -162,6 +163,21 @@ def _read_path(path: Path, choices: Choices) -> Data:
         () if columns.plain else (_LEARNT,),
         validation,
     )
+
+
+def _classes(labels: NDArray[Any], target: str, choices: Choices) -> NDArray[Any]:
+    """Return the classes, as text where --categorical names their column, or raise if they are probably none."""
+    if target in choices.categorical:
+        labels = as_labels(labels)
+    check_classes(labels, target)
+    n_classes = np.unique(labels).size
+    if looks_like_regression(labels, n_classes):
+        raise ValueError(
+            f"column {target!r} holds {n_classes} different numbers in {labels.size} rows and looks like a regression "
+            f"target; if these numbers are classes give {in_shell('categorical', target)}, if another column holds the "
+            "classes give --target COLUMN"
+        )
+    return labels
 
 
 def _where(choices: Choices) -> str:
@@ -296,9 +312,13 @@ def _check_names(frame: "pd.DataFrame", choices: Choices, path: Path) -> None:
 
 
 def _check_features(target: str, choices: Choices) -> None:
-    for option, names in (("keep", choices.keep), ("categorical", choices.categorical)):
-        if target in names:
-            raise ValueError(f"--{option} must name columns of the features, got the target {target!r}")
+    if target in choices.keep:
+        raise ValueError(f"--keep must name columns of the features, got the target {target!r}")
+
+
+def left_out(skipped: int) -> str:
+    """Sentence about the examples that --skip-unlabelled leaves out."""
+    return f"{_skipped(skipped)}; the certificate is about examples that have one."
 
 
 def _skipped(number: int) -> str:
@@ -316,6 +336,8 @@ def read_test(path: Path, data: Data, choices: Choices) -> "tuple[pd.DataFrame, 
         frame, skipped = labelled(frame, data.target, path)
         data.notes.append(f"{path}: {_skipped(skipped)}.")
     features, labels = divide_columns(frame, data.target, path, in_shell, choices.sep)
+    if data.target in choices.categorical:
+        labels = as_labels(labels)
     # Numbers that are none of the classes where these are text, too.
     strange = bool(as_text) and spelling_of(labels.tolist()) is not None and not set(labels) & set(data.y)
     if (labels.dtype.kind in "biuf") != (data.y.dtype.kind in "biuf") or strange:

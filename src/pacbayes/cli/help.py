@@ -104,7 +104,9 @@ commands and options in your shell.""",
         """\
 Theorems, constants, proofs and what is rounded where stand on one page.
 The paper is Sahu and Hemachandra (ACML 2019). `pacbayes reproduce` computes
-its tables and figures. `pacbayes certify --hedge 1` certifies its posterior.""",
+its tables and figures, from its support vector machines. `pacbayes certify
+--hedge 1` certifies a posterior of its kind, but over our own portfolio of
+classifiers: that is not the paper's system.""",
     ),
 }
 

@@ -10,6 +10,7 @@ from pacbayes.cli.new_rows import Cells, read_new
 from pacbayes.data.class_names import aligned, as_labels, check_spellings, from_cells, spelling_of
 from pacbayes.data.reading import file_kind, listed, read_frame
 from pacbayes.data.refusals import in_shell
+from pacbayes.data.rows import largest_overlap
 from pacbayes.data.tables import MISSING_WORDS
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def unknown_rows(loaded: Any, model: Path, data: Path, cells: Cells, note: Calla
     for line in notes:
         note(line)
     given = rows if hasattr(loaded, "feature_names_in_") else rows.to_numpy()
-    found, named = loaded._overlap_with(given), (repr(str(data)), repr(str(model)))
+    found, named = largest_overlap(loaded, given), (repr(str(data)), repr(str(model)))
     if found is not None and found.is_copy:
         raise ValueError(f"{named[1]} was fitted with these rows: {found.said} behind it; {way}")
     warn_of_known(found, *named)

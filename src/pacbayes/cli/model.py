@@ -8,14 +8,18 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from typer import BadParameter
 
 from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.limits import COST, WORDS, Cost
 from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.cli.options import parse_share
+from pacbayes.data.class_names import aligned, as_cells
 from pacbayes.data.columns import Columns, preparation
+from pacbayes.data.division import DUPLICATES
 from pacbayes.numeric.checks import check_choice, check_level, did_you_mean
+from pacbayes.numeric.words import printable
 
 # As in classifiers/families.py, which takes long to import; a test compares.
 PORTFOLIO = ("svm", "forest", "boosting", "logistic", "neighbours")
@@ -88,7 +92,7 @@ class CertifyOptions:
             )
         if self.split == "independent" and self.prior != "uniform":
             raise ValueError(f"--prior {self.prior} comes from the training part, and {everywhere}")
-        check_choice("--duplicates", self.duplicates, ("keep", "together"))
+        check_choice("--duplicates", self.duplicates, DUPLICATES)
         if self.grouped and self.duplicates == "together":
             raise ValueError("--duplicates together is not for --group: a group counts once, whatever copies it holds")
         check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear", "nystroem"))
@@ -157,7 +161,7 @@ class CertifyOptions:
         if self.grouped and (self.limits or targets):
             raise ValueError(
                 f"{'--limits (and --by-class, --slice)' if self.limits else asked} is not for --group: where examples "
-                "come in groups, limits of costs alone are proved (--cost)"
+                "come in groups, limits of costs alone are proved (--cost, for classifiers that are trained here)"
             )
         if self.split == "independent" or self.resolved_hedge() == 1.0:
             raise ValueError(f"{asked} needs what the training part proposes: --split shared, and --hedge below 1")
@@ -190,16 +194,22 @@ class CertifyOptions:
         return Threshold(recall=self.recall, precision=self.precision, fpr=self.fpr)
 
     def positive_of(self, classes: Sequence[Any]) -> Any:
-        """Return the class that --positive names, None where it is not given."""
+        """Class that --positive names as the file or a screen writes it; None where the option is not used."""
         if self.positive is None:
             return None
         named = {str(label): label for label in classes}
-        if self.positive not in named:
+        cells = as_cells(np.array([*named], dtype=object))
+        shown = dict(zip(map(printable, named), named.values(), strict=True))
+        written = dict(zip(cells, named.values(), strict=True)) | shown | named
+        # Of numbers and truth values any spelling will do: 02 for 2, true for True.
+        spelled = aligned([self.positive], [*named], "--positive")[0]
+        name = self.positive if self.positive in written else spelled
+        if name not in written:
             raise ValueError(
                 f"--positive must be one of the classes {', '.join(named)}, got {self.positive!r}"
                 f"{did_you_mean([self.positive], named)}"
             )
-        return named[self.positive]
+        return written[name]
 
     def resolved_lambdas(self) -> list[float] | None:
         """Return the grid of a support vector machine, the usual one where none was asked for; None for others."""

@@ -19,7 +19,7 @@ _NAMED = 5
 
 def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
     """Return a model, or raise in the words of the command line."""
-    from pacbayes.files.model_file import UntrustedTypesError, load
+    from pacbayes.files import UntrustedTypesError, load
 
     if not path.exists():
         raise FileNotFoundError(f"no such model: {str(path)!r}; pacbayes certify --save MODEL writes one")

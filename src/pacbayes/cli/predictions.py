@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from pacbayes.bounds.registry import CATONI
 from pacbayes.certificates.voting import SOFT
-from pacbayes.cli.data import TARGET_HINT, Choices, Data, take_groups
+from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out, take_groups
 from pacbayes.cli.model import CertifyOptions
 from pacbayes.data.class_names import aligned, as_labels, from_cells
 from pacbayes.data.columns import Columns, check_classes
-from pacbayes.data.reading import divide_columns, listed, read_frame, target_of
+from pacbayes.data.reading import divide_columns, labelled, listed, read_frame, target_of
 from pacbayes.data.refusals import in_shell
 from pacbayes.numeric.checks import did_you_mean
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
-_READING = ("target", "drop", "sep", "group")
+_READING = ("target", "drop", "sep", "group", "skip_unlabelled")
 _CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "below", "positive", "limits")
 
 
@@ -51,24 +51,28 @@ def read_predictions(path: Path, choices: Choices) -> Data:
             raise ValueError(f"{option} must name columns of {str(path)!r}, got {listed(unknown)}{like}")
     frame = frame.drop(columns=list(choices.drop))
     target = target_of(frame.drop(columns=apart), choices.target, path, in_shell)
+    kept = frame[target].notna().to_numpy() if choices.skip_unlabelled else np.ones(len(frame), dtype=bool)
+    frame, skipped = labelled(frame, target, path) if choices.skip_unlabelled else (frame, 0)
     frame, groups = take_groups(frame, choices, path)
     answers, labels = divide_columns(frame, target, path, in_shell, choices.sep)
     check_classes(labels, target)
     # As text, and as written: what pandas makes of a text depends on the others in its column.
     names = tuple(str(name) for name in answers.columns)
-    written = read_frame(path, as_text=(target, *names), sep=choices.sep)
+    written = read_frame(path, as_text=(target, *names), sep=choices.sep)[kept].reset_index(drop=True)
     is_text = labels.dtype.kind in "OU"
     y = as_labels(written[target])
     classes = sorted(set(y.tolist()))
     notes = [f"{path}: {len(y)} examples, predictions of {_number(len(names))}, {len(classes)} classes."]
     if choices.target is None:
         notes.append(f"The true class is the last column, {target!r}{TARGET_HINT}.")
+    if choices.skip_unlabelled:
+        notes.append(left_out(skipped))
     said = {}
     for name in names:
         said[name], lines = _checked(written[name], name, y, is_text, path)
         notes += lines
     X = answers.assign(**said)
-    return Data(str(path), X, y, classes, Columns((), names, {}), target, notes, path, 0, choices.group, groups)
+    return Data(str(path), X, y, classes, Columns((), names, {}), target, notes, path, skipped, choices.group, groups)
 
 
 def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, Any]) -> None:

@@ -5,13 +5,13 @@ import json
 import math
 import os
 import sys
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
 from pacbayes.cli.options import in_options
+from pacbayes.numeric.words import printable, printable_lines
 
 if TYPE_CHECKING:
     from pacbayes.certificates.certificate import Certificate
@@ -44,25 +44,6 @@ class Unheard:
         return getattr(self._stream, name)
 
 
-def on_screen(text: str) -> str:
-    r"""Return a line of text that controls no terminal: what is not printable as Python writes it, spaces as spaces.
-
-    Names in the data are somebody else's text, and may hold the codes that clear a screen or turn a line around.
-
-    Examples
-    --------
-    >>> print(on_screen("yes\x1b[2J \u202eon"))
-    yes\x1b[2J \u202eon
-    """
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
-
-
-def _escaped(letter: str) -> str:
-    return " " if unicodedata.category(letter) == "Zs" else letter.encode("unicode_escape").decode()
-
-
 def print_guarantee(certificate: "Certificate", *more: str) -> None:
     """Print what is guaranteed and what is assumed above all, each a line, then an empty one: to stdout, always."""
     print_lines(certificate.sentence, certificate.main_assumption, *more, "")
@@ -70,7 +51,7 @@ def print_guarantee(certificate: "Certificate", *more: str) -> None:
 
 def print_lines(*lines: str) -> None:
     """Print lines to stdout, wrapped at words on a terminal; an empty one counts at the end alone."""
-    said = "\n".join(on_screen(line) for place, line in enumerate(lines) if line or place == len(lines) - 1)
+    said = "\n".join(printable(line) for place, line in enumerate(lines) if line or place == len(lines) - 1)
     if not sys.stdout.isatty():
         print(said)
         return
@@ -81,12 +62,12 @@ def print_lines(*lines: str) -> None:
 
 
 def print_file(file: BinaryIO) -> None:
-    """Print a file of text, from its beginning, to stdout: as it is, or on a terminal as `on_screen`."""
+    """Print a file of text, from its beginning, to stdout: as it is, or on a terminal as `printable`."""
     file.seek(0)
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     is_screen = sys.stdout.isatty()
     while part := text.read(2**20):
-        sys.stdout.write("\n".join(map(on_screen, part.split("\n"))) if is_screen else part)
+        sys.stdout.write(printable_lines(part) if is_screen else part)
     text.detach()
 
 
@@ -100,7 +81,7 @@ def print_tables(tables: "Iterable[TextTable]", note: "Note") -> None:
             _draw(table)
             continue
         lines = [table.columns, *table.rows]
-        print(("\n" if i else "") + "\n".join("\t".join(map(on_screen, line)) for line in lines))
+        print(("\n" if i else "") + "\n".join("\t".join(map(printable, line)) for line in lines))
         if table.caption:
             note(f"{table.title}: {table.caption}")
 
@@ -116,11 +97,11 @@ def _draw(table: "TextTable") -> None:
         drawn.add_column(Text(name))
     for row in table.rows:
         # As Text: names from the data are never markup.
-        drawn.add_row(*(Text(on_screen(cell)) for cell in row))
+        drawn.add_row(*(Text(printable(cell)) for cell in row))
     console = Console(highlight=False)
     console.print(drawn)
     if table.caption:
-        console.print(Text(on_screen(table.caption), style="dim"))
+        console.print(Text(printable(table.caption), style="dim"))
         console.print()
 
 
@@ -152,12 +133,12 @@ class Note:
         # What was printed to stdout so far comes first where both are the same terminal.
         sys.stdout.flush()
         if not sys.stderr.isatty():
-            print(on_screen(text), file=sys.stderr)
+            print(printable(text), file=sys.stderr)
             return
         from rich.console import Console
         from rich.text import Text
 
-        Console(stderr=True, highlight=False).print(Text(on_screen(text)))
+        Console(stderr=True, highlight=False).print(Text(printable(text)))
 
 
 class Shown(NamedTuple):

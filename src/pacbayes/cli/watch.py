@@ -77,9 +77,10 @@ def watch(
     """
     from pacbayes.cli.new_rows import Cells, load_saved
     from pacbayes.cli.options import check_outputs, write_plot
-    from pacbayes.cli.show import Note, on_screen, print_json, warnings_as_notes
+    from pacbayes.cli.show import Note, print_json, warnings_as_notes
     from pacbayes.data.number_signs import NumberSigns
     from pacbayes.estimators.watching import Watched, check_watched
+    from pacbayes.numeric.words import printable
 
     check_outputs({"--plot": plot}, (model, data))
     columns = {"--target": target} | ({} if order is None else {"--order": order})
@@ -103,7 +104,7 @@ def watch(
     if json:
         print_json(_summary(monitor, row, seen.unanswered))
     else:
-        print(f"{on_screen(str(monitor))}\n{_ASSUMED}")
+        print(f"{printable(str(monitor))}\n{_ASSUMED}")
         if loaded.certificate_.answered is not None:
             note(f"{seen.unanswered} of {len(seen.rows) + seen.unanswered} rows are not answered: they do not count.")
         if row is not None:

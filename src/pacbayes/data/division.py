@@ -359,7 +359,7 @@ def check_own(validation: Any, split: str) -> None:
         raise ValueError(f"validation (and X_val) must be None with split={split!r}: every row validates a classifier")
 
 
-DUPLICATES = ("keep", "together")
+DUPLICATES = ("keep", "together", "independent")
 
 
 def check_duplicates(duplicates: Any, groups: Any) -> None:
@@ -367,8 +367,8 @@ def check_duplicates(duplicates: Any, groups: Any) -> None:
     check_choice("duplicates", duplicates, DUPLICATES)
     if groups is not None and duplicates == "together":
         raise ValueError(
-            "duplicates must be 'keep' with groups: equal rows of different groups cannot be one draw, and a group is "
-            "counted once, whatever copies it holds"
+            "duplicates must not be 'together' with groups: equal rows of different groups cannot be one draw, and a "
+            "group is counted once, whatever copies it holds"
         )
 
 
@@ -380,8 +380,8 @@ class DivisionChoices:
     --------
     >>> DivisionChoices("shared", 0.5, ["anna", "ben"], "together")
     Traceback (most recent call last):
-    ValueError: duplicates must be 'keep' with groups: equal rows of different groups cannot be one draw, and a group is
-    counted once, whatever copies it holds
+    ValueError: duplicates must not be 'together' with groups: equal rows of different groups cannot be one draw, and a
+    group is counted once, whatever copies it holds
     """
 
     split: str

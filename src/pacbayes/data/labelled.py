@@ -1,6 +1,7 @@
 """Rows with their labels, groups and slices as the user gave them, checked once; and their division."""
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,9 @@ from pacbayes.data.division import (
     plan_division,
     validating_division,
 )
-from pacbayes.data.labels import check_complete
+from pacbayes.data.labels import check_complete, looks_like_regression
 from pacbayes.data.rows import (
     csr_rows,
-    hashed_rows,
     hashes_if_few,
     more_equal_than_chance,
     overlap,
@@ -200,7 +200,7 @@ class Labelled:
         """
         if self.groups is not None:
             return GROUP, self.groups
-        if duplicates == "keep":
+        if duplicates != "together":
             return EXAMPLE, None
         if self.same is None:
             raise TypeError("duplicates='together' needs rows of numbers, texts and the like, which can be compared")
@@ -208,24 +208,32 @@ class Labelled:
             self.slices.check_copies(self.same)
         return DISTINCT, self.same
 
-    def count_copies(self, division: Division, number: int) -> Division:
-        """Return a division that knows how many validation rows equal a training row; warn where they look copied."""
+    def count_copies(self, division: Division, number: int, *, warn: bool = True) -> Division:
+        """Count the validation rows that equal a training row; warn where they look copied."""
         if self.same is None:
             return division
         found = copies_across(self.same, division, number)
-        warn_of_copies(self.rows, self.codes, self.same, found, self.groups)
+        if warn:
+            warn_of_copies(self.rows, self.codes, self.same, found, self.groups)
         return replace(division, copies=found)
 
     def check_apart(self, division: Division) -> None:
         """Raise if more rows validate that equal a training row than chance explains; equation (own-division)."""
-        known, new = (hashed_rows(pick_rows(self.rows, rows), b"") for rows in division(0))
-        if known is None or new is None:
+        if self.known_again(b"") is None:
             return
-        met = overlap(known, new)
-        if met is not None and (met.is_large or more_equal_than_chance(known, new)):
+        hashes = self.hashes(b"").view(np.int64)
+        sides = [hashes[rows] for rows in division(0)]
+        met = overlap(*sides)
+        if self.groups is not None:
+            # Rows of a group may be equal for any reason.  Independent are the groups, and so one row of each: that
+            # with the least hash, the same for copies of a group.
+            sides = [pd.Series(hashes[rows]).groupby(self.groups[rows]).min().to_numpy() for rows in division(0)]
+        if met is not None and more_equal_than_chance(*sides):
             raise ValueError(
-                f"the rows that validate must be others than those that train, but {met.said} that trains. Leave them "
-                "out of one side"
+                f"the rows that validate must be others than those that train, but {met.said} that trains, more than "
+                "equal rows within each side explain. If they are copies, leave them out of the training rows, and "
+                "never out of the validation rows: these would no longer be a sample of new examples. If equal rows "
+                "are separate draws, give duplicates='independent'"
             )
 
 
@@ -239,11 +247,12 @@ def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> 
     >>> division.n_train, division.m, division.copies
     (4, 4, 0)
     """
-    check_two_classes(data)
+    check_training_labels(data)
     unit, units = data.units(choices.duplicates)
     if choices.validation is not None:
         division = own_division(choices.validation, seed, unit, units)
-        data.check_apart(division)
+        if choices.duplicates == "keep":  # "together": own_division has looked for copies
+            data.check_apart(division)
     else:
         size = choices.validation_size
         division = plan_division(
@@ -252,7 +261,7 @@ def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> 
     check_training_classes(division, data.codes, data.classes, number)
     if division.shared is not None:  # else every row validates some classifier
         warn_of_columns(data.rows, data.codes, division.shared[0], units, data.groups is not None)
-    return data.count_copies(division, number)
+    return data.count_copies(division, number, warn=choices.duplicates != "independent")
 
 
 def all_validate(data: Labelled, duplicates: str) -> Division:
@@ -260,10 +269,15 @@ def all_validate(data: Labelled, duplicates: str) -> Division:
     return validating_division(data.number, *data.units(duplicates))
 
 
-def check_two_classes(data: Labelled) -> None:
-    """Raise unless the labels are of two classes at least."""
+def check_training_labels(data: Labelled) -> None:
+    """Raise for labels to train with that are of a single class, or probably a regression target."""
     if data.classes.size < 2:
         raise ValueError(f"y must hold at least two classes, got class {data.classes.tolist()[0]!r} only")
+    if looks_like_regression(data.labels, data.classes.size):
+        raise ValueError(
+            f"y holds {data.classes.size} different numbers in {data.number} rows and looks like a regression target; "
+            "if these numbers are classes pass them as strings: y.astype(str)"
+        )
 
 
 def check_groups(groups: Any, n: int) -> Rows:
@@ -297,6 +311,43 @@ def _as_array(groups: Any) -> NDArray[Any]:
     """Return a list of names as it is: NumPy would make texts of numbers that stand beside texts."""
     table = np.asarray(groups)
     return np.array(groups, dtype=object) if isinstance(groups, list | tuple) and table.ndim == 1 else table
+
+
+def check_same_order(**arguments: Any) -> None:
+    """Raise if pandas objects hold the same index labels in another order: rows are paired by position.
+
+    Indices with different labels are accepted, as one may have been reset.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": [40, 50, 60], "patient": ["anna", "ben", "anna"]})
+    >>> check_same_order(X=table[["age"]][::-1], groups=table["patient"])
+    Traceback (most recent call last):
+    ValueError: X and groups have the same index labels in another order, but rows are paired by position: give
+    groups.loc[X.index], or groups.to_numpy() if positions are right
+    """
+    tables = {name: one.index for name, one in arguments.items() if isinstance(one, pd.DataFrame | pd.Series)}
+    for (name, index), (other, reordered) in combinations(tables.items(), 2):
+        if _is_reordered(index, reordered):
+            aligned = f"give {other}.loc[{name}.index]" if index.is_unique else "take both from one table, in one order"
+            raise ValueError(
+                f"{name} and {other} have the same index labels in another order, but rows are paired by position: "
+                f"{aligned}, or {other}.to_numpy() if positions are right"
+            )
+
+
+def _is_reordered(one: "pd.Index[Any]", other: "pd.Index[Any]") -> bool:
+    """Whether two indices hold the same labels, each as often, in different orders."""
+    if len(one) != len(other) or one.nlevels != other.nlevels or one.equals(other):
+        return False
+    if one.inferred_type != other.inferred_type:
+        one, other = one.astype(object), other.astype(object)  # dates are not compared with text that looks like dates
+    if not (bool(other.isin(one[:1]).any()) and bool(one.isin(other).all())):  # one label takes no time
+        return False
+    if one.is_unique and other.is_unique:
+        return True
+    times, others = (index.value_counts(dropna=False) for index in (one, other))
+    return bool((others.reindex(times.index, fill_value=0) == times).all())
 
 
 def check_rows(X: Any, y: ArrayLike, name: str = "") -> tuple[Any, Labels]:

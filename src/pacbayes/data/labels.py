@@ -11,6 +11,8 @@ from pacbayes.numeric.checks import check_not_masked
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}
 # Beyond this, two whole numbers may be one double.
 _EXACT = 2**53
+# Ten digits or grades are classes however few the rows, as in a first try on twenty of them.
+_FEW_CLASSES = 10
 
 
 def check_complete(y: Any, name: str = "y") -> Any:
@@ -57,6 +59,19 @@ def _is_gap(value: Any) -> bool:
         return value is None or bool(value != value)
     except (TypeError, ValueError):  # the NA of pandas, which is neither equal to itself nor unequal
         return True
+
+
+def looks_like_regression(labels: NDArray[Any], n_classes: int) -> bool:
+    """Whether labels are probably a regression target: more than ten numbers, each in fewer than four rows on average.
+
+    Examples
+    --------
+    >>> looks_like_regression(np.arange(40) % 11, 11), looks_like_regression(np.arange(44) % 11, 11)
+    (True, False)
+    >>> looks_like_regression(np.arange(20) % 10, 10), looks_like_regression((np.arange(40) % 11).astype(str), 11)
+    (False, False)
+    """
+    return n_classes > _FEW_CLASSES and 4 * n_classes > labels.size and _kinds_of(labels) == {"numbers"}
 
 
 def one_label_each(name: str, said: Any, rows: int) -> NDArray[Any]:

@@ -6,22 +6,49 @@ of 64 bits of every row it was fitted with, sorted: enough to recognise a row, n
 
 import copy
 import hashlib
-import math
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import partial
 from numbers import Real
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import bdtrc, gammainccinv, gammaincinv, gammaln, pdtr
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from pacbayes.numeric.arrays import FloatArray, Rows
 from pacbayes.numeric.checks import check_not_masked
+
+
+def check_table(X: Any) -> None:
+    """Raise if X has masked entries, or columns that scikit-learn cannot tell apart by name.
+
+    Their order in `predict` would go unchecked, and no ColumnTransformer could pick them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> check_table(pd.DataFrame([[1.0, 2.0]], columns=pd.MultiIndex.from_tuples([("left", "x"), ("left", "y")])))
+    Traceback (most recent call last):
+    ValueError: X must have one name for each column, got a MultiIndex; join its levels first:
+    X.columns = ["_".join(map(str, name)) for name in X.columns]
+    """
+    check_not_masked("X", X)
+    columns: Any = getattr(X, "columns", None)
+    if hasattr(columns, "levels"):
+        raise ValueError(
+            "X must have one name for each column, got a MultiIndex; join its levels first: "
+            'X.columns = ["_".join(map(str, name)) for name in X.columns]'
+        )
+    if not getattr(columns, "is_unique", True):
+        raise ValueError(f"X must have different names for its columns, got {columns[columns.duplicated()][0]!r} twice")
 
 
 def csr_rows(X: Any) -> Any:
@@ -32,7 +59,7 @@ def csr_rows(X: Any) -> Any:
     >>> csr_rows(sp.dia_array(np.eye(3))).format, csr_rows([[1.0]])
     ('csr', [[1.0]])
     """
-    check_not_masked("X", X)
+    check_table(X)
     if not sp.issparse(X):
         return X
     rows: Any = X
@@ -61,8 +88,6 @@ def _with_usual_gaps(X: Any) -> Any:
     """
     kinds: Any = getattr(X, "dtypes", None)
     if not hasattr(kinds, "items") or not hasattr(X, "columns"):
-        return X
-    if not X.columns.is_unique:
         return X
     texts = [name for name, kind in kinds.items() if kind.name == "string" and str(kind.na_value) == "<NA>"]
     texts += [name for name, kind in kinds.items() if kind.name == "object" and any(value is None for value in X[name])]
@@ -236,11 +261,9 @@ def _text_bytes(text: str) -> bytes:
 
 #: No hashes of tables with more values than this: a sparse one of a million columns is hashed as if it were full.
 MOST_VALUES = 1_000_000_000
-# New rows equal old ones by chance about as often as old ones equal each other; many are more than that by this share
-# and so many standard deviations.
-_MANY, _DEVIATIONS = 0.05, 4.0
-# Where hardly any old rows are equal, and half of the new ones equal an old one, they are copies.
-_FINE, _HALF = 0.05, 0.5
+# Independent rows fail each test for copies with at most this probability; the second is for rows of one distribution
+# of which half or more are known, be it a single one.
+_LEVEL, _LEVEL_OF_HALF = 1e-3, 1e-2
 
 
 def hashed_rows(X: Any, key: bytes) -> NDArray[np.int64] | None:
@@ -275,9 +298,9 @@ class Overlap:
     rows: int
     #: All others.
     known: int
-    #: Whether they must be copies: the same table in any order, or half of it where equal rows are rare.
+    #: Whether they must be copies: the same table in any order, or half of it, which no one distribution explains.
     is_copy: bool
-    #: Whether more are equal than chance explains.
+    #: Whether more are equal than chance explains, be the two distributions the same or not.
     is_large: bool
 
     @property
@@ -307,56 +330,22 @@ def overlap(known: NDArray[np.int64], new: NDArray[np.int64] | None) -> Overlap 
     >>> overlap(coins, coins[:60])
     Overlap(seen=60, rows=60, known=100, is_copy=False, is_large=False)
     """
-    met = KnownRows(known)
-    met.add(new)
-    return met.overlap
-
-
-class KnownRows:
-    """Counts which rows of a table, given block by block, are among known ones.
-
-    Examples
-    --------
-    >>> met = KnownRows(hashed_rows([[1], [2], [3]], b""))
-    >>> for block in ([[2], [5]], [[6], [7]]):
-    ...     met.add(hashed_rows(block, b""))
-    >>> met.overlap.said
-    '1 of 4 rows equals a row'
-    """
-
-    def __init__(self, known: NDArray[np.int64]) -> None:
-        self._known, self._times = np.unique(known, return_counts=True)
-        self._met = np.zeros(self._known.size, dtype=np.int64)
-        self._rows: int | None = 0
-
-    def add(self, new: NDArray[np.int64] | None) -> None:
-        """Count the next block by its hashes; None where it has none: then nothing is known of the whole."""
-        if new is None or self._rows is None:
-            self._rows = None
-            return
-        places = np.minimum(np.searchsorted(self._known, new), self._known.size - 1)
-        np.add.at(self._met, places[self._known[places] == new], 1)
-        self._rows += int(new.size)
-
-    @property
-    def overlap(self) -> Overlap | None:
-        """How many there are; None where it is not known, or nothing was counted."""
-        if not self._rows:
-            return None
-        seen, rows, number = int(self._met.sum()), self._rows, int(self._times.sum())
-        by_chance, share = float(self._times[self._times > 1].sum() / number), seen / rows
-        spread = math.sqrt(by_chance * (1.0 - by_chance) * (1.0 / number + 1.0 / rows))
-        same = rows == number and np.array_equal(self._met, self._times)
-        is_copy = same or (share >= _HALF and by_chance <= _FINE)
-        return Overlap(seen, rows, number, is_copy, is_copy or share > by_chance + _MANY + _DEVIATIONS * spread)
+    if new is None or not new.size:
+        return None
+    before, after = _occurrences(known, new)
+    seen = int(after[before > 0].sum())
+    is_copy = (before.max() == 1 and np.array_equal(before, after)) or _p_same_table(before, after) <= _LEVEL
+    if not is_copy and 2 * seen >= new.size:
+        originals = _originals(before)
+        is_copy = _p_pairs(originals, after, float(new.size / (originals.sum() + new.size))) <= _LEVEL_OF_HALF
+    return Overlap(seen, new.size, known.size, is_copy, is_copy or more_equal_than_chance(known, new))
 
 
 def more_equal_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> bool:
-    r"""Return whether known and new rows, by their hashes, are equal more often than new rows are among themselves.
+    """Whether more new rows equal known ones, by the hashes of both, than independent draws explain.
 
-    Two rows of one distribution are equal with one probability, be they both new or one of each, and copies among the
-    known rows do not hide it.  Of :math:`m(m-1)/2` pairs of new rows `e` are equal.  Four standard deviations are
-    allowed, of a Poisson number, and of the means over rows on both sides, which a few frequent rows make uncertain.
+    The chance of equal rows is taken from equal rows within each side, and the two sides may be of any two
+    distributions: docs/mathematics.md, "A division of one's own".
 
     Examples
     --------
@@ -367,30 +356,134 @@ def more_equal_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> 
     >>> more_equal_than_chance(coins[:900], coins[900:])
     False
     """
-    values, times = np.unique(known, return_counts=True)
-    own, place, own_times = np.unique(new, return_inverse=True, return_counts=True)
-    m, n = new.size, known.size
-    pairs = max(m * (m - 1.0) / 2.0, 1.0)
-    # For each new row the share of known rows that equal it, and of other new ones; for each known one of the new ones.
-    across = (_times_of(own, values, times) / n)[place]
-    among = ((own_times - 1.0) / max(m - 1, 1))[place]
-    back = np.repeat(_times_of(values, own, own_times) / m, times)
-    equal = pairs * float(among.mean())
-    chance = (equal + _DEVIATIONS * (math.sqrt(equal + 1.0) + 1.0)) / pairs
-    spread = math.sqrt((across.var() + 4.0 * among.var()) / m + back.var() / n)
-    return bool(np.mean(across > 0.0) > _MANY and across.mean() > chance + _DEVIATIONS * spread)
+    before, after = _occurrences(known, new)
+    if min(_p_same_table(before, after), _p_few_repeats(before, after)) <= _LEVEL:
+        return True
+    originals = _originals(before)
+    return _p_pairs(originals, after) <= _LEVEL or _is_odd(originals, after)
 
 
-def _times_of(wanted: NDArray[np.int64], values: NDArray[np.int64], times: NDArray[Any]) -> NDArray[Any]:
-    """Return how often each wanted hash occurs among sorted values that occur so often."""
-    places = np.minimum(np.searchsorted(values, wanted), values.size - 1)
-    return np.where(values[places] == wanted, times[places], 0)
+def _occurrences(known: NDArray[np.int64], new: NDArray[np.int64]) -> tuple[Rows, Rows]:
+    """Count how often each different row occurs among the known rows and among the new ones."""
+    joined = np.concatenate([known, new])
+    order = np.argsort(joined, kind="stable")
+    ordered = joined[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    before = np.add.reduceat((order < known.size).astype(np.int64), starts)
+    return before, np.diff(starts, append=joined.size) - before
+
+
+def _originals(before: Rows) -> Rows:
+    """Count known rows as before each of them was copied equally often."""
+    copies: Rows = np.gcd.reduce(before)
+    return before // copies
+
+
+def _p_same_table(before: Rows, after: Rows) -> float:
+    """Bound the probability that independent rows occur equally often on both sides; equation (same-table)."""
+    if not np.array_equal(before, after):
+        return 1.0
+    n = before.sum()
+    return float(np.exp(_log_central(before).sum() - _log_central(n)))
+
+
+def _log_central(k: Any) -> Any:
+    """Logarithm of the binomial coefficient of k out of 2k."""
+    return gammaln(2.0 * k + 1.0) - 2.0 * gammaln(k + 1.0)
+
+
+def _p_few_repeats(before: Rows, after: Rows) -> float:
+    """Bound the probability that independent new rows repeat each other so rarely; equation (few-repeats).
+
+    Nothing is assumed of the known rows, so that copies among these hide nothing.
+    """
+    met = after[before > 0]
+    different = np.count_nonzero(met)
+    repeats, expected = met.sum() - different, different * (different - 1.0) / (2.0 * met.size)
+    return float(pdtr(repeats, expected)) if repeats <= expected - 1.0 else 1.0
+
+
+def _p_pairs(before: Rows, after: Rows, share: float = 0.5) -> float:
+    """Bound the probability that of the rows that occur twice so many do so across the sides; equation (pairs).
+
+    `share` is that of the new rows where both sides are of one distribution.  One half holds for any two.
+    """
+    pairs = np.count_nonzero(before + after == 2)
+    across = np.count_nonzero((before == 1) & (after == 1))
+    return float(bdtrc(across - 1, pairs, 2.0 * share * (1.0 - share))) if across else 1.0
+
+
+def _is_odd(before: Rows, after: Rows) -> bool:
+    """Whether the rows that occur among the new ones occur once among the known ones too often; equation (once)."""
+    absent, once, twice = np.bincount(before[after > 0], minlength=3)[:3]
+    level = _LEVEL / 3.0
+    least = gammaincinv(once, level) if once else 0.0
+    return bool(least**2 > 2.0 * gammainccinv(absent + 1.0, level) * gammainccinv(twice + 1.0, level))
+
+
+def models_inside(model: Any, X: Any) -> list[tuple[Any, Callable[[], Any]]]:
+    """Find the models of this library nested in a model, or the model itself, each with a function that makes its rows.
+
+    In a Pipeline the rows are transformed by the steps before, elsewhere they are X as it is.  Attributes, lists and
+    dictionaries are searched at any depth.
+    """
+    models, visited = [], {}
+    todo: list[tuple[Any, Callable[[], Any]]] = [(model, lambda: X)]
+    while todo:
+        value, rows = todo.pop()
+        # Of the type: an attribute of the value may be that of a model it passes everything on to.
+        if hasattr(type(value), "_overlap_with"):
+            models.append((value, rows))
+        if id(value) in visited:
+            continue
+        visited[id(value)] = value
+        if isinstance(value, Pipeline):
+            for _, step in value.steps:
+                todo.append((step, rows))
+                rows = partial(_transformed, step, rows) if hasattr(step, "transform") else rows
+        else:
+            todo += [(part, rows) for part in _parts(value) if not isinstance(part, _WITHOUT_PARTS)]
+    return models
+
+
+# Modules, types and functions lead to everything that was ever imported.
+_WITHOUT_PARTS = (type(None), bool, int, float, complex, str, bytes, np.generic, type, ModuleType, FunctionType)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, list | tuple | set | frozenset):
+        return value
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if value.dtype.kind == "O" else ()
+    return tuple(getattr(value, "__dict__", {}).values())
+
+
+def _transformed(step: Any, rows: Callable[[], Any]) -> Any:
+    return step.transform(copy_rows(rows()))  # a step may write into its rows
+
+
+def largest_overlap(model: Any, X: Any) -> Overlap | None:
+    """Largest overlap of rows with those that a model, or a model of this library nested in it, was fitted with.
+
+    None where it is not known.
+    """
+    overlaps: list[Overlap] = []
+    for one, rows in models_inside(model, X):
+        try:
+            met = one._overlap_with(rows())
+        except Exception:  # not fitted, or a step before it takes other rows: predict does not hand it these
+            continue
+        overlaps += [] if met is None else [met]
+    return max(overlaps, key=lambda one: (one.is_copy, one.is_large, one.seen), default=None)
 
 
 def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     """Raise if rows, called `name`, are all those that a model of this library was fitted with; return how many are.
 
-    Some of them may be equal by chance.  Of other models it is not known what they were fitted with.
+    Some of them may be equal by chance.  Models of this library nested in a Pipeline, a search or a vote count too; of
+    other models it is not known what they were fitted with.
 
     Examples
     --------
@@ -400,7 +493,7 @@ def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
     Traceback (most recent call last):
     ValueError: test must hold rows that the model was not fitted with, but 60 of 60 rows equal a row behind it
     """
-    found: Overlap | None = model._overlap_with(X) if hasattr(model, "_overlap_with") else None
+    found = largest_overlap(model, X)
     if found is not None and found.is_copy and found.seen == found.rows == found.known:
         raise ValueError(f"{name} must hold rows that {who} was not fitted with, but {found.said} behind it")
     return found

@@ -92,9 +92,9 @@ class CertifiedModel(Predicts):
         self,
         X: Any,
         y: ArrayLike,
+        *,
         groups: ArrayLike | None = None,
         slices: ArrayLike | None = None,
-        *,
         validation: ArrayLike | None = None,
         X_val: Any = None,
         y_val: ArrayLike | None = None,
@@ -107,7 +107,8 @@ class CertifiedModel(Predicts):
         ----------
         X : array_like, sparse matrix, data frame or list of N rows
         y : array_like of shape (N,)
-            Labels of two or more classes.
+            Labels of two or more classes.  More than ten different numbers that are also more than a quarter of the
+            rows are refused as a probable regression target; as strings they are classes.
         groups : array_like of shape (N,), optional
             The group of every row: a patient, a site.  Rows of a group stay on one side of the division and in one
             fold, `validation_size` is a share or number of groups, and one loss is counted for each: its share of

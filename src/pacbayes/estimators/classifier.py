@@ -107,7 +107,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         Workers of joblib's backend, as everywhere in scikit-learn.  Where all families are our own they are threads,
         and None means all cores.
     checkpoint : path of a directory, optional
-        Where finished classifiers are kept, those of folds too: the same call goes on from there.
+        Where finished classifiers are kept, those of folds too: the same call goes on from there.  All but support
+        vector machines are stored as pickles, see `grid_set`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the classifiers and the key of the draws.  None draws all of them anew in each `fit`.
 

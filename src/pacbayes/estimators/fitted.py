@@ -40,7 +40,7 @@ from pacbayes.classifiers.counted import Counted
 from pacbayes.classifiers.cross_validation import CrossValidation
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.members import Calibrated, Coding, Members, number_of_rows
-from pacbayes.data.rows import KnownRows, Overlap, hashed_rows, overlap, row_hashes
+from pacbayes.data.rows import Overlap, hashed_rows, overlap, row_hashes
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.cached import cached_property
 from pacbayes.numeric.checks import need
@@ -266,27 +266,34 @@ class CountedBatch:
     def __init__(self, plan: Plan, nothing: Batch, covered: Callable[[Any], NDArray[np.bool_]] | None) -> None:
         self._nothing, self._rows, self._key = nothing, 0, plan.key
         self._covered, self._not_covered = covered, 0
-        self._met = None if plan.known_rows is None else KnownRows(plan.known_rows)
+        self._known, self._hashes = plan.known_rows, [np.empty(0, dtype=np.int64)]
 
     def add(self, X: Any) -> None:
         """Count the rows of the next block."""
         self._rows += number_of_rows(X)
         if self._covered is not None:
             self._not_covered += int(np.count_nonzero(~self._covered(X)))
-        if self._met is not None:
-            self._met.add(hashed_rows(X, self._key))
+        hashes = None if self._known is None else hashed_rows(X, self._key)
+        if hashes is None:  # then nothing is known of the whole
+            self._known = None
+        else:
+            self._hashes.append(hashes)
+
+    @property
+    def _met(self) -> Overlap | None:
+        return None if self._known is None else overlap(self._known, np.concatenate(self._hashes))
 
     @property
     def not_new(self) -> str | None:
         """How many rows equal rows that the model was fitted with, where chance does not explain it; else None."""
-        met = None if self._met is None else self._met.overlap
+        met = self._met
         return f"{met.said} behind the model" if met is not None and met.is_large else None
 
     def batch(self) -> Batch:
         """Return how many answers are wrong at most, or raise if the rows are not new."""
-        if self.not_new is not None:
-            raise ValueError(f"X must hold rows that the model was not fitted with, but {self.not_new}")
-        met = None if self._met is None else self._met.overlap
+        met = self._met
+        if met is not None and met.is_large:
+            raise ValueError(f"X must hold rows that the model was not fitted with, but {met.said} behind the model")
         seen = 0 if met is None else met.seen
         return replace(self._nothing, rows=self._rows, not_covered=self._not_covered, seen=seen)
 

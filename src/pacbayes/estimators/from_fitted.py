@@ -20,9 +20,9 @@ from pacbayes.certificates.voting import Rule
 from pacbayes.classifiers.classifier_set import check_elsewhere, warn_elsewhere
 from pacbayes.classifiers.evidence import check_evidence_fits
 from pacbayes.classifiers.members import number_of_rows
-from pacbayes.data.labelled import Labelled, all_validate, check_rows
+from pacbayes.data.labelled import Labelled, all_validate, check_rows, check_same_order
 from pacbayes.data.labels import check_complete
-from pacbayes.data.rows import check_values, copy_rows, pick_rows
+from pacbayes.data.rows import check_values, copy_rows, largest_overlap, pick_rows
 from pacbayes.data.rows_alone import few_rows
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.planning import planned
@@ -58,6 +58,7 @@ def certify_fitted(
     # Among one there is nothing to choose: it was fixed beforehand, and has all of delta.
     rules = _check_choices(model, fitted, 0 if alone else proposal)
     model._check_asked(groups, None)
+    check_same_order(X_val=rows, y_val=y_val, groups=groups)
     labels = check_complete(narrow_labels(y_val), "y_val")
     if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
         raise ValueError(f"X_val and y_val must have the same length, got {number_of_rows(rows)} and {len(labels)}")
@@ -67,10 +68,13 @@ def certify_fitted(
     data = Labelled.checked(rows, labels, groups, classes=_classes(fitted, labels))
     check_classes(model.limits, model.pos_label, data.classes)
     for i, one in enumerate(fitted):
-        # Models of this library know the rows that they were fitted with.
-        met = one._overlap_with(rows) if hasattr(one, "_overlap_with") else None
-        if met is not None and met.is_large:
-            raise ValueError(f"X_val must hold rows that estimators[{i}] was not fitted with, but {met.said} behind it")
+        # Models of this library, also inside of a Pipeline or a search, know the rows they were fitted with.
+        met = largest_overlap(one, rows)
+        if met is not None and met.is_large and model.duplicates != "independent":
+            raise ValueError(
+                f"X_val must hold rows that estimators[{i}] was not fitted with, but {met.said} behind it. If equal "
+                "rows are separate draws, give duplicates='independent'"
+            )
     label = _known_class(most_frequent, data.classes)
     hedge = 0.0 if alone else resolve_hedge(model.hedge, None if rules else "no proposal was given")
     copies, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))

@@ -7,6 +7,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from pacbayes.data.labelled import check_same_order
 from pacbayes.data.labels import check_same_kind
 from pacbayes.numeric.arrays import BoolArray
 from pacbayes.numeric.checks import check_not_masked
@@ -49,6 +50,8 @@ def given_rows(
     given |= {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
     for name, values in given.items():
         check_not_masked(name, values)
+    check_same_order(X=X, y=y, groups=groups, slices=slices, validation=validation)
+    check_same_order(X_val=X_val, y_val=y_val, groups_val=groups_val, slices_val=slices_val)
     if X_val is None:
         if not (y_val is None and groups_val is None and slices_val is None):
             raise ValueError("y_val, groups_val and slices_val are for X_val, which is None")

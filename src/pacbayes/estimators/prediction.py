@@ -27,6 +27,7 @@ from pacbayes.estimators.methods import available
 from pacbayes.estimators.watching import Watched, check_watched
 from pacbayes.numeric.arrays import FloatArray, Labels
 from pacbayes.numeric.checks import check_choice
+from pacbayes.runtime.fingerprint import fingerprint
 
 # Why only one way predicts with a threshold.
 BY_SOFT = "a threshold is one of the soft vote's probability"
@@ -292,7 +293,12 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         check_is_fitted(self)
         voting = self._voting()
         check_watched(self.certificates_[voting], voting)
-        return self.certificates_[voting].monitor(alpha, wrong=Watched(self, self._fitted, voting))
+        monitor = self.certificates_[voting].monitor(alpha, wrong=Watched(self, self._fitted, voting))
+        # Two models with as many errors may have equal certificates.
+        monitor.fingerprint = fingerprint(
+            [monitor.fingerprint, self._fitted.plan.known_rows, self._fitted.evidence.answers]
+        )
+        return monitor
 
     # -- what predicts -----------------------------------------------------------------------------------------------
 

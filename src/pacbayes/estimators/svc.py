@@ -25,7 +25,7 @@ from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
-from pacbayes.data.rows import check_values, pickable_rows
+from pacbayes.data.rows import check_table, check_values, pickable_rows
 from pacbayes.data.unusable import (
     ENCODE,
     ENCODE_FIRST,
@@ -36,7 +36,7 @@ from pacbayes.data.unusable import (
 )
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.given import Given
-from pacbayes.numeric.checks import check_not_masked, narrow_labels
+from pacbayes.numeric.checks import narrow_labels
 from pacbayes.runtime.threads import at_most_cores, one_thread
 from pacbayes.runtime.units import jobs_of
 
@@ -72,9 +72,11 @@ class StochasticSVC(CertifiedModel):
         validation rows, and the two would not be independent.
     validation_size : float or int
         Fraction or number of validation rows (with groups, of groups).
-    duplicates : {"keep", "together"}
-        Rows equal in features and class.  "keep": each is a draw of its own, which is right where rows meet by chance.
-        "together": they are one example that was copied after sampling, stay on one side of the division, and are
+    duplicates : {"keep", "together", "independent"}
+        Equal rows.  "keep": each is a draw of its own; `fit` warns where rows equal in features and class look copied,
+        and refuses a division of your own with more equal rows on both sides than chance explains.  "independent": the
+        same without these checks, for equal rows that you know to be separate draws.  "together": rows equal in
+        features and class are one example that was copied after sampling, stay on one side of the division, and are
         validated once; the certificate is then about new originals.
     prior : "uniform", "cross-validation", array_like of shape (H,), or callable
         "cross-validation", for a shared split: Gibbs weights of the errors in cross-validation within the training
@@ -116,7 +118,7 @@ class StochasticSVC(CertifiedModel):
     n_jobs : int, optional
         Threads for training; None for all cores.
     checkpoint : path of a directory, optional
-        As for `svm_set`; what machines say in folds is kept too.
+        As for `svm_set`; predictions in cross-validation are kept too.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         For the split, the kernel width and the key of the draws.  None draws all of them anew in each `fit`.
 
@@ -272,7 +274,7 @@ class StochasticSVC(CertifiedModel):
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows and labels: numbers, or with `prepare` rows as they are."""
-        check_not_masked("X", X)
+        check_table(X)
         if self.prepare is None:
             with naming_column(X, self._encode()):
                 rows, labels = validate_data(
@@ -289,7 +291,7 @@ class StochasticSVC(CertifiedModel):
         return rows, labels
 
     def _validated(self, X: Any) -> Any:
-        check_not_masked("X", X)
+        check_table(X)
         # Whether rows were prepared when this was fitted, whatever `prepare` is now.
         members = self._fitted.members
         if isinstance(members, SharedMachines) and members.prepare is not None:

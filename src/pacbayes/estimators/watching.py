@@ -10,6 +10,7 @@ from pacbayes.certificates.difference import warn_of_known
 from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.certificates.watching import wrong_answers
 from pacbayes.data.division import DISTINCT
+from pacbayes.data.labelled import check_same_order
 from pacbayes.data.rows import check_new_rows
 from pacbayes.estimators.fitted import Fitted
 
@@ -42,6 +43,7 @@ class Watched:
             raise ValueError(
                 "the model was fitted again, or predicts in another way, since its monitor was made: make another"
             )
+        check_same_order(X=X, y_true=y_true)
         warn_of_known(check_new_rows(self.model, X, "X", "the model"), "X", "the model")
         wrong = wrong_answers(y_true, self.model.predict(X))
         if self.fitted.refit is not None:

@@ -1,5 +1,6 @@
 """Model files: saved and loaded."""
 
-from pacbayes.files.model_file import UntrustedTypesError, load, save
+from pacbayes.files.model_file import load, save
+from pacbayes.files.objects import UntrustedTypesError
 
 __all__ = ["UntrustedTypesError", "load", "save"]

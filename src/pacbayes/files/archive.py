@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from pacbayes.runtime.files import write_file
 from pacbayes.runtime.memory import memory_limit, readable
@@ -32,8 +33,6 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 _DEEPEST = 200
 # Objects of this many bytes, at most, are made from one byte of a schema, or of values.
 _OBJECT_BYTES = 60
-# How often skops may come by a node of a schema, on average, where parts of a model are named more than once.
-_MOST_VISITS = 1000
 # Copies of an array that exist at once while it is loaded: packed, as a stream, as an array.
 _COPIES = 3
 # NumPy's own limit, which it looks at only after it has read a header.
@@ -84,6 +83,19 @@ def read_parts(archive: zipfile.ZipFile, max_bytes: int | None) -> dict[str, byt
     return parts
 
 
+def npy_bytes(array: NDArray[Any]) -> bytes:
+    """Write an array."""
+    file = io.BytesIO()
+    npy.write_array(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def read_npy(data: bytes) -> NDArray[Any]:
+    """Read an array, which holds no pickles."""
+    array: NDArray[Any] = npy.read_array(io.BytesIO(data), allow_pickle=False)
+    return array
+
+
 def open_archive(file: BinaryIO) -> zipfile.ZipFile:
     """Return the archive in a file."""
     return zipfile.ZipFile(file)
@@ -105,44 +117,29 @@ def check_parts(contents: bytes, max_bytes: int | None) -> None:
             raise ValueError("parts of its model overlap")
         objects = _OBJECT_BYTES * archive.getinfo(SCHEMA).file_size
         _check_room(_COPIES * len(contents) + objects, max_bytes)
-        nodes = _Nodes()
-        if nodes.visits(json.loads(archive.read(SCHEMA))) > _MOST_VISITS * nodes.number:
-            raise ValueError("its model names the same parts again and again")
-        # A part that is named several times is made as often.
-        total = sum(times * _unpacked(archive.read(name)) for name, times in nodes.files.items())
+        made: set[tuple[int | None, int, str]] = set()
+        _find_parts(json.loads(archive.read(SCHEMA)), made)
+        files = Counter(file for _, _, file in made)
+        total = sum(times * _unpacked(archive.read(name)) for name, times in files.items())
         _check_room(_COPIES * (len(contents) + total) + objects, max_bytes)
 
 
-class _Nodes:
-    """The nodes of a schema, looked at: how many there are, how often they are visited, and which parts they name."""
+def _find_parts(value: Any, made: set[tuple[int | None, int, str]], depth: int = 0) -> None:
+    """Find the parts that a schema names, each as often as skops makes it: once for each number.
 
-    def __init__(self) -> None:
-        self.number = 0
-        self.files: Counter[str] = Counter()
-        self._known: dict[int, int] = {}
-
-    def visits(self, value: Any, depth: int = 0) -> int:
-        """Return how many nodes a walk meets: skops goes through a node that has an earlier one's number again."""
-        if depth > _DEEPEST:
-            raise ValueError("its model is nested too deeply")
-        if isinstance(value, list):
-            return sum(self.visits(inner, depth + 1) for inner in value)
-        if not isinstance(value, dict):
-            return 0
-        if not isinstance(value.get("__loader__"), str):
-            return sum(self.visits(inner, depth + 1) for inner in value.values())
-        number = value.get("__id__")
-        if number is not None and type(number) is not int:
+    A node with others inside has no number: by such, a short schema could stand for any number of objects.
+    """
+    if depth > _DEEPEST:
+        raise ValueError("its model is nested too deeply")
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    for one in inner:
+        _find_parts(one, made, depth + 1)
+    if isinstance(value, dict) and isinstance(value.get("__loader__"), str):
+        number, file = value.get("__id__"), value.get("file")
+        if number is not None and (type(number) is not int or any(isinstance(one, dict | list) for one in inner)):
             raise ValueError(f"its model has a part with the number {number!r}")
-        if number in self._known:
-            return self._known[number]
-        self.number += 1
-        if isinstance(value.get("file"), str):
-            self.files[value["file"]] += 1
-        found = 1 + sum(self.visits(inner, depth + 1) for inner in value.values())
-        if number is not None:
-            self._known[number] = found
-        return found
+        if isinstance(file, str):
+            made.add((number, len(made) if number is None else 0, file))
 
 
 def _check_room(needed: int, max_bytes: int | None) -> None:

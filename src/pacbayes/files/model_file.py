@@ -8,7 +8,6 @@ import json
 import math
 import os
 import warnings
-import zipfile
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,10 +23,7 @@ from pacbayes.certificates.voting import integer_weights, weights_of
 from pacbayes.classifiers.evidence import Evidence
 from pacbayes.classifiers.joined import Joined
 from pacbayes.classifiers.members import Estimators
-from pacbayes.classifiers.svm.kernel import Kernel, Scaling
-from pacbayes.classifiers.svm.machines import OneMachine
 from pacbayes.classifiers.svm.shared import SharedMachines
-from pacbayes.classifiers.svm.svm_classifier import SVMClassifier
 from pacbayes.data.tables import check_reading
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.classifier import CertifiedClassifier
@@ -36,45 +32,22 @@ from pacbayes.estimators.svc import StochasticSVC
 from pacbayes.files.archive import (
     ARRAY,
     OBJECTS,
-    SCHEMA,
     VALUES,
-    check_parts,
+    npy_bytes,
     open_archive,
-    packed,
     read_manifest,
+    read_npy,
     read_parts,
     write_archive,
 )
-from pacbayes.files.values import Decoder, Encoder
+from pacbayes.files.objects import dump_objects, load_objects, settle_objects, untrusted_types
+from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.numeric.caller import warn_caller
 from pacbayes.numeric.checks import check_choice, need, need_array, need_whole
 from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.
-FORMAT = 13
-# Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
-# categories had, our own families are parameters, our own machines, which may stand at the end of a pipeline, are
-# arrays, and so are scikit-learn's trees, of decisions and of neighbours; which columns are the remainder is in some
-# versions a list of its own type.  What stands behind a partial function must be trusted itself, as the check is that
-# boosting puts there.  Our machines are checked.  A forged tree may crash the process, as forged objects of types that
-# skops trusts may.
-HARMLESS = (
-    "functools.partial",
-    "numpy.dtype",
-    "pacbayes.classifiers.families.Grid",
-    "pacbayes.classifiers.families.SVMs",
-    "pacbayes.classifiers.families.Trees",
-    "pacbayes.classifiers.svm.kernel.Kernel",
-    "pacbayes.classifiers.svm.kernel.Scaling",
-    "pacbayes.classifiers.svm.machines.OneMachine",
-    "pacbayes.classifiers.svm.svm_classifier.SVMClassifier",
-    "sklearn.compose._column_transformer._RemainderColsList",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.metrics._dist_metrics.EuclideanDistance64",
-    "sklearn.neighbors._kd_tree.KDTree",
-    "sklearn.tree._tree.Tree",
-    "sklearn.utils.validation.check_array",
-)
+FORMAT = 14
 # What scikit-learn notes of the rows of a fit.
 NOTED = ("n_features_in_", "feature_names_in_")
 # What is stored of a model.
@@ -86,28 +59,15 @@ _MOST_LABELS = 100_000
 _WRONG = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
-class UntrustedTypesError(ValueError):
-    """A file holds types, `names`, that may run code when they are made.
-
-    Examples
-    --------
-    >>> UntrustedTypesError("the model holds types that are not trusted", ["some.library.Model"]).names
-    ('some.library.Model',)
-    """
-
-    def __init__(self, message: str, names: Iterable[str] = ()) -> None:
-        super().__init__(message)
-        self.names = tuple(names)
-
-
 def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
     """Save a fitted model; no code is stored, and none runs when it is loaded.
 
     The file is a zip archive: a manifest (format, version, SHA-256), our own values as JSON and arrays, and other
     people's estimators as skops writes them.  It holds support vectors, hence rows of the training data, and the labels
     of the validation rows with what every classifier answered.  A callable `prior` is replaced by its weights, a
-    `random_state` that is no integer by None; draws stay.  Certificates, bounds and words are not stored: `load`
-    computes them from answers and weights.  A warning says at once if `load` will need `trusted`.
+    `random_state` that is no integer by None; draws stay.  Certificates, bounds, words and `n_jobs` are not stored:
+    `load` computes the former from answers and weights.  Equal models make equal files.  A warning says at once if
+    `load` will need `trusted`.
 
     Parameters
     ----------
@@ -139,12 +99,12 @@ def save(model: CertifiedModel, path: str | os.PathLike[str]) -> str:
     if type(model).__name__ not in ESTIMATORS or type(model) is not ESTIMATORS[type(model).__name__]:
         raise TypeError(f"model must be one of {', '.join(ESTIMATORS)}, got {type(model).__name__}")
     check_is_fitted(model)
-    encoder = Encoder()
+    encoder = ModelEncoder()
     values = json.dumps(encoder.encode(_state(model)))
-    parts = {VALUES: values.encode()} | {ARRAY.format(i): data for i, data in enumerate(encoder.arrays)}
+    parts = {VALUES: values.encode()} | {ARRAY.format(i): npy_bytes(one) for i, one in enumerate(encoder.arrays)}
     if encoder.objects:
-        parts[OBJECTS] = _dumped(encoder.objects)
-        needed = sorted(_untrusted(parts[OBJECTS]))
+        parts[OBJECTS] = dump_objects(encoder.objects)
+        needed = sorted(untrusted_types(parts[OBJECTS]))
         if needed:
             at_prompt = " (pacbayes predict: --trust)" if all(name.startswith("sklearn.") for name in needed) else ""
             warn_caller(f"to load this model, load will need trusted={needed!r}{at_prompt}: these types may run code")
@@ -203,11 +163,11 @@ def load(
     for expected in (str(manifest.get("sha256")), sha256):
         if expected is not None and not hmac.compare_digest(digest.encode(), str(expected).encode()):
             raise ValueError(f"{path} was changed after it was saved: its SHA-256 is {digest}, not {expected}")
-    objects = _loaded(path, parts[OBJECTS], list(trusted), max_bytes) if OBJECTS in parts else []
-    arrays = [parts[ARRAY.format(number)] for number in range(len(parts) - 1 - (OBJECTS in parts))]
+    objects = load_objects(path, parts[OBJECTS], list(trusted), max_bytes) if OBJECTS in parts else []
     try:
+        arrays = [read_npy(parts[ARRAY.format(number)]) for number in range(len(parts) - 1 - (OBJECTS in parts))]
         settle_objects(objects)
-        return _model(Decoder(arrays, objects).decode(json.loads(parts[VALUES])))
+        return _model(ModelDecoder(arrays, objects).decode(json.loads(parts[VALUES])))
     except _WRONG as error:
         raise ValueError(f"{path} is not a model saved by pacbayes: {type(error).__name__}: {error}") from error
 
@@ -217,7 +177,7 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
     params, fitted = model.get_params(deep=False), model._fitted
     if callable(params["prior"]):
         params["prior"] = model.prior_
-    params["checkpoint"] = None
+    params |= {"checkpoint": None, "n_jobs": None}
     if not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
     found, posterior = fitted.found, fitted.found.posterior
@@ -295,98 +255,6 @@ def _check_noted(noted: dict[str, Any], members: Any) -> dict[str, Any]:
         need_array(names, "feature_names_in_", "O", (number,))
         need(all(type(name) is str for name in names.tolist()), "feature_names_in_", "must be text")
     return noted
-
-
-def settle_objects(root: Any) -> None:
-    """Check the single machines among all that was made of a file, and let no object in it start processes."""
-    seen: set[int] = set()
-    left = [root]
-    while left:
-        value = left.pop()
-        if id(value) in seen or isinstance(value, str | bytes | int | float | complex | type | None):
-            continue
-        seen.add(id(value))
-        if isinstance(value, dict):
-            left += [*value.keys(), *value.values()]
-        elif isinstance(value, list | tuple | set | frozenset):
-            left += value
-        elif isinstance(value, np.ndarray):
-            left += value.ravel().tolist() if value.dtype == object else []
-        else:
-            own = getattr(value, "__dict__", {})
-            if "n_jobs" in own:
-                own["n_jobs"] = None
-            if isinstance(value, SVMClassifier):
-                value.check_state()
-            elif isinstance(value, OneMachine | Scaling | Kernel):
-                value.__post_init__()  # no constructor has looked at it
-            # A method holds its object.
-            left += [*own.values(), getattr(value, "__self__", None)]
-
-
-class _Parts(dict[str, bytes]):
-    """What skops writes beside its schema, by name: of an archive it uses these two methods."""
-
-    def namelist(self) -> list[str]:
-        """Return the names."""
-        return list(self)
-
-    def writestr(self, name: str, data: Any) -> None:
-        """Add a part."""
-        self[name] = bytes(data)
-
-
-def _dumped(objects: list[Any]) -> bytes:
-    # skops takes a while to import and is needed nowhere else.
-    import skops
-    from skops.io._utils import SaveContext, get_state
-
-    class Numbered(SaveContext):  # type: ignore[misc]  # skops has no types
-        """Objects by number, not by their address, which differs from process to process."""
-
-        def memoize(self, obj: Any) -> int:
-            number, _ = self.memo.setdefault(id(obj), (len(self.memo) + 1, obj))
-            return int(number)
-
-    # As `skops.io.dumps`, but for the dates of an archive's members: it takes them from the clock, which may be wrong.
-    parts = _Parts()
-    try:
-        context = Numbered(parts)
-        schema = get_state(objects, context) | {"protocol": context.protocol, "_skops_version": skops.__version__}
-        parts.writestr(SCHEMA, json.dumps(schema).encode())
-    except Exception as error:  # skops raises many kinds for what it does not know
-        raise ValueError(f"model holds something that skops cannot save: {error}") from error
-    return packed(parts, zipfile.ZIP_STORED)
-
-
-def _loaded(path: Any, contents: bytes, trusted: list[str], max_bytes: int | None) -> Any:
-    """Return the state in a skops file, which is looked at before it is made."""
-    from skops.io import loads
-
-    prefixes = tuple(name for name in trusted if name.endswith("."))
-    try:
-        check_parts(contents, max_bytes)
-        found = _untrusted(contents)
-    except Exception as error:  # any bytes may be in a file, and skops fails on them in many ways
-        raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
-    unknown = sorted(name for name in found if name not in trusted and not name.startswith(prefixes))
-    if unknown:
-        raise UntrustedTypesError(
-            f"{path} holds types that are not trusted: {', '.join(unknown)}. If you know where the file comes from, "
-            "load it with trusted=[...] and their names; they may run code.",
-            unknown,
-        )
-    try:
-        return loads(contents, trusted=sorted(found | set(HARMLESS)))
-    except Exception as error:  # as above
-        raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
-
-
-def _untrusted(contents: bytes) -> set[str]:
-    """Return the types in a skops file that neither skops nor this library trusts."""
-    from skops.io import get_untrusted_types
-
-    return set(get_untrusted_types(data=contents)) - set(HARMLESS)
 
 
 def _digest(manifest: dict[str, Any], parts: dict[str, bytes]) -> str:

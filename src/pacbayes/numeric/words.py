@@ -1,11 +1,10 @@
-"""Numbers in words, rounded away from the truth: bounds and levels up, confidence down; parameters as text."""
+"""Numbers in words, rounded away from the truth: bounds and levels up, confidence down; other values as text."""
 
 import math
+import unicodedata
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
-
-import numpy as np
 
 # Levels below this are not written as percentages.
 _SMALL_DELTA = Decimal("1e-6")
@@ -183,9 +182,12 @@ def format_value(value: Any) -> str:
 
     Examples
     --------
+    >>> import numpy as np
     >>> format_value(np.arange(0.1, 20, 0.1)), format_value("uniform"), format_value(len)
     ('199 values from 0.1 to 19.9', "'uniform'", 'builtins.len')
     """
+    import numpy as np  # not for the help of the command line, which only needs `printable`
+
     if isinstance(value, np.ndarray | list | tuple) and len(value) > 8:
         numbers = np.asarray(value) if all(isinstance(one, float | int | np.number) for one in value) else None
         if numbers is not None and numbers.ndim == 1:
@@ -205,6 +207,31 @@ def cut(text: str, longest: int) -> str:
     ('abcdef', 'abc … (6 characters)')
     """
     return text if len(text) <= longest else f"{text[:longest]} … ({len(text)} characters)"
+
+
+def printable(text: str) -> str:
+    r"""Escape whatever in a line of text controls a terminal or the direction of writing; spaces stay.
+
+    Names in the data are somebody else's text, and may hold the codes that clear a screen or turn a line around.
+
+    Examples
+    --------
+    >>> print(printable("yes\x1b[2J \u202eon"))
+    yes\x1b[2J \u202eon
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter
+        if letter.isprintable() or unicodedata.category(letter) == "Zs"
+        else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def printable_lines(text: str) -> str:
+    """Escape the same in text of several lines."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 #: What a certificate says the share of errors is of, by unit.

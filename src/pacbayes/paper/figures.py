@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 # One point of this many goes into the CSV file and the figure, which would be megabytes otherwise.
 _THIN = 10
-# Where the paper sees Wdbc's risks begin to vary.
+# Where the paper sees the risks of one data set begin to vary, and which.
 _TURN = 15.0
+TURNING = "wdbc"
+# What `describe_curve` returns.
+_DESCRIPTION = ("least", "largest", "rise", "scatter", "below", "above")
 
 # Samples of the first figure, and the size of a sample in both.
 _SAMPLES, SIZE = 24, 33
@@ -50,29 +53,44 @@ _MAX_ITER = 100_000
 
 
 def risk_curves(space: Workspace) -> Output:
-    """Return the figure for the first seed of every split scheme, and numbers that describe the curves."""
+    """Return the figure for the first seed of every split scheme, and numbers that describe the curves.
+
+    Those of `TURNING`, of which the paper claims more, are described for all seeds.
+    """
     runs = {split: {d: space.run(d, split, 0) for d in space.datasets} for split in space.splits}
-    rows: list[Row] = []
+    points: list[Row] = []
+    curves: list[Row] = []
     for split, by_dataset in runs.items():
         for dataset, run in by_dataset.items():
+            where = {"dataset": dataset, "split": split}
             thin = slice(None, None, 1 if space.quick else _THIN)
-            rows += [
-                {"dataset": dataset, "split": split, "lambda": float(x), "validation": float(v), "test": float(t)}
+            points += [
+                {"kind": "point"} | where | {"lambda": float(x), "validation": float(v), "test": float(t)}
                 for x, v, t in zip(run.lambdas[thin], run.risks[thin], run.test_risks[thin], strict=True)
             ]
+            every = space.runs(dataset, split) if dataset == TURNING else [run]
+            curves += [
+                {"kind": "curve"} | where | {"seed": seed} | describe_curve(one) for seed, one in enumerate(every)
+            ]
+    figures = {f"risk-curves-{split}": partial(_draw_curves, by_dataset) for split, by_dataset in runs.items()}
+    return Output("risk-curves", points + curves, partial(risk_curves_text, space), figures)
+
+
+def risk_curves_text(space: Workspace, rows: list[Row]) -> str:
+    """Return the page of `risk-curves`."""
     parts = [
         "# Validation and test error against λ",
         "Seed 0. “Rise”: mean of the last tenth of the grid minus that of the first. “Scatter”: standard deviation of "
         "the differences of neighbours, divided by √2: what of the variation is not a trend. Below and above 15: "
         "standard deviation of the validation risks in that part of the grid.",
     ]
-    for split, by_dataset in runs.items():
-        lines = [[describe(dataset), *_curve_numbers(run)] for dataset, run in by_dataset.items()]
+    for split in space.splits:
+        curves = [row for row in rows if (row["kind"], row["split"], row["seed"]) == ("curve", split, 0)]
+        lines = [[describe(row["dataset"]), *(number(row[name], 4) for name in _DESCRIPTION)] for row in curves]
         columns = ["data set", "least", "largest", "rise", "scatter", "deviation λ ≤ 15", "deviation λ > 15"]
         parts += [f"## {split.capitalize()} splits", markdown_table(columns, lines)]
         parts += [f"![risk curves, {split} splits](risk-curves-{split}.svg)"]
-    figures = {f"risk-curves-{split}": partial(_draw_curves, by_dataset) for split, by_dataset in runs.items()}
-    return Output("risk-curves", "\n\n".join(parts), rows, figures)
+    return "\n\n".join(parts)
 
 
 def describe_curve(run: Run) -> dict[str, float]:
@@ -83,10 +101,6 @@ def describe_curve(run: Run) -> dict[str, float]:
         "rise": float(risks[-tenth:].mean() - risks[:tenth].mean()), "scatter": scatter(risks),
         "below": float(risks[run.lambdas <= _TURN].std()), "above": float(risks[run.lambdas > _TURN].std()),
     }  # fmt: skip
-
-
-def _curve_numbers(run: Run) -> list[str]:
-    return [number(value, 4) for value in describe_curve(run).values()]
 
 
 def scatter(values: FloatArray) -> float:
@@ -120,10 +134,11 @@ def _draw_curves(runs: dict[str, Run]) -> "Figure":
 
 def no_best_lambda(space: Workspace) -> Output:
     """Return ranking and test errors on the samples of the first seed, and how the best spread over ten seeds."""
-    rows = rank_samples(0)
-    shares = [best_share(rank_samples(seed)) for seed in range(1 if space.quick else 10)]
-    figures = {"no-best-lambda": partial(_draw_best, rows)}
-    return Output("no-best-lambda", _ranking_text(rows, shares), rows, figures)
+    partitions = [rank_samples(seed) for seed in range(1 if space.quick else 10)]
+    rows: list[Row] = [{"kind": "value"} | row for row in partitions[0]]
+    rows += [{"kind": "partition", "seed": seed} | best_share(ranked) for seed, ranked in enumerate(partitions)]
+    figures = {"no-best-lambda": partial(_draw_best, partitions[0])}
+    return Output("no-best-lambda", rows, partial(no_best_lambda_text, space), figures)
 
 
 def rank_samples(seed: int, samples: int = _SAMPLES) -> list[Row]:
@@ -143,11 +158,11 @@ def rank_samples(seed: int, samples: int = _SAMPLES) -> list[Row]:
     return rows
 
 
-def best_share(rows: list[Row]) -> tuple[float, float]:
+def best_share(rows: list[Row]) -> Row:
     """Return the lambda that is first most often and the share of samples in which it is."""
     first = Counter(row["lambda"] for row in rows if row["rank"] == 1)
     value, count = first.most_common(1)[0]
-    return value, count / _SAMPLES
+    return {"lambda": value, "share": count / _SAMPLES}
 
 
 def _recurring(rows: list[Row]) -> set[float]:
@@ -156,23 +171,23 @@ def _recurring(rows: list[Row]) -> set[float]:
     return {value for value, count in counts.items() if count >= _SAMPLES / 2}
 
 
-def _ranking_text(rows: list[Row], shares: list[tuple[float, float]]) -> str:
-    often, theirs = _recurring(rows), printed("top_lambdas")
-    paper_first = Counter(row["lambda"] for row in theirs if row["rank"] == 1).most_common(1)[0]
-    value, share = best_share(rows)
+def no_best_lambda_text(_: Workspace, everything: list[Row]) -> str:
+    """Return the page of `no-best-lambda`."""
+    rows, shares = ([row for row in everything if row["kind"] == kind] for kind in ("value", "partition"))
+    often, paper = _recurring(rows), best_share(list(printed("top_lambdas")))
     tied = _tied(rows)
     lines = []
     for sample in range(1, _SAMPLES + 1):
         top = [row for row in rows if row["sample"] == sample]
         cells = [f"**{r['lambda']:g}**" if r["lambda"] in often else f"{r['lambda']:g}" for r in top]
         lines.append([f"S{sample}", *cells])
-    most = max(share for _, share in shares)
+    first, most = shares[0], max(row["share"] for row in shares)
     text = (
         f"# No single best λ\n\nMammographic: {_SAMPLES} samples of {SIZE}, the other 38 examples to test; λ = 10, 1, "
         "..., 1e-23; raw features, sigest, C = 1/λ. The top 30 % by training error, ties by increasing λ; bold: among "
         "the top of at least half of the samples (our reading of the paper's “recurring”).\n\n"
-        f"The value that is best most often is {value:g}, in {share:.0%} of the samples (the paper's table: "
-        f"{paper_first[0]:g}, in {paper_first[1] / _SAMPLES:.0%}). Over {len(shares)} partitions the largest such "
+        f"The value that is best most often is {first['lambda']:g}, in {first['share']:.0%} of the samples (the "
+        f"paper's table: {paper['lambda']:g}, in {paper['share']:.0%}). Over {len(shares)} partitions the largest such "
         f"share is {most:.0%}; the paper claims less than {ALMOST_ALL:.0%}. In {tied} of {_SAMPLES} samples all eight "
         "values shown have the same training error, so that the order among them is that of the tie rule, not of the "
         "data.\n\n![best values and their test errors](no-best-lambda.svg)\n\n"
@@ -207,7 +222,7 @@ def _draw_best(rows: list[Row]) -> "Figure":
 def robustness(space: Workspace) -> Output:
     """Return both sides for every sample of the first seed."""
     rows = measured_sides(0)
-    return Output("robustness", _sides_text(rows), rows, {"robustness": partial(_draw_sides, rows)})
+    return Output("robustness", rows, partial(robustness_text, space), {"robustness": partial(_draw_sides, rows)})
 
 
 def measured_sides(seed: int) -> list[Row]:
@@ -241,7 +256,8 @@ def _sides(sample: int, kind: str, distance: str, empirical: Any, true: Any) -> 
     }  # fmt: skip
 
 
-def _sides_text(rows: list[Row]) -> str:
+def robustness_text(_: Workspace, rows: list[Row]) -> str:
+    """Return the page of `robustness`."""
     lines = []
     for kind in RISKS:
         for distance in ("linear", "squared"):

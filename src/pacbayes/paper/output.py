@@ -1,6 +1,7 @@
 """What `pacbayes reproduce` writes: Markdown to read, CSV to compute with, SVG to look at."""
 
 import csv
+import hashlib
 import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,23 +21,42 @@ _DIGITS = 8
 
 @dataclass(frozen=True)
 class Output:
-    """One table or figure: the text, the rows it was made from, and functions that draw its figures."""
+    """One table or figure: its rows, the text that is made of them, and functions that draw its figures."""
 
     name: str
-    markdown: str
     rows: list[Row]
+    text: Callable[[list[Row]], str]
     figures: Mapping[str, Callable[[], "Figure"]] = field(default_factory=dict)
+
+    @property
+    def csv(self) -> str:
+        """The rows as the CSV file has them."""
+        return to_csv(self.rows)
+
+    @property
+    def markdown(self) -> str:
+        """The page, made of what the CSV file has."""
+        return render(self.name, self.csv, self.text)
 
     def write(self, folder: Path) -> list[Path]:
         """Write NAME.md, NAME.csv and an .svg per figure; return their paths."""
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / f"{self.name}.md", folder / f"{self.name}.csv"]
-        paths[0].write_text(self.markdown.rstrip() + "\n", encoding="utf-8")
-        paths[1].write_text(to_csv(self.rows), encoding="utf-8")
+        paths[0].write_text(self.markdown, encoding="utf-8")
+        paths[1].write_text(self.csv, encoding="utf-8")
         for name, draw in self.figures.items():
             paths.append(folder / f"{name}.svg")
             _save_figure(draw(), paths[-1])
         return paths
+
+
+def render(name: str, table: str, text: Callable[[list[Row]], str]) -> str:
+    """Return the page of a table from its CSV file alone, ending in the fingerprint of that file.
+
+    The page has fewer digits than the file; by the fingerprint a change of any digit shows.
+    """
+    digest = hashlib.sha256(table.encode()).hexdigest()[:16]
+    return f"{text(from_csv(table)).rstrip()}\n\nMade from `{name}.csv` (SHA-256 {digest}).\n"
 
 
 def new_figure(rows: int, columns: int, *, width: float, height: float) -> tuple["Figure", list[Any]]:
@@ -72,6 +92,29 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writerow(columns)
     writer.writerows([_csv_cell(row.get(name)) for name in columns] for row in rows)
     return text.getvalue()
+
+
+def from_csv(text: str) -> list[Row]:
+    r"""Return the rows of a CSV file, numbers and truth values as such and empty cells as None.
+
+    Examples
+    --------
+    >>> from_csv("a,b,c\n1,0.12345679,yes\n,1e-23,True\n")
+    [{'a': 1, 'b': 0.12345679, 'c': 'yes'}, {'a': None, 'b': 1e-23, 'c': True}]
+    """
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    return [{name: _value(cell) for name, cell in row.items()} for row in rows]
+
+
+def _value(cell: str) -> Any:
+    if cell in ("", "True", "False"):
+        return None if cell == "" else cell == "True"
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return cell
 
 
 def _csv_cell(value: Any) -> Any:
@@ -110,6 +153,17 @@ def number(value: float | None, digits: int = 5) -> str:
     return f"{value:.{digits}f}" if abs(value) >= 10.0 ** (1 - digits) else f"{value:.1e}"
 
 
+def lettered(value: float | None, letter: str | None, digits: int = 5) -> str:
+    """Return a solver's bound with the letter of its failure, if it failed.
+
+    Examples
+    --------
+    >>> lettered(0.26885, "E"), lettered(0.19625, None)
+    ('0.26885 E', '0.19625 ')
+    """
+    return f"{number(value, digits)} {letter or ''}"
+
+
 def signed(value: float | None, digits: int = 4) -> str:
     """Return a difference with its sign.
 
@@ -137,12 +191,12 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-def spread(mean: float, deviation: float, digits: int = 4) -> str:
+def spread(mean: float, deviation: float | None, digits: int = 4) -> str:
     """Return a mean with its deviation, where there is one.
 
     Examples
     --------
-    >>> spread(0.15, 0.003), spread(0.15, math.nan)
+    >>> spread(0.15, 0.003), spread(0.15, None)
     ('0.1500 ± 0.0030', '0.1500')
     """
-    return number(mean, digits) if math.isnan(deviation) else f"{number(mean, digits)} ± {number(deviation, digits)}"
+    return number(mean, digits) if deviation is None else f"{number(mean, digits)} ± {number(deviation, digits)}"

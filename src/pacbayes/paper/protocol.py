@@ -40,8 +40,8 @@ class Protocol:
     split : {"independent", "shared", "overlapping"}
         A training and a validation sample for every classifier, without common examples (what the paper describes); one
         of each for all; or one of each, the validation sample drawn from all examples that are not for the test,
-        trained on or not.  The bounds are valid for the first two; the numbers of the paper's main table are those of
-        the third, see `pacbayes reproduce protocols`.
+        trained on or not.  The bounds are valid for the first two; the third explains the numbers of the paper's main
+        table best, which is a hypothesis (`pacbayes reproduce protocols`).
     sigma : {"per split", "once"}
         `sigest` on every training sample, or once on the whole data set.
     cost : {"1/lambda", "1/(2 lambda)", "1/(m lambda)"}

@@ -6,13 +6,15 @@ smallest of many such values finds the largest error downwards.
 """
 
 import math
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.paper.numbers import printed, raw_cell, slip
-from pacbayes.paper.output import Output, Row, markdown_table, number, signed
+from pacbayes.paper.output import Output, Row, lettered, markdown_table, number, signed
 from pacbayes.paper.protocol import DELTA, LARGE, describe
 from pacbayes.paper.runs import Run
 from pacbayes.paper.workspace import LETTERS, Workspace, error_of, kept_ipopt, solve, timed_solve
@@ -33,12 +35,9 @@ def support(space: Workspace, distance: str) -> Output:
         theirs = next(r for r in printed("support") if r["dataset"] == dataset and r["distance"] == distance)
         run = space.run(dataset, space.primary, 0).first(space.size(theirs["H"]))
         rows.append(support_row(space, run, distance) | _printed(theirs))
-    text = _text(space, rows, distance)
     if distance == "kl":
-        emulated = [emulated_search(space, row) for row in rows]
-        text += "\n\n" + _explanation(emulated)
-        rows += [row for group in emulated for row in group]
-    return Output(f"support-{distance}", text, rows)
+        rows += [emulated for row in rows for emulated in emulated_search(space, row)]
+    return Output(f"support-{distance}", rows, partial(support_text, space))
 
 
 def _constant_of(dataset: str, distance: str) -> str:
@@ -74,15 +73,23 @@ def _printed(theirs: Row) -> Row:
     return {f"paper_{name}": value for name, value in theirs.items() if name not in ("dataset", "distance")}
 
 
-def _text(space: Workspace, rows: list[Row], distance: str) -> str:
-    lines = []
+def support_text(space: Workspace, rows: list[Row]) -> str:
+    """Return the page of one of the four tables."""
+    text = _table_text(space, [row for row in rows if row["kind"] == "table"])
+    emulated = [row for row in rows if row["kind"] == "KLRoots"]
+    return f"{text}\n\n{_explanation(emulated)}" if emulated else text
+
+
+def _table_text(space: Workspace, rows: list[Row]) -> str:
+    lines, distance = [], rows[0]["distance"]
     for row in rows:
         where = {"dataset": row["dataset"], "distance": distance}
         stars = "/".join(str(row[f"H_star_{tol:g}"]) for tol in _SIZE_TOLS)
         marks = {name: "†" if slip("support", name, **where) else "" for name in ("fp_bound", "fp_test", "solver_test")}
         lines.append([
             describe(row["dataset"]), row["H"], f"{stars} ({row['paper_H_star']})", row["support"],
-            f"{number(row['ipopt'])} {row['ipopt_letter']} ({number(row['paper_solver_bound'])} {row['paper_letter']})",
+            f"{lettered(row['ipopt'], row['ipopt_letter'])} "
+            f"({lettered(row['paper_solver_bound'], row['paper_letter'])})",
             f"{number(row['subset_bound'])} ({number(row['paper_fp_bound'])}{marks['fp_bound']})",
             f"{number(row['ipopt_test'])} ({number(row['paper_solver_test'])}{marks['solver_test']})",
             f"{number(row['subset_test'])} ({number(row['paper_fp_test'])}{marks['fp_test']})",
@@ -130,9 +137,10 @@ def _paper_below(dataset: str, H: int, subset_bound: float) -> float | None:
     return None if fixed_point is None else float(fixed_point - subset_bound)
 
 
-def _explanation(groups: list[list[Row]]) -> str:
+def _explanation(rows: list[Row]) -> str:
     lines = []
-    for group in groups:
+    for _, same in groupby(rows, lambda row: row["dataset"]):
+        group = list(same)
         cells = [describe(group[0]["dataset"]), group[0]["H"]]
         cells += [f"{signed(row['below'], 6)}, H* = {row['H_star']}" for row in group]
         lines.append([*cells, f"{signed(group[0]['paper_below'], 6)}, H* = {group[0]['paper_H_star']}"])

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from typing import Any
 
 from pacbayes.numeric.checks import check_choice
-from pacbayes.paper.output import Output
+from pacbayes.paper.output import Output, Row
 from pacbayes.paper.workspace import Workspace
 
 #: What each name makes; in this order they are made.
@@ -32,6 +33,7 @@ DESCRIPTIONS = {
 _MODULES = {
     "bound_tables": ("main", "small-lambda", "concentration"),
     "solvers": ("fp-vs-solver", "ccp"),
+    "support": ("support-squared", "support-kl", "support-pinsker", "support-ch"),
     "theory": ("constants", "outline"),
     "open_choices": ("datasets", "protocols"),
     "figures": ("risk-curves", "no-best-lambda", "robustness"),
@@ -41,9 +43,18 @@ _MODULES = {
 
 def load(name: str) -> Callable[[Workspace], Output]:
     """Return the function that makes a table or figure."""
+    function: Callable[..., Output] = _function(name)
+    return partial(function, distance=name.removeprefix("support-")) if name.startswith("support-") else function
+
+
+def load_text(name: str) -> Callable[[Workspace, list[Row]], str]:
+    """Return the function that makes the text of a table of its rows, as the CSV file has them."""
+    text: Callable[[Workspace, list[Row]], str] = _function(name, "_text")
+    return text
+
+
+def _function(name: str, ending: str = "") -> Any:
     check_choice("name", name, DESCRIPTIONS)
-    if name.startswith("support-"):
-        return partial(import_module("pacbayes.paper.support").support, distance=name.removeprefix("support-"))
     (module,) = (module for module, names in _MODULES.items() if name in names)
-    function: Callable[[Workspace], Output] = getattr(import_module(f"pacbayes.paper.{module}"), name.replace("-", "_"))
-    return function
+    stem = "support" if module == "support" else name.replace("-", "_")
+    return getattr(import_module(f"pacbayes.paper.{module}"), stem + ending)

@@ -1,6 +1,7 @@
 """What theory decides: `constants`, I_lin and I_sq, and `outline`, the paper's first table with our verdicts."""
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,20 +41,25 @@ def constants(space: Workspace) -> Output:
         {"distance": d, "m": m, "log_constant": log_constant(d, m), "two_sqrt_m": 2.0 * math.sqrt(m)}
         for d in ("linear", "squared") for m in (1323, 1840, 2257, 10**6)
     ]  # fmt: skip
-    parts = ["# The constants", _constants_text()]
+    figures = {"constants-linear": _draw_linear, "constants-squared": _draw_squared}
+    return Output("constants", rows, partial(constants_text, space), figures)
+
+
+def constants_text(_: Workspace, rows: list[Row]) -> str:
+    """Return the page of `constants`; the logarithms of the CSV file have too few digits for the large ones."""
+    parts = ["# The constants", _introduction()]
     for distance, title in (("linear", "I_lin"), ("squared", "I_sq")):
         lines = [
-            [row["m"], power(row["log_constant"]), "–" if "paper" not in row else f"{row['paper']:g}",
-             f"{row['two_sqrt_m']:.2f}", "–" if "paper" not in row else f"{row['paper_two_sqrt_m']:.2f}"]
+            [row["m"], power(log_constant(distance, row["m"])), "–" if row["paper"] is None else f"{row['paper']:g}",
+             f"{row['two_sqrt_m']:.2f}", "–" if row["paper"] is None else f"{row['paper_two_sqrt_m']:.2f}"]
             for row in rows if row["distance"] == distance
         ]  # fmt: skip
         parts += [f"## {title}(m)", markdown_table(["m", title, "paper", "2√m", "paper"], lines)]
     parts += ["![I_lin](constants-linear.svg)", "![I_sq](constants-squared.svg)"]
-    figures = {"constants-linear": _draw_linear, "constants-squared": _draw_squared}
-    return Output("constants", "\n\n".join(parts), rows, figures)
+    return "\n\n".join(parts)
 
 
-def _constants_text() -> str:
+def _introduction() -> str:
     return (
         "Computed in logarithms, so that there is no largest m; the paper's are NaN from m = 1020 (elsewhere 1028) on. "
         f"The moment of the linear distance is largest at l = 1/(e−1) = {_BEST_LINEAR:.5f}; the paper's table is at "
@@ -107,16 +113,18 @@ def _draw_squared() -> "Figure":
 
 def outline(space: Workspace) -> Output:
     """Return the verdicts; they are the same for every workspace."""
-    rows = _linear(space) + _squared() + _kl() + _pinsker() + _ch()
+    return Output("outline", _linear(space) + _squared() + _kl() + _pinsker() + _ch(), partial(outline_text, space))
+
+
+def outline_text(_: Workspace, rows: list[Row]) -> str:
+    """Return the page of `outline`."""
     lines = [[row["distance"], row["aspect"], row["paper"], row["verdict"], row["evidence"]] for row in rows]
     text = (
         "# The paper's outline, judged\n\nIts first table, cell by cell. Two minima: the fixed-point iteration from "
         "the prior against the certified minimum, on one classifier of risk a among H − 1 of risk b "
         f"(δ = {DELTA}, the paper's constants, uniform prior; [the conjecture](../docs/conjecture.md)).\n\n"
     )
-    return Output(
-        "outline", text + markdown_table(["distance", "aspect", "the paper", "verdict", "evidence"], lines), rows
-    )
+    return text + markdown_table(["distance", "aspect", "the paper", "verdict", "evidence"], lines)
 
 
 def _row(distance: str, aspect: str, paper: str, verdict: str, evidence: str) -> Row:

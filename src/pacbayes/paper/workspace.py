@@ -69,7 +69,7 @@ class Workspace:
 
     @property
     def primary(self) -> str:
-        """The split scheme of tables that need one only: that of the paper's main table and those made from it."""
+        """The split scheme of tables that need one only: the one that explains the paper's main table best."""
         return "overlapping" if "overlapping" in self.splits else self.splits[0]
 
     def seeds_of(self, dataset: str, split: str) -> range:

@@ -30,7 +30,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pacbayes.bounds.distance import BoundFunction
-from pacbayes.numeric.rounding import EPS, SMALLEST_NORMAL, round_down
+from pacbayes.numeric.rounding import EPS, SMALLEST_NORMAL, round_down, round_up
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 
 # The share of the tolerance that the search uses; the rest is for rounding.
@@ -47,6 +47,8 @@ _FARTHEST = 1e4
 # A risk smaller by this part of the bound changes the bound by less than a unit in the last place, with logarithmic
 # factors to spare: next to zero kl has the slope ln(r/L).
 _SAME = 1e-4 * EPS
+# So many units in the last place are no difference between two bounds: up to 7 were seen next to a minimum.
+_ROUNDING = 16.0
 # Rounding errors of divergences lie below this.
 _LARGEST_ERROR = 1e-9
 
@@ -57,6 +59,11 @@ class Node(NamedTuple):
     point: CurvePoint
     bound: float
     ratio: float
+
+    @property
+    def miss(self) -> float:
+        """How far the point is from a stationary one: the ratio minus the inverse temperature."""
+        return self.ratio - self.point.beta
 
 
 class Cell(NamedTuple):
@@ -115,6 +122,20 @@ class CertifiedSearch:
             self._finished = min(self._finished, cell.lower if close else self._refine(cell))
         lower = min(cells[0].lower if cells else math.inf, self._finished, self._least_node())
         return Minimum(self._best.point, lower, self.evaluations, self._n_cells)
+
+    def polish(self) -> CurvePoint:
+        """Return the stationary point next to the best one, or the best one if that is lower: equation (fixed-point).
+
+        The bound is flat at its minimum: 16 of its digits leave 8 of the inverse temperature, and of the weights.  The
+        miss is not flat there.  Its root is approached by secants, as long as it falls, after a first step that brings
+        it nearer wherever B is convex.
+        """
+        best = self._best
+        last, node = best, self._node(best.ratio)
+        while abs(node.miss) < abs(last.miss) < math.inf:
+            step = node.miss * (node.point.beta - last.point.beta) / (last.miss - node.miss)
+            last, node = node, self._node(max(node.point.beta + step, 0.0))
+        return (last if last.bound <= round_up(best.bound, _ROUNDING) else best).point
 
     def _evaluate_closed_form(self, start: Node, end: Node) -> None:
         """Evaluate the optimum itself where the ratio is constant, as for linear: equation (closed-form).

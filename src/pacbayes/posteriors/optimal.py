@@ -28,12 +28,8 @@ def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -
     # What the usual tolerance proves stays proved; for a smaller one the search goes on to where rounding decides.
     minima = [search.run(goal, max_evaluations) for goal in ((tol,) if tol >= USUAL_TOL else (USUAL_TOL, tol))]
     last, lower_bound = minima[-1], max(minimum.lower_bound for minimum in minima)
-    # Judged by the bound of the weights as they are returned, not by the search's own value.
-    judged = []
-    for point in dict.fromkeys(minimum.point for minimum in minima):
-        weights, values = problem.at(point)
-        judged.append((values, weights, point.beta))
-    values, weights, beta = min(judged, key=lambda one: one[0].bound)
+    point = search.polish()
+    weights, values = problem.at(point)
     gap = values.bound - lower_bound
     converged = gap <= tol
     return problem.posterior(
@@ -41,10 +37,10 @@ def certified(problem: Problem, tol: float, *, max_evaluations: int = 100_000) -
         values,
         method="certified",
         lower_bound=lower_bound,
-        beta=beta,
+        beta=point.beta,
         converged=converged,
-        n_iter=last.evaluations,
-        message=f"gap {gap:.1e} {'<=' if converged else '>'} tol = {tol:g} after {last.evaluations} evaluations",
+        n_iter=search.evaluations,
+        message=f"gap {gap:.1e} {'<=' if converged else '>'} tol = {tol:g} after {search.evaluations} evaluations",
         details={"cells": last.cells, "groups": problem.groups.risks.size},
     )
 

@@ -7,10 +7,10 @@ from typing import Any
 from pacbayes.certificates.certificate import CONSTANT, Certificate
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.checks import check_choice
-from pacbayes.numeric.words import PLURAL
+from pacbayes.numeric.words import PLURAL, printable_lines
 from pacbayes.report.classes import Confusion, uncounted
 from pacbayes.report.guarantee import facts, must_hold, who_answers
-from pacbayes.report.record import format_names, versions
+from pacbayes.report.record import as_fitted, format_names, versions
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
@@ -59,12 +59,14 @@ def model_card(model: CertifiedModel, format: str = "markdown") -> str:
         plain = {
             _key(name): {_key(what): _plain(value) for what, value in part.items()} for name, part in sections.items()
         }
-        return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+        # The names stay what they are in the data, but are escaped where they would control a terminal.
+        return text if text == printable_lines(text) else json.dumps(plain, indent=2, allow_nan=False)
     parts = [
         f"## {name}\n\n" + "".join(_line(what, value) for what, value in part.items())
         for name, part in sections.items()
     ]
-    return f"# Model card: {type(model).__name__}\n\n" + "\n".join(parts)
+    return printable_lines(f"# Model card: {type(model).__name__}\n\n" + "\n".join(parts))
 
 
 def _sections(view: ReportView) -> dict[str, dict[str, Any]]:
@@ -79,7 +81,7 @@ def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
         "Model details": {
             "Kind": type(model).__name__,
             "How it answers": who_answers(view),
-            "Settings": " ".join(repr(model).split()),
+            "Settings": " ".join(repr(as_fitted(model)).split()),
             "Software that wrote this card": [f"{name} {number}" for name, number in versions().items()],
             "Owner and contact": None,
             "Date and version": None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -12,6 +11,7 @@ from typing import Any
 
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.caller import import_optional
+from pacbayes.numeric.words import printable_lines
 from pacbayes.report.charts import bounds_chart, main_chart, risks_chart
 from pacbayes.report.classes import Confusion, uncounted
 from pacbayes.report.guarantee import facts, must_hold, observed
@@ -23,8 +23,6 @@ from pacbayes.runtime.files import check_can_write, write_file
 
 # Rows of the table of weights.
 _MOST_WEIGHTS = 20
-# Control characters, halves of pairs, and what is no character.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def write_report(
@@ -139,16 +137,12 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
         certificates=certificate_table(view, full=True).transposed,
         record=[data_table(view), parameter_table(view), version_table()],
     )
-    return page
+    # Names from the data may hold characters that HTML does not allow, or that turn a line around.
+    return printable_lines(page)
 
 
 def _file(name: str) -> str:
     return files("pacbayes.report").joinpath("template", name).read_text(encoding="utf-8")
-
-
-def _valid(value: Any) -> Any:
-    """Return text with a mark in place of characters that HTML does not allow; names from data may hold any."""
-    return _FORBIDDEN.sub("\ufffd", value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def check_can_render() -> None:
@@ -168,7 +162,6 @@ def _template() -> Any:
 
     environment = jinja2.Environment(
         autoescape=True,
-        finalize=_valid,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

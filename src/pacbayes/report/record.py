@@ -3,6 +3,7 @@
 import math
 import platform
 from collections.abc import Sequence
+from copy import copy
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import pacbayes
-from pacbayes.data.division import OUT_OF_BAG
+from pacbayes.data.division import DISTINCT, OUT_OF_BAG
+from pacbayes.estimators.base import CertifiedModel
 from pacbayes.numeric.arrays import FloatArray
 from pacbayes.numeric.words import PLURAL, cut, format_value
 from pacbayes.report.tables import TextTable
@@ -27,9 +29,45 @@ _MOST_WEIGHT = 0.5
 
 
 def parameter_table(view: ReportView) -> TextTable:
-    """Return the parameters of the estimator."""
-    rows = [(name, format_value(value)) for name, value in view.model.get_params(deep=False).items()]
-    return TextTable(f"Parameters of {type(view.model).__name__}, as they are set now", ("parameter", "value"), rows)
+    """Table of the parameters, as they were fitted where the certificate follows from them."""
+    rows = [(name, format_value(value)) for name, value in as_fitted(view.model).get_params(deep=False).items()]
+    caption = (
+        f"Parameters of {type(view.model).__name__}: those behind the certificate as they were fitted, others as set"
+    )
+    return TextTable(caption, ("parameter", "value"), rows)
+
+
+def as_fitted(model: CertifiedModel) -> CertifiedModel:
+    """Copy a model with the parameters from which its certificate follows: others may be set, or in its file, since.
+
+    Examples
+    --------
+    >>> from pacbayes import StochasticSVC
+    >>> clf = StochasticSVC([0.1, 1.0], random_state=0).fit([[i % 5, i % 3] for i in range(60)], [0, 1] * 30)
+    >>> as_fitted(clf.set_params(delta=0.5)).delta
+    0.05
+    """
+    plan = model._fitted.plan
+    fixed = {
+        "split": plan.division.kind,
+        "duplicates": "together" if plan.division.unit == DISTINCT else "keep",
+        "prior": "uniform" if plan.prior is None else plan.prior,
+        "distance": plan.distance[0] if len(plan.distance) == 1 else list(plan.distance),
+        "delta": plan.delta,
+        "constant": plan.constant,
+        "hedge": plan.hedge,
+        "limits": tuple(question.cost or question.name for question in plan.limits),
+        "limits_share": plan.limits_share,
+        "pos_label": plan.positive,
+        "target": plan.target,
+        "max_error": getattr(plan.target, "max_error", None),
+        "refit": plan.refit is not None,
+        "cv": None if plan.cross_validation is None else int(plan.cross_validation.sizes.size),
+    }
+    shown = copy(model)
+    for name in fixed.keys() & vars(model).keys():
+        setattr(shown, name, fixed[name])
+    return shown
 
 
 def data_table(view: ReportView) -> TextTable:

@@ -18,6 +18,7 @@ from pacbayes.certificates.voting import POSTERIOR, SOFT
 from pacbayes.classifiers.classifier_set import ClassifierSet
 from pacbayes.classifiers.counted import risks_of_errors
 from pacbayes.classifiers.members import number_of_rows
+from pacbayes.data.labelled import check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind
 from pacbayes.data.rows import check_new_rows, pick_rows
 from pacbayes.estimators.base import CertifiedModel
@@ -323,6 +324,7 @@ def _pair(name: str, pair: Any) -> tuple[Any, NDArray[Any]]:
         X, y = pair
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a pair (X, y), got {type(pair).__name__}") from None
+    check_same_order(**{f"{name}[0]": X, f"{name}[1]": y})
     labels = np.asarray(check_complete(y, f"{name} y"))
     if labels.ndim != 1 or labels.size != number_of_rows(X) or labels.size == 0:
         raise ValueError(

@@ -1,1 +1,1 @@
-"""What any long work needs: seeds, threads, memory, progress, whole files, locks, fingerprints, units, checkpoints."""
+"""What any long work needs: seeds, threads, memory, progress, whole files, locks, fingerprints, values, checkpoints."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from pacbayes.numeric.words import printable_lines
+
 # Colours are those of the page around it, light or dark.
 _BOX = "border:1px solid;border-radius:.4em;padding:.6em 1em;margin:.3em 0;max-width:46em;overflow-wrap:anywhere"
 _HEAD = "font-weight:bold;font-size:1.15em"
@@ -26,4 +28,4 @@ def card(title: str, sentences: Sequence[str] = (), facts: Mapping[str, str] | N
     table = f'<table style="border-collapse:collapse;margin:.4em 0 0">{rows}</table>' if rows else ""
     if sentences and table:
         table = f"<details><summary>Details</summary>{table}</details>"
-    return f'<div style="{_BOX}"><div style="{_HEAD}">{escape(title)}</div>{text}{table}</div>'
+    return printable_lines(f'<div style="{_BOX}"><div style="{_HEAD}">{escape(title)}</div>{text}{table}</div>')

@@ -25,14 +25,15 @@ from pacbayes.classifiers.svm.kernel import (
     within_range,
 )
 from pacbayes.classifiers.svm.landmarks import NystroemMap, choose_landmarks, nystroem_map, train_on_features
-from pacbayes.classifiers.svm.machines import Machines, blocks, train_machines
-from pacbayes.classifiers.svm.path import MAX_ITER, warn_unconverged
+from pacbayes.classifiers.svm.machines import Machines, Pair, blocks, train_machines
+from pacbayes.classifiers.svm.path import MAX_ITER, SVMPath, warn_unconverged
 from pacbayes.classifiers.svm.shared import SharedMachines
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.cached import cached_property
+from pacbayes.numeric.checks import need
 from pacbayes.numeric.rounding import usual_float_errors
-from pacbayes.runtime.checkpoint import describe_run, open_checkpoint, pickled
+from pacbayes.runtime.checkpoint import Codec, describe_run, npz_codec, open_checkpoint
 from pacbayes.runtime.memory import memory_limit
 from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread
@@ -153,7 +154,7 @@ class MachineFolds:
         if len(self.widths) == 1 and self.checkpoint is None:
             # The cores share the work on one matrix.
             return (self.widths[0].train(self.lambdas, None, self.jobs),)
-        return tuple(self._run("machines", _train_width, self, _middle_first(len(self.widths), 1), {}))
+        return tuple(self._run("machines", WIDTHS, _train_width, self, _middle_first(len(self.widths), 1), {}))
 
     def out_of_fold(self, which: Rows, fold: Rows) -> Iterator[OutOfFold]:
         """Yield what some machines say of every training row when trained on the other folds."""
@@ -163,7 +164,8 @@ class MachineFolds:
         for number, parts in enumerate(self._parts(which, most)):
             work = _FoldWork(self, tuple(parts), fold, np.flatnonzero(trainable(self.codes, fold)))
             told = {"fold": fold, "parts": [(part.width, part.lambdas) for part in parts]}
-            said = self._run(f"folds-{number}", _heard, work, _middle_first(len(parts), work.used.size), told)
+            order = _middle_first(len(parts), work.used.size)
+            said = self._run(f"folds-{number}", FOLDS, _heard, work, order, told, _checked_fold)
             for place, part in enumerate(parts):
                 yield from work.assembled(part, said[place * work.used.size : (place + 1) * work.used.size])
         for width in self.widths:
@@ -186,10 +188,12 @@ class MachineFolds:
     def _run(
         self,
         name: str,
+        codec: Codec,
         task: Callable[[Any, int], Any],
         common: Any,
         order: list[int],
         told: dict[str, Any],
+        again: Callable[[Any, int, Any], Any] | None = None,
     ) -> list[Any]:
         """Do units of work, as many at once as there is memory for.
 
@@ -197,19 +201,18 @@ class MachineFolds:
         """
         number = len(order)
         jobs = self.widths[0].at_once(self.jobs) if shares_memory("threads") else self.jobs
-        with open_checkpoint(self.checkpoint and self.checkpoint / name, MACHINE_CHUNKS) as store:
+        with open_checkpoint(self.checkpoint and self.checkpoint / name, codec) as store:
             if store is not None:
                 store.begin(self._described(name, number, told))
-            return run_units(
-                task, common, number, "support vector machines", jobs, "threads", checkpoint=store, order=order
-            )
+            what = "support vector machines"
+            return run_units(task, common, number, what, jobs, "threads", checkpoint=store, again=again, order=order)
 
     def _described(self, name: str, number: int, told: dict[str, Any]) -> dict[str, Any]:
         """Return what makes two runs the same."""
         assert self.settings is not None
         files = {"widths": [width.described for width in self.widths], "codes": self.codes, "lambdas": self.lambdas}
         own = {"kernel": self.settings.kernel, "n_components": self.settings.n_components}
-        return describe_run(name, number, self.settings.seed, files | told, own, per_chunk=MACHINE_CHUNKS.number)
+        return describe_run(name, number, self.settings.seed, files | told, own, per_chunk=1)
 
 
 def _middle_first(parts: int, each: int) -> list[int]:
@@ -223,12 +226,13 @@ def _middle_first(parts: int, each: int) -> list[int]:
     return sorted(range(parts * each), key=lambda unit: abs(unit // each - (parts - 1) / 2))
 
 
-def _is_unit(one: Any) -> bool:
-    """Return whether it is the machines of a width, or what they said of a fold."""
-    return isinstance(one, Machines) or (isinstance(one, tuple) and len(one) == 2)
+def _are_arrays(one: Any) -> bool:
+    return isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, np.ndarray) for part in one)
 
 
-MACHINE_CHUNKS = pickled(_is_unit, "support vector machines, or what they said", 1)
+# The machines of a width, and what the machines of a part said of a fold.
+WIDTHS = npz_codec((Machines, Pair, SVMPath), lambda one: isinstance(one, Machines), "support vector machines", 1)
+FOLDS = npz_codec((), _are_arrays, "answers and decisions of support vector machines", 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +258,10 @@ class _FoldWork:
     fold: Rows
     used: Rows
 
+    def unit(self, u: int) -> tuple[_Part, int]:
+        """Return part and fold of a unit."""
+        return self.parts[u // self.used.size], int(self.used[u % self.used.size])
+
     def assembled(self, part: _Part, said: list[tuple[Answers, NDArray[np.float32]]]) -> Iterator[OutOfFold]:
         """Yield what each machine of a part says of every training row, from what was said of each fold."""
         codes, fold = self.folds.codes, self.fold
@@ -274,7 +282,7 @@ class _FoldWork:
 
 def _heard(work: _FoldWork, unit: int) -> tuple[Answers, NDArray[np.float32]]:
     """Train the machines of a part without a fold; return what they say of its rows, and their decisions."""
-    folds, part, k = work.folds, work.parts[unit // work.used.size], work.used[unit % work.used.size]
+    folds, (part, k) = work.folds, work.unit(unit)
     width, learnt = folds.widths[part.width], np.unique(folds.codes)
     train, test = np.flatnonzero(work.fold != k), np.flatnonzero(work.fold == k)
     with one_thread():
@@ -289,6 +297,19 @@ def _heard(work: _FoldWork, unit: int) -> tuple[Answers, NDArray[np.float32]]:
                 # A row that is far from all others has decisions beyond single precision.
                 scores[:, block] = np.clip(_among(decisions, machines.codes, learnt), -_LARGEST, _LARGEST)
     return answers, scores
+
+
+def _checked_fold(
+    work: _FoldWork, unit: int, stored: tuple[Answers, NDArray[np.float32]]
+) -> tuple[Answers, NDArray[np.float32]]:
+    """Return answers and decisions of a checkpoint, or raise unless they are of such machines about such rows."""
+    (answers, scores), (part, k) = stored, work.unit(unit)
+    learnt, shape = np.unique(work.folds.codes).size, (part.lambdas.size, np.count_nonzero(work.fold == k))
+    right = answers.dtype == kept_as(work.folds.n_classes) and answers.shape == shape
+    need(bool(right and (answers < work.folds.n_classes).all()), "answers", f"must be classes, of shape {shape}")
+    right = scores.dtype == np.float32 and scores.shape == (*shape, learnt * (learnt - 1) // 2)
+    need(bool(right and np.isfinite(scores).all()), "decisions", "must be finite, of each pair of classes")
+    return stored
 
 
 def _among(decisions: FloatArray, present: Rows, learnt: Rows) -> FloatArray:

@@ -4,9 +4,7 @@ A unit of them is stored as arrays only.  What a checkpoint holds is made by con
 compiled code does, which takes shapes and indices at their word.
 """
 
-import io
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,7 +27,7 @@ from pacbayes.data.division import Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
 from pacbayes.numeric.checks import MOST, need, need_rows
-from pacbayes.runtime.checkpoint import Checkpoint, Codec
+from pacbayes.runtime.checkpoint import Checkpoint, npz_codec
 from pacbayes.runtime.seeds import Purpose, generator
 from pacbayes.runtime.threads import one_thread
 from pacbayes.runtime.units import run_units
@@ -47,6 +45,8 @@ class Trained:
     converged: bool
 
     def __post_init__(self) -> None:
+        for name, kind in {"machine": OneMachine, "scaling": Scaling, "kernel": Kernel}.items():
+            need(type(getattr(self, name)) is kind, f"Trained.{name}", f"must be {kind.__name__}")
         need_rows(self.support, "Trained.support", MOST)
         each = self.support.size == self.machine.coefs.shape[1]
         need(each, "Trained.support", "must be a row for each coefficient")
@@ -54,42 +54,9 @@ class Trained:
         need(whole, "Trained", "must say if it converged")
 
 
-def _encode(unit: list[Trained]) -> bytes:
-    arrays: dict[str, Any] = {
-        "kernel": np.array([one.kernel.name for one in unit]),
-        # The linear kernel has no width.
-        "gamma": np.array([np.nan if one.kernel.gamma is None else one.kernel.gamma for one in unit]),
-        "converged": np.array([one.converged for one in unit]),
-        "kkt_violation": np.array([one.kkt_violation for one in unit]),
-    }
-    for i, one in enumerate(unit):
-        arrays |= {f"{i}.{part.name}": getattr(one.machine, part.name) for part in fields(OneMachine)}
-        arrays |= {f"{i}.rows": one.support, f"{i}.shift": one.scaling.shift, f"{i}.width": one.scaling.width}
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    return file.getvalue()
-
-
-def _decode(data: bytes) -> list[Trained]:
-    with np.load(io.BytesIO(data), allow_pickle=False) as file:
-        arrays = dict(file.items())
-    unit = []
-    for i, converged in enumerate(arrays["converged"].tolist()):
-        gamma = float(arrays["gamma"][i])
-        unit.append(
-            Trained(
-                OneMachine(*(arrays[f"{i}.{part.name}"] for part in fields(OneMachine))),
-                arrays[f"{i}.rows"],
-                Scaling(arrays[f"{i}.shift"], arrays[f"{i}.width"]),
-                Kernel(str(arrays["kernel"][i]), None if np.isnan(gamma) else gamma),
-                float(arrays["kkt_violation"][i]),
-                converged,
-            )
-        )
-    return unit
-
-
-SVM_CHUNKS = Codec(".npz", _encode, _decode)
+SVM_CHUNKS = npz_codec(
+    (Trained, OneMachine, Scaling, Kernel), lambda one: isinstance(one, Trained), "support vector machines"
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,12 +31,12 @@ from pacbayes.classifiers.svm.landmarks import N_COMPONENTS, check_components
 from pacbayes.classifiers.svm.path import check_lambdas
 from pacbayes.classifiers.svm.svm_classifier import MachineSettings
 from pacbayes.data.division import Division, DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows
+from pacbayes.data.labelled import Labelled, check_rows, check_same_order
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, fit_prepare
-from pacbayes.data.rows import pick_rows
+from pacbayes.data.rows import check_table, pick_rows
 from pacbayes.numeric.arrays import FloatArray, Labels, Rows
-from pacbayes.numeric.checks import check_choice, check_not_masked, narrow_labels
+from pacbayes.numeric.checks import check_choice, narrow_labels
 from pacbayes.runtime.checkpoint import describe_run, open_checkpoint, part_of, seed_of_run
 from pacbayes.runtime.memory import BLOCK_BYTES, check_fits
 from pacbayes.runtime.threads import at_most_cores, one_thread
@@ -101,9 +101,10 @@ def svm_set(
         The group of every row: a patient, a site, a day.  All rows of a group are on one side of the division, sizes
         are shares or numbers of groups, and one loss is counted for each: its share of errors.  `risks` are means over
         groups, and what a bound says is about the mean over new groups, not about rows.
-    duplicates : {"keep", "together"}
+    duplicates : {"keep", "together", "independent"}
         Rows equal in features and class: each for itself, or one example that is on one side of the division and is
-        validated once.  "together" is for copies made after sampling; see `copies`.
+        validated once.  "together" is for copies made after sampling; see `copies`.  "independent" is as "keep",
+        without a warning of copies.
     n_jobs : int, optional
         Threads; None for all cores.  For independent splits and several widths `joblib.parallel_config` may set other
         workers.  The result is the same for any number, to the last bit.
@@ -111,7 +112,7 @@ def svm_set(
         For splits, kernel width and landmarks.
     checkpoint : path of a directory, optional
         Store finished units there, and go on from what is stored; see `grid_set`.  With a shared split a unit is all
-        machines of one width.
+        machines of one width.  Units are arrays: reading one runs no code.
     max_bytes : int, optional
         Refuse with a `MemoryError` what needs more memory, by default half of what is free.  With n training rows and
         k classes, a shared split needs at most ``10 * (n**2 + (k - 1) * H * n)`` bytes beyond its input, plus scaled
@@ -149,6 +150,7 @@ def svm_set(
     choices = DivisionChoices(split, validation_size, groups, duplicates)
     family = replace(SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale), prepare=prepare)
     family.check(split)
+    check_same_order(X=X, y=y, groups=groups)
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     data = Labelled.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
@@ -240,7 +242,7 @@ class SvmFamily:
 
 def _check_data(X: Any, y: Any) -> tuple[FloatArray, Labels]:
     """Return rows of finite numbers, and labels of classes."""
-    check_not_masked("X", X)
+    check_table(X)
     features, labels = check_X_y(X, check_complete(narrow_labels(y)), dtype=np.float64)
     check_classification_targets(labels)
     return features, labels

@@ -1,0 +1,154 @@
+"""Equal models make equal files, whatever their objects share and wherever they were trained."""
+
+import pickle
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tests.attack.small_models import ASKED, ENSEMBLES, MACHINES
+from tests.attack.small_models import model as small_model
+from tests.estimators.models import three_classes
+
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, load, save
+
+TRUSTED = ["sklearn.", "tests.", "builtins.frozenset"]
+
+
+class Sharing(ClassifierMixin, BaseEstimator):
+    """A nearest mean whose parts are shared, unordered, bytes and random, as those of any library may be."""
+
+    def __init__(self, shrink=0.0, words=(), n_jobs=None):
+        self.shrink, self.words, self.n_jobs = shrink, words, n_jobs
+
+    def fit(self, X, y):
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.means_ = np.stack([(1 - self.shrink) * X[codes == k].mean(axis=0) for k in range(self.classes_.size)])
+        self.also_, self.scales_ = self.means_, [self.means_.std(axis=0)] * 2
+        self.names_ = [f"class {k}" for k in range(self.classes_.size)]
+        self.by_name_ = dict(zip(self.names_, self.means_, strict=True))
+        self.seen_, self.fixed_ = set(self.words), frozenset(self.words)
+        self.raw_, self.kind_, self.rng_ = self.means_.tobytes(), self.means_.dtype, np.random.RandomState(0)
+        return self
+
+    def predict(self, X):
+        return self.classes_[((X[:, None] - self.means_) ** 2 / self.scales_[0]).sum(axis=2).argmin(axis=1)]
+
+
+def grid(estimator, **params):
+    return lambda **more: CertifiedClassifier(Grid(estimator, params), cv=3, random_state=0, **more)
+
+
+KINDS = {
+    "paper's machines": lambda **more: StochasticSVC([0.1, 1.0], split="independent", random_state=0, **more),
+    "machines": lambda **more: CertifiedClassifier(SVMs([0.1, 1.0], gamma=[0.1, 1.0]), cv=3, random_state=0, **more),
+    "landmarks": lambda **more: StochasticSVC(
+        [0.1, 1.0], kernel="nystroem", n_components=20, hedge=0.1, cv=3, random_state=0, **more
+    ),
+    "forests": grid(RandomForestClassifier(3, n_jobs=1), max_depth=[1, 2]),
+    "boosting": grid(GradientBoostingClassifier(n_estimators=2), max_depth=[1, 2]),
+    "histograms": grid(HistGradientBoostingClassifier(categorical_features=[3], max_iter=2), max_depth=[1, 2]),
+    "committees": grid(
+        VotingClassifier([("ada", AdaBoostClassifier(n_estimators=2)), ("bayes", GaussianNB())]),
+        voting=["hard", "soft"],
+    ),
+    "neighbours": grid(KNeighborsClassifier(), n_neighbors=[1, 3]),
+    "pipelines": grid(make_pipeline(StandardScaler(), LogisticRegression()), logisticregression__C=[0.1, 1.0]),
+    "of a user": grid(Sharing(words=("a", "b", "c"), n_jobs=1), shrink=[0.0, 0.1]),
+}
+
+
+def digest(model):
+    """The SHA-256 of a model's file, whose bytes must not differ where this does not."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        return save(model, path), path.read_bytes()
+
+
+@cache
+def plain(kind):
+    """A fitted model, and its file."""
+    model = KINDS[kind]().fit(*three_classes())
+    return model, digest(model)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:to load this model")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_a_checkpoint(kind, tmp_path):
+    for _ in range(2):  # the first trains, the second takes all from the directory
+        assert digest(KINDS[kind](checkpoint=tmp_path).fit(*three_classes())) == plain(kind)[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trained_by_other_processes(kind):
+    with joblib.parallel_config("loky", n_jobs=2):
+        model = KINDS[kind]().fit(*three_classes())
+    assert digest(model) == plain(kind)[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_load(kind, tmp_path):
+    model, expected = plain(kind)
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model", trusted=TRUSTED)
+    assert digest(again) == expected
+    X = three_classes()[0]
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert digest(again) == digest(model)
+
+
+@pytest.mark.parametrize("name", [*MACHINES, *ASKED, *ENSEMBLES])
+def test_after_load_with_all_that_may_be_asked(name, tmp_path):
+    save(small_model(name), tmp_path / "model")
+    assert digest(load(tmp_path / "model", trusted=TRUSTED)) == digest(small_model(name))
+
+
+@pytest.mark.parametrize("kind", ["machines", "forests", "of a user"])
+def test_with_other_workers(kind):
+    """How many work is no part of a model: a loaded one starts no processes."""
+    assert digest(KINDS[kind](n_jobs=2).fit(*three_classes())) == plain(kind)[1]
+
+
+def test_prefit(tmp_path):
+    """Classifiers that share a part, and unpickled ones that do not."""
+    X, y = three_classes()
+    scaler = StandardScaler().fit(X[::2])
+    words = [{8, 0}, {0, 8}]  # in this order and in that
+    fitted = [make_pipeline(scaler, GaussianNB().fit(scaler.transform(X[::2]), y[::2])) for _ in range(2)]
+    fitted += [Sharing(words=some).fit(X[::2], y[::2]) for some in words]
+    apart = [pickle.loads(pickle.dumps(one)) for one in [*fitted[:2], *fitted[:1:-1]]]
+    one, other = (CertifiedClassifier.from_fitted(some, X[1::2], y[1::2], random_state=0) for some in (fitted, apart))
+    assert list(words[0]) != list(words[1])
+    assert digest(one) == digest(other)
+    save(one, tmp_path / "model")
+    assert digest(load(tmp_path / "model", trusted=TRUSTED)) == digest(one)
+
+
+def test_after_predictions():
+    model, expected = plain("neighbours")
+    model.predict(three_classes()[0])
+    assert digest(model) == expected
+
+
+def test_equal_objects_stay_two(tmp_path):
+    same = [(name, Grid(LogisticRegression(), {"C": [1.0]})) for name in "ab"]
+    save(CertifiedClassifier(same, cv=3, random_state=0).fit(*three_classes()), tmp_path / "model")
+    again = load(tmp_path / "model").set_params(a__estimator__C=3.0)
+    assert [again.get_params()[f"{name}__estimator__C"] for name in "ab"] == [3.0, 1.0]
