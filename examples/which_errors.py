@@ -15,13 +15,11 @@ data = load_breast_cancer()
 limits = ("recall", "precision", "specificity")
 clf = CertifiedClassifier(limits=limits, pos_label="malignant", random_state=0)
 clf.fit(data.data, data.target_names[data.target])
-print(clf.certificate_)
 
 # %%
 # All limits hold at once with the certificate. They share a fifth of delta, so the limit of the errors is a little
 # larger than it would be alone. Ask only for what you will use.
-for limit in clf.certificate_.limits:
-    print(limit)
+print(clf.certificate_)
 
 # %%
 # Fewer validation rows mean a longer way from what was counted to what is guaranteed.

@@ -66,7 +66,7 @@ def test_which_errors(run):
     limits = names["clf"].certificate_.limits
     assert figures == 1
     assert [limit.name for limit in limits] == ["recall", "precision", "specificity"]
-    assert all(f"\n{limit}\n" in printed for limit in limits)
+    assert all(f"\n{limit.sentence}\n" in printed for limit in limits)
     # What the text says of rows and distances, and that the axis shows all of it.
     gaps = [limit.count / limit.rows - limit.bound for limit in limits]
     assert limits[2].rows > max(limit.rows for limit in limits[:2])

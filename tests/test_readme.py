@@ -82,7 +82,7 @@ def test_documented_commands_that_take_long(tmp_path, monkeypatch, capsys):
 
 def check(ran, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    frame = good(200).rename(columns={"kind": "class"})
+    frame = good(300).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
     frame[:20].assign(a=frame["a"] + 0.01).to_csv("new.csv", index=False)
     frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacbayes._utils.words import confidence, failure, format_up, percent_down, percent_up
+from pacbayes._utils.words import confidence, failure, format_share, format_up, percent_down, percent_up
 
 
 @given(st.floats(0.0, 1.0), st.integers(1, 12))
@@ -36,8 +36,27 @@ def test_no_confidence_is_printed_above_the_truth(delta):
         assert said + left == 1
 
 
+@given(st.floats(0.0, 1.0) | st.floats(0.0, 0.01) | st.floats(0.99, 1.0))
+def test_percentages_are_on_the_safe_side_with_two_digits_of_what_is_small(share):
+    up, down, near = (
+        Fraction(text(share).removesuffix(" %")) / 100 for text in (percent_up, percent_down, format_share)
+    )
+    exact, tenth = Fraction(share), Fraction(1, 1000)
+
+    def digit(small):
+        return min(tenth, max(small / 10, Fraction(1, 10**8)))
+
+    assert exact <= up < exact + digit(exact)
+    assert exact - digit(min(exact, 1 - exact)) < down <= exact
+    # An observed share is never printed above an upper bound that is at least as large.
+    assert abs(near - exact) <= digit(exact) / 2
+    assert near <= up
+
+
 def test_percentages_at_the_ends():
-    assert [percent_up(share) for share in (0.0, 5e-324, 1e-9, 1 - 2**-53, 1.0)] == [
-        "0.0 %", "0.1 %", "0.1 %", "100.0 %", "100.0 %"
+    assert [percent_up(share) for share in (0.0, 5e-324, 1e-9, 0.00015, 1 - 2**-53, 1.0)] == [
+        "0.0 %", "0.000001 %", "0.000001 %", "0.015 %", "100.0 %", "100.0 %"
     ]  # fmt: skip
-    assert [percent_down(share) for share in (0.0, 5e-324, 1 - 2**-53, 1.0)] == ["0.0 %", "0.0 %", "99.9 %", "100.0 %"]
+    assert [percent_down(share) for share in (0.0, 5e-324, 0.00015, 0.99985, 1 - 2**-53, 1.0)] == [
+        "0.0 %", "0.0 %", "0.014 %", "99.985 %", "99.999999 %", "100.0 %"
+    ]  # fmt: skip

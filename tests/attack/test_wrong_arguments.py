@@ -157,12 +157,8 @@ def test_the_command_names_the_option(table, options, message, capsys):
 
 
 def test_commands_that_are_given_something_else(tmp_path, capsys):
-    folder, table = tmp_path / "folder", tmp_path / "table.csv"
-    folder.mkdir()
+    table = tmp_path / "table.csv"
     table.write_text("risk,prior\n0.1,\n0.2,1\n")
-    done = in_process(["predict", folder, table], capsys)
-    assert done.code == 2
-    assert "got the folder" in done.error
     done = in_process(["posterior", table, "--column", "risk", "--prior", "prior", "--m", "10"], capsys)
     assert done.code == 2
     assert "column 'prior' of" in done.error

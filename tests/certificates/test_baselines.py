@@ -64,7 +64,7 @@ def test_beside_every_certificate(kind, data, split):
         found = certificate.baselines["most frequent class"]
         assert binom.cdf(errors, certificate.m, found.bound) == pytest.approx(certificate.delta, rel=1e-6)
         assert found.empirical_risk * certificate.m == pytest.approx(errors)
-        assert f"always answering {label!r}" in certificate.explain()
+        assert f"majority class of the training rows ({label!r})" in certificate.explain()
         assert certificate.beats_constant is (certificate.bound < found.bound)
 
 
@@ -74,20 +74,22 @@ def test_noise_is_said_to_be_no_better(noise):
         assert certificate.bound < 0.05
         assert certificate.beats_constant is False
         always = percent_up(certificate.baselines["most frequent class"].bound)
-        second = f"That is no better than always answering 'no', which errs on at most {always}."
-        assert certificate.lines[1].endswith(second)
+        third = f"That is no better than the majority class of the training rows ('no'): error rate at most {always}."
+        assert certificate.lines[2] == third
 
 
 def test_where_it_is_beaten_one_sentence_is_enough():
     certificate = fitted("grid", two_classes).certificate_
     assert certificate.beats_constant is True
     assert certificate.lines[1].startswith("It erred on ")
+    bound = percent_up(certificate.baselines["most frequent class"].bound)
+    assert certificate.lines[2] == f"Majority class of the training rows (1): error rate at most {bound}."
     assert "no better" not in str(certificate)
 
 
 def test_a_bound_as_large_as_the_constants_does_not_beat_it():
     def beats(bound):
-        always = {"most frequent class": Baseline(0.25, 0.2, "always answering 'no'")}
+        always = {"most frequent class": Baseline(0.25, 0.2, "majority class of the training rows ('no')")}
         return Certificate(bound, None, 0.05, 100, "kl", 0.1, 0.0, "it", "A theorem.", baselines=always).beats_constant
 
     assert beats(0.25) is False
@@ -110,7 +112,7 @@ def test_in_the_table_of_certificates(noise):
     clf, X, y = noise
     *_, last = certificate_table(ReportView.of(clf, test=(1.01 * X, y))).rows
     assert last[0] == "always 'no'"
-    assert last[3] == f"{100 * np.mean(y != 'no'):.1f} % of 2000"
+    assert last[3] == f"{100 * np.mean(y != 'no'):.2f} % of 2000"
     assert (
         "No better than always giving the same answer: the stochastic classifier"
         in certificate_table(ReportView.of(clf)).caption
@@ -119,7 +121,7 @@ def test_in_the_table_of_certificates(noise):
 
 def test_in_the_report(noise):
     page = Page(report_html(noise[0]))
-    assert page.text("not-beaten").startswith("That is no better than always answering 'no', which errs on")
+    assert page.text("not-beaten").startswith("That is no better than the majority class of the training rows ('no')")
 
 
 def test_in_the_json_of_the_command_line(tmp_path, capsys):
@@ -130,7 +132,7 @@ def test_in_the_json_of_the_command_line(tmp_path, capsys):
     (tmp_path / "noise.csv").write_text("\n".join(["a,kind", *rows]))
     done = in_process(["certify", tmp_path / "noise.csv", "--lambdas", "0.1,1", "--json"], capsys)
     found = json.loads(done.out)
-    assert "no better than always answering 'no'" in found["certificate"]
+    assert "no better than the majority class of the training rows ('no')" in found["certificate"]
     assert found["baselines"]["most frequent class"]["bound"] < found["certificates"]["stochastic"]["bound"]
     assert found["certificates"]["best"]["beats_constant"] is False
 

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 from tests.certificates.cases import a_set, certified, planned
 from tests.estimators.test_from_fitted import from_fitted
 
+from pacbayes import CertifiedClassifier, Cost
 from pacbayes._utils.words import confidence, failure
 from pacbayes.certificates import Certificate, Claim
 from pacbayes.certificates.certificate import BEFOREHAND, FOUND, TRAINING, VALIDATION
@@ -69,6 +71,18 @@ def test_no_confidence_is_printed_as_certainty(delta, sure, fails):
     assert (confidence(delta), failure(delta)) == (sure, fails)
     written = str(Certificate(0.2, None, delta, 50, "kl", 0.1, 0.0, "the classifier", "PAC-Bayes."))
     assert f"at least {sure}, the classifier" in written
+
+
+def test_every_limit_that_was_paid_for_is_printed_in_a_line_of_its_own():
+    X, y = load_breast_cancer(return_X_y=True)
+    asked = ("error", "recall", "precision", Cost([[0, 1], [10, 0]], [0, 1]))
+    found = CertifiedClassifier("logistic", limits=asked, cv=3, random_state=0).fit(X, y).certificate_
+    assert len(found.limits) == 7
+    lines = str(found).splitlines()
+    assert lines[:3] == list(found.lines)
+    for line, limit in zip(lines[3:-1], found.limits, strict=True):
+        assert line.endswith(f"{limit.claim}; {limit.seen}.")
+        assert found.explain().splitlines().count(line) == 1
 
 
 def test_to_dict_is_json():

@@ -1,5 +1,7 @@
 """Targets as values, exact tests against SciPy, the order of thresholds, and what they say."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.stats import beta, binom
@@ -182,6 +184,35 @@ def test_cuts_check_themselves(field, value):
     Cuts(**good)
     with pytest.raises(ValueError, match="Cuts"):
         Cuts(**good | {field: value})
+
+
+@pytest.mark.parametrize("name", ["recall", "precision", "fpr"])
+@pytest.mark.parametrize("rows", [1, 12, 28, 29, 58, 59, 298, 299])
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.9, 0.95, 0.99])
+def test_more_rows_are_asked_for_exactly_where_no_error_at_all_would_not_do(name, rows, share):
+    """By SciPy's beta quantiles: n rows without an error show a share of errors of at most 1 - delta ** (1 / n)."""
+    target = Threshold(**{name: 1 - share if name == "fpr" else share})
+    positives, others = (10_000, rows) if name == "fpr" else (rows, 10_000)
+    hits, alarms = (0, 1) if name == "fpr" else (rows, 10_000)
+    found = Reached(target, "late", False, 0.0, positives + others, positives, hits + alarms, hits, 1, DELTA)
+    said = found.claim("Surely,", "the vote")
+    enough = beta.ppf(1 - DELTA, 1, rows) <= 1 - share
+    assert ("Not enough data" in said) == (not enough)
+    needed = int(np.ceil(np.log(DELTA) / np.log(share)))
+    assert enough == (rows >= needed)
+    if not enough:
+        best = 100 * (beta.ppf(1 - DELTA, 1, rows) if name == "fpr" else DELTA ** (1 / rows))
+        found = re.search(r"at least (\d+) validation rows of (.+), there are (\d+), .* show (\S+) % at best", said)
+        of = "the other class" if name == "fpr" else "class 'late'"
+        assert found.groups()[:3] == (str(needed), of, str(rows))
+        assert abs(float(found[4]) - best) <= 0.1
+    else:
+        assert "At the one that was tested first, 0" in said
+
+
+def test_a_threshold_of_0_is_explained():
+    found = Reached(Threshold(recall=0.8, precision=0.8), "late", False, 0.0, 100, 40, 100, 40, 1, DELTA)
+    assert "0, where every row is answered 'late', recall of class 'late' is at least 92.7 %" in found.claim("", "it")
 
 
 def test_words():

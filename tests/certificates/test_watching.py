@@ -224,13 +224,16 @@ def test_the_certificate_of_a_target_does_not_count_rows_that_are_not_accepted(a
 def test_words():
     quiet = Monitor(0.05, about="the soft vote").update_errors([0] * 99 + [1])
     assert str(quiet).startswith(
-        "No alarm for the soft vote in 100 rows. 1.0 % of them were wrong; the limit is 5.0 %."
+        "No alarm for the soft vote in 100 rows. Of all 100 rows, 1 (1.0 %) were wrong; the limit is 5.0 %."
     )
     assert "No alarm does not prove that the certificate still holds" in str(quiet)
-    loud = Monitor(0.0512345, about="the soft vote").update_errors([1] * 20)
+    # Not of the 4 rows before the alarm.
+    loud = Monitor(0.0512345, about="the soft vote").update_errors([1] * 16 + [0] * 4)
     assert str(loud).startswith(
-        "Alarm for the soft vote after 4 of 20 rows. 100.0 % of them were wrong; the limit is 5.2 %"
+        "Alarm for the soft vote after 4 of 20 rows. Of all 20 rows, 16 (80.0 %) were wrong; the limit is 5.2 %"
     )
+    groups = Monitor(0.05, unit="group").update_errors([1] * 16 + [0] * 4, groups=np.repeat([0, 1, 2, 3, 4], 4))
+    assert " groups. In all 5 groups, 80.0 % of the rows of a group were wrong, on average; the limit is" in str(groups)
     assert "if the certificate is true and nothing changed, an alarm is ever seen with probability at most 1 %" in str(
         loud
     )

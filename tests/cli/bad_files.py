@@ -62,7 +62,7 @@ CLASSES = good(600).assign(kind=[f"class {i % 300}" for i in range(600)]).to_csv
 #: Name of the case: the file, and what the error says.
 REFUSED = {
     "no such file": (lambda folder: folder / "none.csv", "no such file"),
-    "a folder": (_folder, "got the folder"),
+    "a folder": (_folder, "Invalid value for .* is a directory"),
     "unknown ending": (_text(GOOD, "data.xlsx"), "must end in one of .csv, .tsv"),
     "empty": (_text(""), "No columns"),
     "white space": (_text(" \n \n"), "cannot read|no rows|only column"),

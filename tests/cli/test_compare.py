@@ -150,7 +150,7 @@ def test_refusals(table, tmp_path, capsys):
         ("--target", "class", "--a", "old", "--b", "old"): "must name different columns",
         ("--target", "none", "--a", "old", "--b", "new"): "--target must name a column of",
         ("--target", "class", "--a", "old", "--b", "none"): "--b must name a column of",
-        ("--target", "class", "--a", "old", "--b", "new", "--delta", "2"): "delta must be strictly between 0 and 1",
+        ("--target", "class", "--a", "old", "--b", "new", "--delta", "2"): "'--delta': must be a share between 0 and 1",
     }.items():
         done = in_process(["compare", path, *words], capsys)
         assert done.code == 2

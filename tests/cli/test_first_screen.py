@@ -1,4 +1,4 @@
-"""What a newcomer sees: three lines without a word of theory, the class that is missed, and where more is found."""
+"""What a newcomer sees: four lines without a word of theory, the class that is missed, and where more is found."""
 
 import re
 
@@ -26,19 +26,18 @@ def rare(tmp_path):
     return tmp_path / "rare.csv"
 
 
-def test_three_lines_and_no_theory(capsys):
+def test_four_lines_and_no_theory(capsys):
     done = in_process(["certify", "--dataset", "wdbc", *ASKED], capsys, as_given=True)
-    first, second, third = done.out.splitlines()
+    first, second, third, last = done.out.splitlines()
     assert re.fullmatch(
         r"With probability at least 95 %, the soft vote errs on at most \d\.\d % of new examples\.", first
     )
-    assert re.fullmatch(
-        r"It erred on \d+ of 284 validation rows; always answering 'benign' errs on at most 38\.8 %\.", second
-    )
-    assert "--details" in third
-    assert "pacbayes help assumptions" in third
+    assert re.fullmatch(r"It erred on \d+ of 284 validation rows\.", second)
+    assert third == "Majority class of the training rows ('benign'): error rate at most 38.8 %."
+    assert "--details" in last
+    assert "pacbayes help assumptions" in last
     assert not THEORY.search(done.out)
-    assert max(map(len, (first, second, third))) <= 100
+    assert max(map(len, (first, second, third, last))) <= 100
 
 
 def test_details_are_asked_for(capsys):
@@ -108,11 +107,42 @@ def test_every_option_stands_under_one_heading():
 
 def test_a_class_that_is_missed_has_a_next_step(rare, capsys):
     done = in_process(["certify", rare, *ASKED], capsys, as_given=True)
-    assert "To find more of them: --positive late --recall 0.9." in done.out.splitlines()
-    # And it runs.
-    assert (
-        in_process(["certify", rare, *ASKED, "--positive", "late", "--recall", "0.9"], capsys, as_given=True).code == 0
+    rows = int(re.search(r"Of (\d+) validation rows of class 'late'", done.out)[1])
+    advice = next(line for line in done.out.splitlines() if line.startswith("To find more of them"))
+    # 0.05 ** (1 / 14) = 0.807, and 29 rows are needed for 0.9.
+    assert rows == 14
+    assert advice == (
+        "To find more of them: --positive late --recall 0.8 (a recall of 0.9 takes at least 29 validation rows of "
+        "class 'late', there are 14)."
     )
+    # And it reaches what it promises; more than is promised it does not.
+    again = ["certify", rare, *ASKED, *advice.split()[5:9]]
+    assert in_process(again, capsys, as_given=True).code == 0
+    again[-1] = "0.9"
+    failed = in_process(again, capsys, as_given=True)
+    assert failed.code == 3
+    assert failed.out.startswith("No threshold was shown to reach the target")
+
+
+@pytest.mark.parametrize(
+    ("rows", "advice"),
+    [
+        (29, "To find more of them: --positive late --recall 0.9."),
+        (28, "To find more of them: --positive late --recall 0.8 (a recall of 0.9 takes at least 29 validation rows"),
+        (12, "To find more of them: --positive late --recall 0.7 (a recall of 0.9 takes at least 29 validation rows"),
+        (5, "To find more of them: --positive late --recall 0.5 (a recall of 0.9 takes at least 29 validation rows"),
+        (4, "To find more of them takes more data: a recall of 0.9 takes at least 29 validation rows"),
+    ],
+)
+def test_only_a_recall_that_the_rows_can_show_is_advised(rows, advice, tmp_path, capsys):
+    """Of 300 validation rows so many are late, and nothing tells which."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"]).assign(tests=np.arange(600) >= 300)
+    late = np.isin(np.arange(600), [*range(20), *range(300, 300 + rows)])
+    frame.assign(arrives=np.where(late, "late", "punctual")).to_csv(tmp_path / "data.csv", index=False)
+    done = in_process(["certify", tmp_path / "data.csv", "--validation-column", "tests", *ASKED], capsys, as_given=True)
+    assert f"Of {rows} validation rows of class 'late' it missed {rows}." in done.out
+    assert any(line.startswith(advice) for line in done.out.splitlines()), done.out
 
 
 def test_one_column_of_predictions_has_limits_too(tmp_path, capsys):

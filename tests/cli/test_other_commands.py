@@ -187,7 +187,7 @@ def test_version(capsys):
 @pytest.fixture
 def example_files(tmp_path, monkeypatch, model):
     monkeypatch.chdir(tmp_path)
-    frame = good(120).rename(columns={"kind": "class"})
+    frame = good(300).rename(columns={"kind": "class"})
     frame.to_csv("data.csv", index=False)
     frame[:20].assign(a=frame["a"] + 0.01).to_csv("new.csv", index=False)
     frame[:20].assign(old="no", new=frame["class"]).to_csv("said.csv", index=False)

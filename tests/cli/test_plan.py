@@ -51,9 +51,9 @@ def test_a_picture(tmp_path, capsys):
     ("words", "said"),
     [
         (["--error", "0.05", "--target", "0.04"], "--target must be above error = 0.05, and at most 1, got 0.04"),
-        (["--error", "-1", "--target", "0.04"], "--error must lie in [0, 1]"),
+        (["--error", "-1", "--target", "0.04"], "'--error': must be a share between 0 and 1"),
         (["--error", "0.05", "--target", "0.0500001"], "--target must be farther from error"),
-        (["--error", "0.05", "--target", "0.1", "--chance", "80"], "--chance must be strictly between 0 and 1"),
+        (["--error", "0.05", "--target", "0.1", "--chance", "80"], "got '80'; write 80% or 0.8"),
         (["--error", "0.05", "--target", "0.1", "--delta", "0"], "--delta must be strictly between 0 and 1"),
         (["--error", "0.05"], "--target"),
         (["--error", "0.05", "--target", "0.1", "--plot", "p.txt"], "--plot must be a file that ends in"),

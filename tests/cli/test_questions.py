@@ -11,6 +11,7 @@ from tests.cli.running import in_process
 from tests.report.browser_page import Page
 
 from pacbayes import load
+from pacbayes._utils.words import format_share
 
 
 @pytest.fixture
@@ -111,12 +112,28 @@ def test_limits_that_are_none(data, options, message, capsys):
     assert message in done.err
 
 
-def test_limits_by_class_that_cost_nothing_that_is_seen(tmp_path, capsys):
-    good(2000).to_csv(tmp_path / "data.csv", index=False)
-    words = ["--lambdas", "0.1,1,3", "--target", "kind", "--by-class"]
-    done = in_process(["certify", tmp_path / "data.csv", *words], capsys)
-    assert "They take 20.0 % of the probability with which anything here may fail." in done.err
-    assert "without them the bound would be" not in done.err
+@pytest.mark.parametrize(
+    "asked", [("--max-error", ".01"), ("--recall", ".99"), ("--precision", ".99"), ("--fpr", ".01")]
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_target_that_is_not_reached_ends_with_3_and_everything_is_written(asked, as_json, data, tmp_path, capsys):
+    """With 120 validation rows 1 % is out of reach: no error at all takes 299."""
+    _, path, words = data
+    model, page = tmp_path / "model.pacbayes", tmp_path / "page.html"
+    words = ["certify", path, *words, *asked, "--save", model, "--report", page, *(["--json"] if as_json else [])]
+    done = in_process(words, capsys)
+    assert done.code == 3
+    sentence = load(model).certificate_.sentence
+    assert "answers no example" in sentence or sentence.startswith("No threshold was shown to reach the target")
+    told = json.loads(done.out)["certificate"] if as_json else done.out
+    assert told.startswith(sentence)
+    assert page.read_text(encoding="utf-8").startswith("<!")
+
+
+def test_a_full_disk_comes_before_a_target_that_is_not_reached(data, capsys):
+    _, path, words = data
+    done = in_process(["certify", path, *words, "--recall", "0.99", "--save", "/dev/full"], capsys)
+    assert (done.code, "No space left" in done.err) == (2, True)
 
 
 def test_target_and_predictions(data, tmp_path, capsys):
@@ -152,7 +169,7 @@ def test_terminal_and_report_agree_about_a_target(target, bar, data, tmp_path, c
         assert printed[1] == f"{bar} of its answers"
         assert printed[3] != "100.0 %"  # or the errors among all rows would do as well
         assert vote["bound"] == target
-        assert f"{100 * float(vote['validation risk']):.1f} %" == printed[2]
+        assert format_share(float(vote["validation risk"])) == printed[2]
 
 
 def test_nothing_answered_is_said(data, tmp_path, capsys):
@@ -189,7 +206,7 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--max-error", "3"], "--max-error must be a share between 0 and 1"),
+        (["--max-error", "3"], "'--max-error': must be a share between 0 and 1"),
         (["--below", "0"], "--below must be a share between 0 and 1"),
         (["--max-error", "0.1", "--by-class"], "not for --max-error"),
         (["--recall", "0.9", "--by-class"], "not for --recall"),

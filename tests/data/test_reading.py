@@ -94,11 +94,15 @@ def test_bad_csv(tmp_path, text, message):
 def test_other_formats_and_folders(tmp_path):
     with pytest.raises(ValueError, match=r"must end in one of \.csv, .*\.parquet"):
         load_dataset(write(tmp_path / "own.txt", "a,y\n1,0\n"))
-    with pytest.raises(ValueError, match="got the folder"):
+    with pytest.raises(ValueError, match="is a folder, not a CSV, TSV or Parquet file"):
         load_dataset(tmp_path)
     (tmp_path / "bad.csv").write_bytes(b"a,y\n\xff\xfe,0\n")
-    with pytest.raises(ValueError, match=r"cannot read .*bad.csv' as CSV"):
-        load_dataset(tmp_path / "bad.csv")
+    for sep in (None, ",", ";"):
+        with pytest.raises(ValueError, match=r"cannot read .*bad.csv' as CSV"):
+            load_dataset(tmp_path / "bad.csv", sep=sep)
+    (tmp_path / "bad.tsv").write_bytes(b"a,y\n\xff\xfe,0\n")
+    with pytest.raises(ValueError, match=r"cannot read .*bad.tsv' as TSV"):
+        load_dataset(tmp_path / "bad.tsv", sep=",")
     with pytest.raises(ValueError, match=r"cannot read .*bad.parquet' as Parquet"):
         load_dataset(write(tmp_path / "bad.parquet", "not parquet"))
 

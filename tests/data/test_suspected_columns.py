@@ -47,6 +47,36 @@ def test_a_column_that_decides_is_named(case):
     assert "written after the outcome, leave it out of X; if it is known before, nothing is wrong" in said
 
 
+def test_every_column_that_decides_is_named():
+    """Neither gaps at random nor codes of one class each, which may be persons, hide any."""
+    rng = np.random.default_rng(2)
+    gaps = rng.random(ROWS) < 0.2
+    leaks = {name: values for name, values in LEAKS.items() if name != "a day"}
+    (said,) = said_of(HONEST.assign(**leaks), CODES)
+    assert all(repr(name) in said for name in leaks)
+    some = {f"{name}, gaps": pd.Series(values).mask(gaps) for name, values in leaks.items()}
+    (said,) = said_of(HONEST.assign(**some), CODES)
+    assert said.startswith("Each of the columns 'the class again, gaps', 'as text, gaps', ")
+    assert "alone decides the class of all 400 training rows, where it has a value. " in said
+    codes = np.array([f"{code}-{rng.integers(20)}" for code in CODES], dtype=object)
+    subject, said = sorted(said_of(HONEST.assign(codes=codes, paid=CODES, fee=LEAKS["a threshold"]), CODES))
+    assert subject.startswith("Column 'codes' looks like a person or thing with several rows: 40 values, with one")
+    assert subject.endswith("it alone decides the class: if it was written after the outcome, leave it out of X.")
+    assert said.startswith("Each of the columns 'paid', 'fee' alone decides the class of all 400 training rows.")
+
+
+@pytest.mark.parametrize("case", ["the class again", "as text", "numbers that take turns", "truth", "a category"])
+def test_gaps_do_not_make_a_column_decide(case):
+    """One row with another value, beside gaps at random; a tenth of the rows with a value; gaps alone."""
+    rng = np.random.default_rng(3)
+    values = pd.Series(LEAKS[case]).astype(object)
+    one, zero = int(np.flatnonzero(CODES == 1)[0]), int(np.flatnonzero(CODES == 0)[0])
+    other = values.mask(rng.random(ROWS) < 0.2)
+    other[one] = other[zero] = values[zero]
+    few = values.mask(rng.random(ROWS) < 0.9)
+    assert said_of(HONEST.assign(other=other, few=few, none=values.mask(values == values)), CODES) == []
+
+
 @pytest.mark.parametrize("case", [case for case in LEAKS if case != "a threshold" and case != "falling"])
 def test_one_row_otherwise_and_it_does_not(case):
     values = pd.Series(LEAKS[case]).copy()
@@ -67,7 +97,7 @@ def test_three_classes_in_order_and_many_columns():
     codes = RNG.integers(0, 3, ROWS)
     X = np.column_stack([RNG.normal(size=ROWS), *(codes + RNG.random(ROWS) / 2 for _ in range(5))])
     (said,) = said_of(X, codes)
-    assert said.startswith("Each of the columns 1, 2, 3 and 2 more alone decides")
+    assert said.startswith("Each of the columns 1, 2, 3, 4, 5 alone decides")
     # Two of three classes alone are not the class.
     assert said_of(np.column_stack([X[:, 0], codes == 1]), codes) == []
 

@@ -7,6 +7,7 @@ from copy import copy
 import pytest
 import sklearn
 from tests.estimators.models import fitted, three_classes, two_classes
+from tests.report.browser_page import Page
 from tests.report.models import (
     abstaining,
     breast_cancer,
@@ -23,6 +24,7 @@ from tests.report.models import (
 )
 
 from pacbayes import StochasticSVC, model_card
+from pacbayes.report import report_html
 from pacbayes.report.classes import Confusion
 from pacbayes.report.guarantee import must_hold
 from pacbayes.report.record import versions
@@ -112,6 +114,35 @@ def test_no_number_is_invented(name):
     number = r"\d+(?:\.\d+)*(?:e-?\d+)?"
     allowed = {found for text in known for found in re.findall(number, text)}
     assert [one for one in re.findall(number, clf.model_card()) if one not in allowed] == []
+
+
+def test_after_a_refit_all_rows_trained_and_the_baseline_is_compared():
+    clf = refitted()
+    found = json.loads(clf.model_card("json"))
+    assert len(clf._fitted.refit.members) == 4
+    assert found["training_data"]["training_rows"] == 569
+    assert found["training_data"]["training_rows_of_the_certified_classifier"] == 285
+    assert found["evaluation_data"]["validation_rows"] == 284
+    shown = dict(Page(report_html(clf)).table("table-record-1")[1])["training rows"]
+    assert shown == "285 (of the certified classifier; the refit: all 569)"
+    always = found["caveats_and_recommendations"]["always_the_same_answer"]
+    assert always.startswith("at most 38.8 % (33.8 % of the validation rows): majority class of the training rows (1);")
+    assert always.endswith("counts only answers that are covered")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("soft", "; its bound is above that of this model"),
+        ("abstain", "counts only examples that it answers"),
+        ("threshold", "not compared"),
+        ("rare", "That is no better than the majority class of the training rows ('ok'): error rate at most"),
+    ],
+)
+def test_the_majority_class_is_compared_where_the_bounds_are_of_the_same_examples(name, said):
+    found = json.loads(MODELS[name]().model_card("json"))
+    assert said in found["caveats_and_recommendations"]["always_the_same_answer"]
+    assert "training_rows_of_the_certified_classifier" not in found["training_data"]
 
 
 def test_names_from_the_data_are_no_markup():

@@ -11,6 +11,7 @@ from tests.report.models import breast_cancer, breast_cancer_page
 
 from pacbayes import DISTANCES, optimal_posterior
 from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.words import format_share
 from pacbayes.report import report_html
 
 # Words that a reader need not know before the details.
@@ -159,7 +160,7 @@ def test_classifiers_that_carry_the_weight(clf, page):
         assert len(set(clf.classifiers_.errors[run].tolist())) == 1
         seen.append(clf.posterior_.weights[run].sum())
         so_far += seen[-1]
-        assert (weight, total) == (f"{100 * seen[-1]:.1f} %", f"{100 * so_far:.1f} %")
+        assert (weight, total) == (format_share(seen[-1]), f"{100 * so_far:.1f} %")
         assert errors == f"{100 * clf.classifiers_.risks[run[0]]:.1f} %"
         ends = [f"{100 * end(tested[run]):.1f} %" for end in (np.min, np.max)]
         assert test == (ends[0] if ends[0] == ends[1] else " to ".join(ends))

@@ -11,8 +11,10 @@ from tests.report.models import SCRIPT, breast_cancer, by_class, with_target
 
 from pacbayes import StochasticSVC
 from pacbayes._utils.words import percent_up
+from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.certificates.certificate import Certificate
 from pacbayes.report import plot_coverage
-from pacbayes.report.questions import Coverage, below_table, part_table
+from pacbayes.report.questions import Coverage, below_table, cost_of_parts, part_table
 from pacbayes.report.tables import certificate_table
 from pacbayes.report.view import ReportView
 
@@ -32,6 +34,17 @@ def test_limits_by_class_as_a_table():
     assert [row[1:] for row in rows] == [list(row[1:]) for row in table.rows]
     # Names from the data are escaped.
     assert SCRIPT not in html
+
+
+@pytest.mark.parametrize(
+    ("errors", "cost"), [(10, "; without them the bound would be 16.4 % instead of 16.8 %."), (99, "."), (100, ".")]
+)
+def test_the_cost_of_limits_by_class_is_named_where_it_is_seen(errors, cost):
+    bound = float(binomial_upper(errors, 100, 0.04))
+    found = Certificate(bound, None, 0.05, 100, "binomial", errors / 100, 0.0, "it", "Exact.", rule="p", level=0.04)
+    assert cost_of_parts(found, 0.2).removeprefix(
+        "They take 20.0 % of the probability with which anything here may "
+    ) == (f"fail{cost}")
 
 
 def test_without_a_share_there_is_none():

@@ -3,11 +3,13 @@
 import math
 import unicodedata
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 # Levels below this are not written as percentages.
 _SMALL_DELTA = Decimal("1e-6")
+# Of a percentage: enough for two digits of a bound from a hundred million rows.
+_MOST_DECIMALS = 6
 
 
 def format_up(value: float, digits: int) -> str:
@@ -38,40 +40,45 @@ def digits_up(value: float) -> str:
 
 
 def percent_up(share: float) -> str:
-    """Return a share as a percentage with one decimal, rounded up.
+    """Write an upper bound as a percentage, rounded up: one decimal, and two digits of a small one.
 
     Examples
     --------
-    >>> percent_up(0.0866), percent_up(0.0)
-    ('8.7 %', '0.0 %')
+    >>> percent_up(0.0866), percent_up(0.0), percent_up(0.00996), percent_up(0.00015)
+    ('8.7 %', '0.0 %', '1.0 %', '0.015 %')
     """
-    return _percent(share, ROUND_CEILING)
+    return _percent(share, share, ROUND_CEILING)
 
 
 def percent_down(share: float) -> str:
-    """Return a share as a percentage with one decimal, rounded down.
+    """Write a lower bound as a percentage, rounded down: one decimal, and two digits of a small one, or of the rest.
 
     Examples
     --------
-    >>> percent_down(0.0866)
-    '8.6 %'
+    >>> percent_down(0.0866), percent_down(0.00017), percent_down(0.99985)
+    ('8.6 %', '0.017 %', '99.985 %')
     """
-    return _percent(share, ROUND_FLOOR)
+    return _percent(share, min(share, 1.0 - share), ROUND_FLOOR)
 
 
 def format_share(share: float) -> str:
-    """Return an observed share as a percentage with one decimal, rounded to the nearest.
+    """Write an observed share as a percentage, rounded to the nearest, with the digits of an upper bound.
 
     Examples
     --------
-    >>> format_share(0.0866), format_share(0.006)
-    ('8.7 %', '0.6 %')
+    >>> format_share(0.0866), format_share(0.00015)
+    ('8.7 %', '0.015 %')
     """
-    return f"{100.0 * share:.1f} %"
+    return _percent(share, share, ROUND_HALF_EVEN)
 
 
-def _percent(share: float, rounding: str) -> str:
-    return f"{(100 * Decimal(share)).quantize(Decimal('0.1'), rounding=rounding)} %"
+def _percent(share: float, small: float, rounding: str) -> str:
+    """Round a share to a percentage with two significant digits of what is small, but one to six decimals."""
+    # Rounded first: 0.00996 is 1.0 %, and not 1.00 %.
+    two_digits = Context(prec=2, rounding=rounding if small == share else ROUND_CEILING).create_decimal(Decimal(small))
+    decimals = min(max(1, -1 - two_digits.adjusted()), _MOST_DECIMALS)
+    rounded = Decimal(share).quantize(Decimal(1).scaleb(-2 - decimals), rounding=rounding)
+    return f"{rounded.scaleb(2):f} %" if rounded else "0.0 %"
 
 
 def confidence(delta: float) -> str:

@@ -49,9 +49,10 @@ def constant_baseline(label: Any, counted: Counted, delta: float) -> Baseline:
     Examples
     --------
     >>> print(constant_baseline("no", Counted(np.array([[6]]), None, np.array([1000])), 0.05))
-    at most 1.2 % (0.6 % of the validation rows): always answering 'no'
+    at most 1.2 % (0.60 % of the validation rows): majority class of the training rows ('no')
     """
-    return Baseline(float(counted.upper(delta)[0]), float(counted.risks[0]), f"always answering {format_label(label)}")
+    note = f"majority class of the training rows ({format_label(label)})"
+    return Baseline(float(counted.upper(delta)[0]), float(counted.risks[0]), note)
 
 
 def no_skill(plan: Plan, evidence: Evidence) -> Baseline:

@@ -182,12 +182,13 @@ class Certificate:
 
     Where always answering the most frequent class has a bound as small, or a class is mostly missed, that is said:
 
-    >>> always = {"most frequent class": Baseline(0.0118, 0.006, "always answering 'no'")}
+    >>> always = {"most frequent class": Baseline(0.0118, 0.006, "majority class of the training rows ('no')")}
     >>> noise = Certificate(0.0164, None, 0.05, 1000, "binomial", 0.006, 0.0, "the classifier", "Exact.",
     ...     baselines=always, missed=(Missed("no", 994, 0), Missed("yes", 6, 6)))
     >>> print(noise)
     With probability at least 95 %, the classifier errs on at most 1.7 % of new examples.
-    It erred on 6 of 1000 validation rows. That is no better than always answering 'no', which errs on at most 1.2 %.
+    It erred on 6 of 1000 validation rows.
+    That is no better than the majority class of the training rows ('no'): error rate at most 1.2 %.
     Of 6 validation rows of class 'yes' it missed 6.
     explain() says what this rests on.
     """
@@ -404,8 +405,8 @@ class Certificate:
     def lines(self) -> tuple[str, ...]:
         """What everybody should know: the guarantee, what was seen, and the class that it says too little of."""
         told = self.answered or self.reached
-        seen = f"{self._seen()}{self._beside()}" if told is None else told.observed
-        return tuple(line for line in (self.sentence, seen, self._most_missed()) if line)
+        seen = (f"{self._seen()}.", self._beside()) if told is None else (told.observed,)
+        return tuple(line for line in (self.sentence, *seen, self._most_missed()) if line)
 
     def _seen(self) -> str:
         """Say how often it erred on the validation rows."""
@@ -425,10 +426,9 @@ class Certificate:
         """Say how often always giving the same answer errs, where that is known."""
         constant = self.baselines.get(CONSTANT)
         if constant is None or constant.bound is None:
-            return "."
-        if self.not_better:
-            return f". {self.not_better}"
-        return f"; {constant.note} errs on at most {percent_up(constant.bound)}."
+            return ""
+        whose = f"{constant.note[0].upper()}{constant.note[1:]}"
+        return self.not_better or f"{whose}: error rate at most {percent_up(constant.bound)}."
 
     @property
     def not_better(self) -> str:
@@ -436,7 +436,7 @@ class Certificate:
         constant = self.baselines.get(CONSTANT)
         if self.beats_constant is not False or constant is None or constant.bound is None:
             return ""
-        return f"That is no better than {constant.note}, which errs on at most {percent_up(constant.bound)}."
+        return f"That is no better than the {constant.note}: error rate at most {percent_up(constant.bound)}."
 
     def _most_missed(self) -> str:
         """Say what was missed of the class that matters, or of the one that is missed most where that misleads."""
@@ -451,7 +451,7 @@ class Certificate:
         return None if worst is None or not worst.misleads(self.bound) else worst
 
     def __str__(self) -> str:
-        return "\n".join((*self.lines, "explain() says what this rests on."))
+        return "\n".join((*self.lines, *(one.sentence for one in self.limits), "explain() says what this rests on."))
 
     def __repr__(self) -> str:
         constant = self.baselines.get(CONSTANT)

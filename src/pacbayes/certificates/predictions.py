@@ -81,11 +81,9 @@ def certify_predictions(
     With probability at least 95 %, the classifier errs on at most 10.6 % of new examples.
     It erred on 5 of 100 validation rows.
     Of 40 validation rows of class 'ill' it missed 3.
+    Recall of class 'ill': at least 75.1 %; found 37 of its 40 validation rows.
+    F1 of class 'ill': at least 82.2 %; 37 are right of 42 validation rows of this class or answered so.
     explain() says what this rests on.
-    >>> for limit in found.limits:
-    ...     print(limit)
-    recall of class 'ill': at least 75.1 %; found 37 of its 40 validation rows
-    F1 of class 'ill': at least 82.2 %; 37 are right of 42 validation rows of this class or answered so
     """
     questions, share = asked_for(limits, pos_label), check_limits_share(limits_share)
     check_groups(questions, EXAMPLE if groups is None else GROUP)

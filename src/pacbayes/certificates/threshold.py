@@ -8,6 +8,7 @@ threshold that passed keeps all targets: equation (threshold-targets) of docs/ma
 """
 
 from dataclasses import dataclass
+from math import ceil, log, log1p
 from typing import Any
 
 import numpy as np
@@ -210,6 +211,17 @@ def most_wrong(name: str, share: float) -> float:
     return share if name == "fpr" else float(np.nextafter(1.0 - share, 0.0))
 
 
+def rows_to_reach(name: str, share: float, delta: float) -> int:
+    r"""Count the rows that a target takes where none of them is an error: :math:`\log \delta / \log(1 - e)`.
+
+    Examples
+    --------
+    >>> rows_to_reach("recall", 0.9, 0.05), rows_to_reach("fpr", 0.05, 0.05)
+    (29, 59)
+    """
+    return ceil(log(delta) / log1p(-most_wrong(name, share)))
+
+
 @dataclass(frozen=True, eq=False)
 class CountedRows:
     """Rows at one threshold or several: how many there are, of them positive, answered so, and both.
@@ -388,9 +400,9 @@ class Reached:
     Surely, at the threshold 0.3125 recall of class 'late' is at least 90.0 % and its precision at least 70.0 %.
     >>> print(Reached(Threshold(recall=0.9), "late", False, 0.0, 50, 9, 50, 9, 1, 0.05).claim("Surely,", "the vote"))
     ... # doctest: +NORMALIZE_WHITESPACE
-    No threshold was shown to reach the target: recall of class 'late' is at least 90.0 %. At the one that was tested
-    first, 0, recall of class 'late' is at least 71.6 % would have passed, which is information and no guarantee. The
-    vote answers as without a target.
+    No threshold was shown to reach the target: recall of class 'late' is at least 90.0 %. Not enough data: a recall of
+    90.0 % takes at least 29 validation rows of class 'late', there are 9, which can show 71.6 % at best. The vote
+    predicts as without a target.
     """
 
     #: What was asked for.
@@ -464,17 +476,35 @@ class Reached:
             once = " Each example counts once, however often it is copied." if self.unit == DISTINCT else ""
             return f"{sure} at the threshold {self.shown} {words}.{once}"
         return (
-            f"No threshold was shown to reach the target: {words}. At the one that was tested first, {self.shown}, "
-            f"{self._would_have()} would have passed, which is information and no guarantee. {who[0].upper()}{who[1:]} "
-            "answers as without a target."
+            f"No threshold was shown to reach the target: {words}. {self._too_few() or self._shown_first()} "
+            f"{who[0].upper()}{who[1:]} predicts as without a target."
         )
 
-    def _would_have(self) -> str:
-        """Return the exact limits at the threshold, each alone, in words."""
+    def _too_few(self) -> str:
+        """Say which target the validation rows cannot reach, however well they are told apart; empty if none."""
+        for name, share in self._asked:
+            rows, of = self.positives, f"class {_label(self.positive)}"
+            if name == "fpr":
+                rows, of = self.m - self.positives, "the other class"
+            least = binomial_upper(0, rows, self.delta) if rows else 1.0
+            if least > most_wrong(name, share):
+                needed = max(rows_to_reach(name, share, self.delta), rows + 1)
+                return (
+                    f"Not enough data: a {MEASURES[name][1]} of {format_target(share)} takes at least {needed} "
+                    f"validation {PLURAL[self.unit]} of {of}, there are {rows}"
+                    + (f", which can show {_bound_in_words(name, float(least))} at best." if rows else ".")
+                )
+        return ""
+
+    def _shown_first(self) -> str:
+        """Say what the rows show at the threshold that was tested first, each bound alone."""
         here = CountedRows(self.m, self.positives, np.array([self.answered]), np.array([self.hits]))
-        limits = {name: float(here.limits(name, self.delta)[0]) for name, _ in self._asked}
-        shares = {name: percent_up(one) if name == "fpr" else percent_down(1.0 - one) for name, one in limits.items()}
-        return _joined(shares, self.positive)
+        bounds = {name: _bound_in_words(name, float(here.limits(name, self.delta)[0])) for name, _ in self._asked}
+        all_rows = f", where every row is answered {_label(self.positive)}" if self.answered == self.m else ""
+        return (
+            f"At the one that was tested first, {self.shown}{all_rows}, {_joined(bounds, self.positive)}, each alone: "
+            "this is information and no guarantee."
+        )
 
     @property
     def shown(self) -> str:
@@ -498,7 +528,9 @@ class Reached:
 
     @property
     def observed(self) -> str:
-        """What the validation rows showed at the threshold, in a sentence."""
+        """What the validation rows showed at the threshold in use, in a sentence; empty where nothing passed."""
+        if not self.passed:
+            return ""
         seen = (("recall", self.recall), ("precision", self.precision), ("false positive rate", self.fpr))
         shares = ", ".join(f"{name} {'–' if share is None else format_share(share)}" for name, share in seen)
         return f"Observed at {self.shown}, and not guaranteed: {shares}."
@@ -509,11 +541,19 @@ class Reached:
         return self.answered - self.hits
 
 
+def _bound_in_words(name: str, wrong: float) -> str:
+    """Write the bound of a measure, whose share of errors is at most `wrong`."""
+    return percent_up(wrong) if name == "fpr" else percent_down(1.0 - wrong)
+
+
+def _label(positive: Any) -> str:
+    return repr(positive.item() if isinstance(positive, np.generic) else positive)
+
+
 def _joined(shares: dict[str, str], positive: Any) -> str:
     """Return shares of measures of a class in words; `shares` are texts by the name of the measure."""
-    label = positive.item() if isinstance(positive, np.generic) else positive
     parts: list[str] = []
     for name, text in shares.items():
         first, later, side = MEASURES[name]
-        parts.append(f"its {later} {side} {text}" if parts else f"{first} of class {label!r} is {side} {text}")
+        parts.append(f"its {later} {side} {text}" if parts else f"{first} of class {_label(positive)} is {side} {text}")
     return " and ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])} and {parts[-1]}"

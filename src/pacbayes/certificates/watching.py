@@ -306,9 +306,11 @@ class Monitor:
         limit = f"the limit is {_in_percent(self.limit)}{counted_once(self.unit)}"
         seen = f"{limit[0].upper()}{limit[1:]}."
         if self.rows:
-            share = format_share(self.errors / self.rows)
-            of = "of the rows of a group were wrong, on average" if self.unit == GROUP else "of them were wrong"
-            seen = f"{share} {of}; {limit}."
+            share, every = format_share(self.errors / self.rows), f"all {self.rows} {PLURAL[self.unit]}"
+            wrong = f"Of {every}, {self.errors:g} ({share}) were wrong"
+            if self.unit == GROUP:
+                wrong = f"In {every}, {share} of the rows of a group were wrong, on average"
+            seen = f"{wrong}; {limit}."
         return f"{said} for {self.about} {where} {PLURAL[self.unit]}. {seen}"
 
     def _meaning(self) -> str:

@@ -14,7 +14,9 @@ import pacbayes
 from pacbayes._utils.files import write_file
 from pacbayes._utils.fingerprint import fingerprint
 from pacbayes._utils.words import PLURAL, format_params
-from pacbayes.certificates.voting import POSTERIOR, PROPOSAL
+from pacbayes.certificates.limits import lower_of
+from pacbayes.certificates.threshold import rows_to_reach
+from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps
 from pacbayes.cli.model import CertifyOptions
@@ -28,6 +30,8 @@ from pacbayes.report.view import ReportView
 
 # Where more is found; the assumption that fails first is named at once.
 _MORE = "It assumes independent examples: pacbayes help assumptions. More: --details, --report FILE.html."
+# What is advised where a class is often missed: the first that the validation rows can show.
+_RECALLS = (0.9, 0.8, 0.7, 0.6, 0.5)
 
 
 @dataclass
@@ -108,7 +112,17 @@ def _next_step(view: ReportView) -> str:
         return ""
     if len(view.model.classes_) > 2 or view.classifiers.trained_elsewhere:
         return "" if found.limits else "A limit for each class: --by-class."
-    return f"To find more of them: --positive {shlex.quote(str(found.often_missed.of))} --recall 0.9."
+    if view.voting != SOFT:
+        return ""
+    # Targets are tested at the whole of delta; more than these rows can show is not advised.
+    label, rows = found.often_missed.of, int(found.often_missed.rows)
+    reached = next((recall for recall in _RECALLS if recall < lower_of(rows, rows, found.delta)), None)
+    needed = f"a recall of {_RECALLS[0]} takes at least {rows_to_reach('recall', _RECALLS[0], found.delta)} validation "
+    needed += f"{PLURAL[found.unit]} of class {label!r}, there are {rows}"
+    if reached is None:
+        return f"To find more of them takes more data: {needed}."
+    why = "" if reached == _RECALLS[0] else f" ({needed})"
+    return f"To find more of them: --positive {shlex.quote(str(label))} --recall {reached}{why}."
 
 
 def _tested(view: ReportView) -> str:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pacbayes.cli.interrupted import keeps
-from pacbayes.cli.options import AsJson, Decimal, MissingTexts, Quiet, Separator, Thousands, check_outputs
+from pacbayes.cli.options import (
+    NO_GUARANTEE,
+    AsJson,
+    Decimal,
+    MissingTexts,
+    Quiet,
+    Separator,
+    Thousands,
+    check_outputs,
+    share_option,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +63,9 @@ GROUPS = {
 def certify(
     data: Annotated[
         Path | None,
-        typer.Argument(help="A CSV, TSV or Parquet file with column names.  [default: the data set wdbc]"),
+        typer.Argument(
+            dir_okay=False, help="A CSV, TSV or Parquet file with column names.  [default: the data set wdbc]"
+        ),
     ] = None,
     dataset: Annotated[
         str | None,
@@ -68,6 +80,7 @@ def certify(
         Path | None,
         typer.Option(
             metavar="FILE",
+            dir_okay=False,
             help="Train nothing: certify classifiers by their predictions, a column for each beside --target.",
         ),
     ] = None,
@@ -109,7 +122,11 @@ def certify(
     ] = False,
     test: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Other examples; the errors on them are shown beside the certificate."),
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="Other examples; the errors on them are shown beside the certificate.",
+        ),
     ] = None,
     candidates: Annotated[
         str,
@@ -131,9 +148,13 @@ def certify(
     ] = None,
     grid: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help='For a full name: lists of values, such as {"C": [0.1, 1, 10]}.'),
+        typer.Option(
+            metavar="FILE.json",
+            dir_okay=False,
+            help='For a full name: lists of values, such as {"C": [0.1, 1, 10]}.',
+        ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The certificate fails with at most this probability.")] = 0.05,
+    delta: Annotated[float, share_option("The certificate fails with at most this probability.")] = 0.05,
     distance: Annotated[
         list[str] | None,
         typer.Option(
@@ -179,6 +200,7 @@ def certify(
         Path | None,
         typer.Option(
             metavar="FILE",
+            dir_okay=False,
             help="A limit of the mean cost too: a CSV or JSON table, a line for each true class, a column for each "
             "answer.",
         ),
@@ -190,26 +212,16 @@ def certify(
         ),
     ] = None,
     max_error: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="Answer only where sure, so that at most this share of the answers is wrong."
-        ),
+        float | None, share_option("Answer only where sure, so that at most this share of the answers is wrong.")
     ] = None,
     recall: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Two classes: a threshold at which at least this share of the examples of --positive is found.",
-        ),
+        share_option("Two classes: a threshold at which at least this share of the examples of --positive is found."),
     ] = None,
     precision: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="And, or: of those answered so at least this share is right."),
+        float | None, share_option("And, or: of those answered so at least this share is right.")
     ] = None,
-    fpr: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="And, or: of the other class at most this share is answered so."),
-    ] = None,
+    fpr: Annotated[float | None, share_option("And, or: of the other class at most this share is answered so.")] = None,
     positive: Annotated[
         str | None,
         typer.Option(
@@ -227,8 +239,7 @@ def certify(
         ),
     ] = False,
     below: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="List the single classifiers certified to err on at most this share."),
+        float | None, share_option("List the single classifiers certified to err on at most this share.")
     ] = None,
     split: Annotated[
         str,
@@ -248,6 +259,7 @@ def certify(
         Path | None,
         typer.Option(
             metavar="FILE",
+            dir_okay=False,
             help="A division of your own: examples that count errors, in a file like DATA, all of which then trains.",
         ),
     ] = None,
@@ -284,6 +296,8 @@ def certify(
 
     One part of the examples trains classifiers and decides how they vote; the other part only counts errors. Nothing
     that is learnt sees the examples that count errors.
+
+    The exit code is 3 if --max-error, --recall, --precision or --fpr was not reached, and 0 otherwise.
     """
     from pacbayes.cli.data import Choices
     from pacbayes.cli.model import CertifyOptions, parse_limits
@@ -375,6 +389,9 @@ def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", shown
         note(line)
     if files.failed is not None:
         raise files.failed
+    told = view.certificate.answered or view.certificate.reached
+    if told is not None and not told.passed:
+        raise typer.Exit(NO_GUARANTEE)
 
 
 def _read(given: _Given, choices: "Choices", options: "CertifyOptions") -> "tuple[Data, Tested | None, list[str]]":
@@ -396,7 +413,7 @@ def _read(given: _Given, choices: "Choices", options: "CertifyOptions") -> "tupl
         if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
             raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
         own = choices.validation or choices.validation_column
-        if choices.validation is not None and re.fullmatch(r"0?\.\d+|\d+", str(choices.validation)):
+        if choices.validation is not None and re.fullmatch(r"0?\.\d+|\d+%?", str(choices.validation)):
             raise ValueError(
                 f"--validation names a file; for a share or a number: --validation-size {choices.validation}"
             )

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import AsJson, Decimal, MissingTexts, NotMissing, Quiet, Separator, Thousands, Trust
+from pacbayes.cli.options import (
+    AsJson,
+    Decimal,
+    MissingTexts,
+    NotMissing,
+    Quiet,
+    Separator,
+    Thousands,
+    Trust,
+    share_option,
+)
 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import Cells
@@ -29,22 +39,25 @@ EXAMPLES = (
 
 def compare(
     data: Annotated[
-        Path, typer.Argument(help="A CSV, TSV or Parquet file: rows that trained and chose neither model.")
+        Path,
+        typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file: rows that trained and chose neither model."),
     ],
     target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
     a: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with what the first model said.")] = None,
     b: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with what the second model said.")] = None,
     model_a: Annotated[
-        Path | None, typer.Option(metavar="MODEL", help="The first model, as saved by certify, instead of --a.")
+        Path | None,
+        typer.Option(metavar="MODEL", dir_okay=False, help="The first model, as saved by certify, instead of --a."),
     ] = None,
     model_b: Annotated[
-        Path | None, typer.Option(metavar="MODEL", help="The second model, as saved by certify, instead of --b.")
+        Path | None,
+        typer.Option(metavar="MODEL", dir_okay=False, help="The second model, as saved by certify, instead of --b."),
     ] = None,
     group: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Groups of rows, such as patients; for models certified by groups."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The limits fail with at most this probability, both together.")] = 0.05,
+    delta: Annotated[float, share_option("The limits fail with at most this probability, both together.")] = 0.05,
     missing: MissingTexts = None,
     not_missing: NotMissing = None,
     sep: Separator = None,

@@ -91,8 +91,10 @@ stdout: the guarantee, what was seen, then tables that were asked for,
 tab-separated where stdout is no terminal. With --json: JSON alone.
 stderr: all else.
 
-Exit codes: 0 done; 1 a fault of ours; 2 wrong input, told in one line; 3 an
-alarm of watch; 130 interrupted, with a line that says what was kept.
+Exit codes: 0 done; 1 internal error; 2 invalid input, told in one line; 3 the
+requested guarantee was not reached (certify --max-error, --recall, --precision,
+--fpr; all output is written), or an alarm of watch; 130 interrupted, with a
+line that says what was kept.
 
 PACBAYES_DEBUG=1 shows tracebacks. `pacbayes --install-completion` completes
 commands and options in your shell.""",

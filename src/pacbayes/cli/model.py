@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typer import BadParameter
 
 from pacbayes._utils.checks import check_choice, check_level, did_you_mean
 from pacbayes._utils.words import printable
 from pacbayes.bounds.registry import CATONI, get_distance
 from pacbayes.certificates.limits import COST, WORDS, Cost
 from pacbayes.certificates.voting import SOFT, VOTINGS
+from pacbayes.cli.options import parse_share
 from pacbayes.data.class_names import aligned, as_cells
 from pacbayes.data.columns import Columns, preparation
 from pacbayes.data.division import DUPLICATES
@@ -222,11 +224,9 @@ class CertifyOptions:
         if self.hedge == "auto":
             return self.hedge
         try:
-            share = float(self.hedge)
-        except ValueError:
-            share = math.nan
-        if not 0.0 <= share <= 1.0:
-            raise ValueError(f"--hedge must be auto or a number from 0 to 1, got {self.hedge!r}")
+            share = parse_share(self.hedge)
+        except BadParameter:
+            raise ValueError(f"--hedge must be auto or a number from 0 to 1, got {self.hedge!r}") from None
         if share < 1.0 and self.split == "independent":
             raise ValueError("--hedge below 1 is for --split shared: else every example validates some classifier")
         return share
@@ -240,8 +240,8 @@ class CertifyOptions:
         except ValueError:
             pass
         try:
-            return float(self.validation_size)
-        except ValueError:
+            return parse_share(self.validation_size)
+        except BadParameter:
             raise ValueError(
                 f"--validation-size must be auto, a fraction or a number of examples, got {self.validation_size!r}"
             ) from None

@@ -23,8 +23,6 @@ def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
 
     if not path.exists():
         raise FileNotFoundError(f"no such model: {str(path)!r}; pacbayes certify --save MODEL writes one")
-    if path.is_dir():
-        raise ValueError(f"the model must be a file that pacbayes certify --save wrote, got the folder {str(path)!r}")
     try:
         return load(path, sha256=sha256, trusted=["sklearn."] if trust else [])
     except UntrustedTypesError as error:

@@ -1,14 +1,45 @@
 """Options that several commands have, each with one help text; files they write; messages in the words of options."""
 
+import decimal
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: The exit code where a guarantee that was asked for was not reached, or no longer holds.
+NO_GUARANTEE = 3
+
+
+def parse_share(text: object) -> float:
+    """Parse a share between 0 and 1, written as a number or as a percentage.
+
+    Examples
+    --------
+    >>> parse_share(".05"), parse_share("5%"), parse_share("0.7 %")
+    (0.05, 0.05, 0.007)
+    """
+    written = str(text).strip()
+    try:
+        # Not by floats: 0.7 / 100 is not 0.007.
+        number = decimal.Decimal(written.removesuffix("%").strip())
+        share = float(number.scaleb(-2) if written.endswith("%") else number)
+    except (ArithmeticError, ValueError):
+        share = float("nan")
+    if 0.0 <= share <= 1.0:
+        return share
+    meant = f"write {written}% or {share / 100:g}" if 1.0 < share <= 100.0 and "%" not in written else "write 5% or .05"
+    raise typer.BadParameter(f"must be a share between 0 and 1, got {written!r}; {meant}")
+
+
+def share_option(text: str) -> Any:
+    """Declare an option that takes a share; `text` is its help."""
+    return typer.Option(parser=parse_share, metavar="SHARE", help=text)
+
 
 MissingTexts = Annotated[
     list[str] | None,

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from pacbayes.cli.options import AsJson, Plot, Quiet
+from pacbayes.cli.options import AsJson, Plot, Quiet, share_option
 
 if TYPE_CHECKING:
     from pacbayes.report.tables import TextTable
@@ -19,10 +17,10 @@ _CHANCES = (0.5, 0.8, 0.9, 0.95)
 
 
 def plan(
-    error: Annotated[float, typer.Option(help="The share of errors that you expect, such as 0.05.")],
-    target: Annotated[float, typer.Option(help="What the certificate is to say at most, such as 0.08.")],
-    chance: Annotated[float, typer.Option(help="With which probability it is to say so.")] = 0.8,
-    delta: Annotated[float, typer.Option(help="The certificate fails with at most this probability.")] = 0.05,
+    error: Annotated[float, share_option("The share of errors that you expect, such as 0.05.")],
+    target: Annotated[float, share_option("What the certificate is to say at most, such as 0.08.")],
+    chance: Annotated[float, share_option("With which probability it is to say so.")] = 0.8,
+    delta: Annotated[float, share_option("The certificate fails with at most this probability.")] = 0.05,
     plot: Plot = None,
     json: AsJson = False,
     quiet: Quiet = False,

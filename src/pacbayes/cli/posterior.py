@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacbayes.cli.options import AsJson, Quiet, Separator
+from pacbayes.cli.options import AsJson, Quiet, Separator, share_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,9 @@ BOUND_EXAMPLES = (
 
 
 def posterior(
-    risks: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file, one row for each classifier.")],
+    risks: Annotated[
+        Path, typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file, one row for each classifier.")
+    ],
     m: Annotated[
         str,
         typer.Option(
@@ -48,7 +50,7 @@ def posterior(
     distance: Annotated[
         str, typer.Option(help="kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.")
     ] = "kl",
-    delta: Annotated[float, typer.Option(help="The bound fails with at most this probability.")] = 0.05,
+    delta: Annotated[float, share_option("The bound fails with at most this probability.")] = 0.05,
     constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
     method: Annotated[str, typer.Option(help="certified, fixed-point, ordered-subsets, ipopt or ccp.")] = "certified",
     json: AsJson = False,
@@ -100,11 +102,11 @@ def bound(
     ],
     weights: Annotated[
         Path | None,
-        typer.Argument(help="A file with the columns risk and weight, and prior where it is not uniform."),
+        typer.Argument(
+            dir_okay=False, help="A file with the columns risk and weight, and prior where it is not uniform."
+        ),
     ] = None,
-    risk: Annotated[
-        float | None, typer.Option(help="Without a file: the average empirical risk of the posterior.")
-    ] = None,
+    risk: Annotated[float | None, share_option("Without a file: the average empirical risk of the posterior.")] = None,
     kl: Annotated[float | None, typer.Option(help="Without a file: its divergence from the prior.")] = None,
     sep: Separator = None,
     distance: Annotated[
@@ -113,7 +115,7 @@ def bound(
             help="kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]"
         ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="Each bound fails with at most this probability.")] = 0.05,
+    delta: Annotated[float, share_option("Each bound fails with at most this probability.")] = 0.05,
     constant: Annotated[str, typer.Option(help="exact, or paper: as in the paper.")] = "exact",
     json: AsJson = False,
     quiet: Quiet = False,
@@ -186,8 +188,6 @@ def _bounds(
 def _point(risk: float | None, kl: float | None) -> tuple[float, float]:
     if risk is None or kl is None:
         raise ValueError("give a file with weights and risks, or both --risk and --kl")
-    if not 0.0 <= risk <= 1.0:
-        raise ValueError(f"--risk must lie in [0, 1], got {risk:g}")
     if not 0.0 <= kl < float("inf"):
         raise ValueError(f"--kl must be a number of at least 0, got {kl:g}")
     return risk, kl

@@ -20,8 +20,10 @@ EXAMPLES = (
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="What pacbayes certify --save wrote.")],
-    data: Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file with the columns of the training data.")],
+    model: Annotated[Path, typer.Argument(dir_okay=False, help="What pacbayes certify --save wrote.")],
+    data: Annotated[
+        Path, typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file with the columns of the training data.")
+    ],
     out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write here.  [default: stdout]")] = None,
     voting: Annotated[
         str | None,

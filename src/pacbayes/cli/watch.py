@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pacbayes.cli.options import (
+    NO_GUARANTEE,
     AsJson,
     Decimal,
     MissingTexts,
@@ -17,14 +18,13 @@ from pacbayes.cli.options import (
     Separator,
     Thousands,
     Trust,
+    share_option,
 )
 
 if TYPE_CHECKING:
     from pacbayes.certificates.watching import Monitor
     from pacbayes.cli.new_rows import Cells
 
-#: The exit code of an alarm.
-ALARM = 3
 EXAMPLES = (
     "pacbayes watch model.pacbayes new.csv --target class",
     "pacbayes watch model.pacbayes new.csv --target class --alpha 0.001 --json",
@@ -38,14 +38,13 @@ _ASSUMED = (
 
 
 def watch(
-    model: Annotated[Path, typer.Argument(help="What pacbayes certify --save wrote.")],
+    model: Annotated[Path, typer.Argument(dir_okay=False, help="What pacbayes certify --save wrote.")],
     data: Annotated[
-        Path, typer.Argument(help="A CSV, TSV or Parquet file: all rows that arrived since, in that order.")
+        Path,
+        typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file: all rows that arrived since, in that order."),
     ],
     target: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the true class.")],
-    alpha: Annotated[
-        float, typer.Option(help="The probability of a false alarm, ever, however often you look.")
-    ] = 0.01,
+    alpha: Annotated[float, share_option("The probability of a false alarm, ever, however often you look.")] = 0.01,
     order: Annotated[
         str | None,
         typer.Option(
@@ -111,7 +110,7 @@ def watch(
         if row is not None:
             note(f"The alarm came at row {row} of the file.")
     if monitor.alarm:
-        raise typer.Exit(ALARM)
+        raise typer.Exit(NO_GUARANTEE)
 
 
 def _check_group(group: str | None, monitor: "Monitor", model: Path) -> None:

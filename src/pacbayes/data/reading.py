@@ -102,7 +102,7 @@ def file_kind(path: Path, sep: str | None) -> str | None:
     if not path.exists():
         raise FileNotFoundError(f"no such file: {str(path)!r}")
     if path.is_dir():
-        raise ValueError(f"name must be a CSV, TSV or Parquet file, got the folder {str(path)!r}")
+        raise ValueError(f"{str(path)!r} is a folder, not a CSV, TSV or Parquet file")
     name = path.name.lower()
     if name.endswith(_PARQUET_ENDINGS):
         if separator is not None:
@@ -236,7 +236,7 @@ def csv_frames(
     """
     import pandas as pd
 
-    kind, signs = "CSV" if separator == "," else "TSV", signs or AS_USUAL
+    kind, signs = "TSV" if path.name.lower().endswith(_TSV_ENDINGS) else "CSV", signs or AS_USUAL
     # Before 3.1 pandas reads decimals only to about 1e-12 unless asked; from 3.1 on it reads them exactly, and
     # asking is deprecated.
     exact = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)

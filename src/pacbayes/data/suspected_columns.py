@@ -3,7 +3,8 @@ r"""Columns that a careful colleague would ask about: one that alone decides the
 *A column that alone decides the class* was often written after the outcome.  In every training row its value, or the
 side of a threshold it is on, belongs to one class.  Of `n` rows a column that errs on a share `e` of all looks like
 this with probability at most :math:`(1-e)^n`: with 100 rows, 6 of 1000 columns that err on 5 %, and 1 of 30 000 that
-err on 10 %.  So from `FEWEST` rows on, of which `FEWEST_OTHERS` are not of the largest class.
+err on 10 %.  So from `FEWEST` rows on, of which `FEWEST_OTHERS` are not of the largest class.  A gap is a value of its
+own; or rows with a gap are left out, as some of what is written afterwards is lost.
 
 *A column that names subjects with several rows* breaks the independence of rows.  How often do its values occur?
 Where rows are independent draws, a value that is seen occurs (nearly) as often as a Poisson variable that is not zero
@@ -35,12 +36,15 @@ FEWEST, FEWEST_OTHERS = 100, 30
 #: Fewer different values may be a design or a category; a column with an identifier's name has so many rows, of all,
 #: whose value occurs again.
 FEWEST_SUBJECTS, REPEATED = 20, 0.1
+# Of subjects that are only suspected so few, and so many of other classes, are enough: they may be none, and must not
+# hide a column that decides the class of all rows.
+_FEWEST_APART = (20, 10)
 # A column of independent draws is taken for one of subjects with about this probability.
 _CHANCE = 1e-6
 # Most columns are seen to be others in so few rows.
 _LOOKED_AT = 512
-# So many columns are named.
-_NAMED = 3
+# So many columns are named: of subjects each in a warning of its own.
+_NAMED_SUBJECTS, _NAMED = 3, 30
 
 
 def warn_of_columns(X: Any, codes: Rows, train: Rows, units: Rows | None = None, grouped: bool = False) -> None:
@@ -50,6 +54,8 @@ def warn_of_columns(X: Any, codes: Rows, train: Rows, units: Rows | None = None,
     Rows that are no table, and sparse ones, are passed over.
     """
     subjects: dict[Any, str] = {}
+    of_classes: set[Any] = set()
+    least = (FEWEST, FEWEST_OTHERS) if units is not None else _FEWEST_APART
     for name, values in () if grouped else _columns(X):
         told = _numbered(values)
         if told is None:
@@ -58,29 +64,45 @@ def warn_of_columns(X: Any, codes: Rows, train: Rows, units: Rows | None = None,
         if not why and (of_class := subjects_by_class(told, codes, train)):
             # Classes that follow each other in the order of the values are another matter.
             why = "" if _pure(values[train], codes[train])[1] else of_class
+            of_classes |= {name}
         if why:
             subjects[name] = why
             units = told if units is None else units
     apart = train if units is None else train[np.unique(units[train], return_index=True)[1]]
-    deciding = [
-        name
+    deciding = {
+        name: with_gaps
         for name, values in _columns(X)
-        if name not in subjects and all(decides_class(values[rows], codes[rows]) for rows in (apart, train))
-    ]
+        if name not in subjects and (with_gaps := _decides_all(values, codes, (train, apart), least)) is not None
+    }
     if deciding:
-        warn_caller(_said_of_deciding(deciding, train.size))
-    for name in list(subjects)[:_NAMED]:
+        warn_caller(_said_of_deciding(list(deciding), train.size, any(deciding.values())))
+    for name in list(subjects)[:_NAMED_SUBJECTS]:
         place = f"X[{name!r}]" if isinstance(X, pd.DataFrame) else f"X[:, {name}]"
+        if_not = "it alone decides the class: if it was written after the outcome, leave it out of X"
         warn_caller(
             f"Column {name!r} looks like a person or thing with several rows: {subjects[name]}. If it is, the rows are "
-            f"not independent: give groups={place} and leave it out of X. If not, nothing is wrong."
+            f"not independent: give groups={place} and leave it out of X. If not, "
+            f"{if_not if name in of_classes else 'nothing is wrong'}."
         )
 
 
-def _said_of_deciding(names: list[Any], rows: int) -> str:
+def _decides_all(values: NDArray[Any], codes: Rows, parts: tuple[Rows, Rows], least: tuple[int, int]) -> bool | None:
+    """Tell whether rows with a gap must be left out for a column to decide the class; None if it does not decide.
+
+    `parts` are all training rows, and one of each unit, of which there must be `least`.
+    """
+    known = ~pd.isna(values)
+    for with_gaps in (False,) if known.all() else (False, True):
+        rows, apart = (part[known[part]] if with_gaps else part for part in parts)
+        if decides_class(values[rows], codes[rows]) and decides_class(values[apart], codes[apart], *least):
+            return with_gaps
+    return None
+
+
+def _said_of_deciding(names: list[Any], rows: int, some_gaps: bool) -> str:
     shown = ", ".join(repr(name) for name in names[:_NAMED])
     shown += f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    of_all = f"the class of all {rows} training rows."
+    of_all = f"the class of all {rows} training rows{', where it has a value' if some_gaps else ''}."
     if len(names) == 1:
         return (
             f"Column {shown} alone decides {of_all} If it was written after the outcome, leave it out of X; if it is "
@@ -92,7 +114,7 @@ def _said_of_deciding(names: list[Any], rows: int) -> str:
     )
 
 
-def decides_class(values: NDArray[Any], codes: Rows) -> bool:
+def decides_class(values: NDArray[Any], codes: Rows, fewest: int = FEWEST, others: int = FEWEST_OTHERS) -> bool:
     """Return whether a column alone decides the class: by its values, or by thresholds in order.
 
     Values are texts, whole numbers and the like, at most 100.  A gap is a value of its own.  There must be as many rows
@@ -106,11 +128,11 @@ def decides_class(values: NDArray[Any], codes: Rows) -> bool:
     >>> decides_class(np.append(codes[:-1], 0), codes), decides_class(codes[:90], codes[:90])
     (False, False)
     """
-    if codes.size < FEWEST or codes.size - np.bincount(codes).max() < FEWEST_OTHERS:
+    if codes.size < fewest or codes.size - np.bincount(codes).max() < others:
         return False
     some = slice(None, None, max(1, codes.size // _LOOKED_AT))
     try:
-        return any(_pure(values[some], codes[some])) and any(_pure(values, codes, FEWEST, FEWEST_OTHERS))
+        return any(_pure(values[some], codes[some])) and any(_pure(values, codes, fewest, others))
     except TypeError:  # lists and the like: nothing stands for their value
         return False
 

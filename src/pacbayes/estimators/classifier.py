@@ -161,7 +161,8 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     >>> clf = CertifiedClassifier("svm", random_state=0).fit(X, y)
     >>> print(clf.certificate_)
     With probability at least 95 %, the soft vote errs on at most 5.1 % of new examples.
-    It erred on 8 of 284 validation rows; always answering 1 errs on at most 38.8 %.
+    It erred on 8 of 284 validation rows.
+    Majority class of the training rows (1): error rate at most 38.8 %.
     explain() says what this rests on.
     >>> clf.predict_proba(X[:1]).round(2)
     array([[0.95, 0.05]])

@@ -183,7 +183,8 @@ class StochasticSVC(CertifiedModel):
     >>> clf = StochasticSVC(random_state=0).fit(X, y)
     >>> print(clf.certificate_)
     With probability at least 95 %, the stochastic classifier errs on at most 8.7 % of new examples.
-    Its classifiers erred on 3.0 % of 284 validation rows, on average; always answering 1 errs on at most 38.8 %.
+    Its classifiers erred on 3.0 % of 284 validation rows, on average.
+    Majority class of the training rows (1): error rate at most 38.8 %.
     explain() says what this rests on.
     >>> clf.set_params(voting="majority").predict(X[:3])
     array([0, 0, 0])

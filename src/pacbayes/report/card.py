@@ -6,7 +6,7 @@ from typing import Any
 
 from pacbayes._utils.checks import check_choice
 from pacbayes._utils.words import PLURAL, printable_lines
-from pacbayes.certificates.certificate import CONSTANT
+from pacbayes.certificates.certificate import CONSTANT, Certificate
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report.classes import Confusion, uncounted
 from pacbayes.report.guarantee import facts, must_hold, who_answers
@@ -16,8 +16,6 @@ from pacbayes.report.view import ReportView
 
 FORMATS = ("markdown", "json")
 _BLANK = "*[to be filled in by the owner]*"
-# By whether the limit is below that of always giving the same answer.
-_BETTER = {True: "its limit is above that of this model", None: "not compared"}
 
 
 def model_card(model: CertifiedModel, format: str = "markdown") -> str:
@@ -125,7 +123,7 @@ def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
             "Where they come from": None,
         },
         "Training data": {
-            f"Training {unit}": "trained elsewhere" if splits.trained_elsewhere else splits.n_train,
+            **_trained(view),
             "Columns": getattr(view.model, "n_features_in_", "not known"),
             "Where they come from": None,
             "What was done to them before": None,
@@ -134,10 +132,36 @@ def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
         "Ethical considerations": {"Data about people, risks and harms, mitigations": None},
         "Caveats and recommendations": {
             "What must hold": [" ".join(one) for one in must_hold(view)],
-            "Always the same answer": found.not_better or _BETTER[found.beats_constant],
+            "Always the same answer": _same_answer(found),
             "Recommendations": None,
         },
     }
+
+
+def _trained(view: ReportView) -> dict[str, Any]:
+    """Return how many rows trained what predicts; after a refit that is all of them, and the certified classifier."""
+    splits, refit = view.classifiers.splits, view.certificate.refit
+    assert splits is not None
+    unit = PLURAL[splits.unit]
+    if splits.trained_elsewhere:
+        return {f"Training {unit}": "trained elsewhere"}
+    certified = {f"Training {unit} of the certified classifier": splits.n_train} if refit else {}
+    return {f"Training {unit}": splits.n_train + splits.m if refit else splits.n_train} | certified
+
+
+def _same_answer(found: Certificate) -> str:
+    """Compare the bound with that of the majority class, or say why the two are not of the same examples."""
+    constant = found.baselines.get(CONSTANT)
+    if constant is None:
+        return "not compared"
+    if constant.bound is None:
+        return str(constant)
+    if found.not_better:
+        return found.not_better
+    if found.beats_constant:
+        return f"{constant}; its bound is above that of this model"
+    about = "answers that are covered" if found.refit else "examples that it answers"
+    return f"{constant}; not to be compared with the bound of this model, which counts only {about}"
 
 
 def _key(name: str) -> str:

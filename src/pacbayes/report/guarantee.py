@@ -72,7 +72,7 @@ def _counted(view: ReportView) -> str:
     rows = f"{found.m} validation {unit}, {untouched}"
     risk, answered = view.validation_risk(view.voting), found.answered
     if found.reached is not None:
-        return f"Counted on {rows}. {found.reached.observed}"
+        return f"Counted on {rows}. {found.reached.observed}".rstrip()
     if answered is not None and answered.passed:
         return (
             f"Of {rows}, it answered {answered.rows} ({format_share(answered.share)}), {answered.errors} of them "

@@ -77,9 +77,12 @@ def data_table(view: ReportView) -> TextTable:
     assert splits is not None
     counted = PLURAL[splits.unit]
     for_each = "" if view.is_shared else " for each classifier, drawn for it alone"
+    refit = (
+        f" (of the certified classifier; the refit: all {splits.n_train + splits.m})" if view.certificate.refit else ""
+    )
     rows = [
         ("rows", str(splits.n_rows)),
-        (f"training {counted}", "not here" if splits.trained_elsewhere else f"{splits.n_train}{for_each}"),
+        (f"training {counted}", "not here" if splits.trained_elsewhere else f"{splits.n_train}{for_each}{refit}"),
         (f"validation {counted} m", f"{splits.m}{for_each}"),
         (_COPIES, "not known" if classifiers.copies is None else str(classifiers.copies)),
         ("classes", _classes(view)),
