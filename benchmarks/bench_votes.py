@@ -24,7 +24,7 @@ from scipy.optimize import LinearConstraint, minimize
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 
-from pacbayes import forest_set, load_dataset
+from pacbayes import load_dataset
 from pacbayes._utils.threads import one_thread
 from pacbayes.bounds import get_distance
 from pacbayes.bounds.binomial import binomial_upper
@@ -65,9 +65,22 @@ def forest(name: str, trees: int, seed: int = 0) -> tuple[Rows, Rows, NDArray[np
     And their out-of-bag errors, as rates times the number of training rows, which propose the weights of our vote.
     """
     X, y, (train, validation, test) = parts_of(name, seed)
-    grown = forest_set(RandomForestClassifier(trees), X[train], y[train], n_jobs=1, random_state=seed)
-    validated, tested = (grown.predict(X[rows]) != y[rows] for rows in (validation, test))
-    return validated, tested, grown.risks * train.size
+    grown = RandomForestClassifier(trees, random_state=seed).fit(X[train], y[train])
+    validated, tested = (errors_of(grown, X[rows], y[rows]) for rows in (validation, test))
+    outside = left_out(grown, train.size)
+    errors = errors_of(grown, X[train], y[train]) & outside
+    return validated, tested, errors.sum(axis=1) / outside.sum(axis=1) * train.size
+
+
+def errors_of(grown: RandomForestClassifier, X: NDArray[np.float64], y: NDArray[np.int64]) -> Rows:
+    """Return which rows each tree of a forest gets wrong."""
+    said = np.array([tree.predict(X) for tree in grown.estimators_]).astype(int)
+    return np.asarray(grown.classes_[said] != y)
+
+
+def left_out(grown: RandomForestClassifier, n: int) -> Rows:
+    """Return which of the n rows that grew a forest the bag of each tree left out."""
+    return np.array([np.bincount(bag, minlength=n) == 0 for bag in grown.estimators_samples_])
 
 
 def shared_difficulty(H: int, m: int) -> Rows:
@@ -208,9 +221,9 @@ def out_of_bag_votes(name: str, trees: int, seed: int) -> list[Vote]:
     """Votes of a forest grown on the training *and* validation rows: uniform, first order and tandem, out of bag."""
     X, y, (train, validation, test) = parts_of(name, seed)
     rows = np.concatenate([train, validation])
-    grown = forest_set(RandomForestClassifier(trees), X[rows], y[rows], n_jobs=1, random_state=seed)
-    errors, own = grown.error_rows, grown.validated_rows
-    tested = grown.predict(X[test]) != y[test]
+    grown = RandomForestClassifier(trees, random_state=seed).fit(X[rows], y[rows])
+    own = left_out(grown, rows.size)
+    errors, tested = errors_of(grown, X[rows], y[rows]) & own, errors_of(grown, X[test], y[test])
     uniform = np.full(trees, 1 / trees)
     # The smaller of two bounds: half of delta each.
     least = min(

@@ -68,6 +68,7 @@ GALLERY = [
     "own_classifiers",
     "certified_svm",
     "five_bounds",
+    "forest_out_of_bag",
     "training_prior",
     "conjecture",
     "validation_size",

@@ -1,15 +1,17 @@
 """Every example and notebook runs as a reader runs it, and what its words say is so."""
 
 import json
+import math
 import re
 import runpy
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from pacbayes import DISTANCES, bound, rows_needed
+from pacbayes import DISTANCES, bound, kl_roots, log_constant, rows_needed
 from pacbayes.certificates import binomial_upper
 
 ROOT = Path(__file__).parents[1]
@@ -186,6 +188,31 @@ def test_five_bounds(run):
         exact = bound(names["weights"], names["risks"], 250, distance=distance, delta=0.05)
         assert exact <= given < exact + 1e-4
         assert best < given
+
+
+def test_forest_out_of_bag(run):
+    names, printed, figures = run("forest_out_of_bag")
+    forest, data, errors, validated = (names[name] for name in ("forest", "data", "error_rows", "validated"))
+    assert figures == 1
+    for i in (0, 99):
+        outside = sorted(set(range(len(data.target))) - set(forest.estimators_samples_[i].tolist()))
+        wrong = forest.estimators_[i].predict(data.data[outside]) != data.target[outside]
+        assert np.flatnonzero(validated[i]).tolist() == outside
+        assert errors[i].sum() == errors[i, outside].sum() == wrong.sum()
+    shown = [float(one) for one in re.findall(r"^\S.*: +([\d.]+) %$", printed, re.MULTILINE)]
+    best = names["best"]
+    computed = [best.bound, names["tandem"], names["first_order"], 1 - forest.oob_score_]
+    assert all(100 * value <= number < 100 * value + 0.1 for value, number in zip(computed, shown, strict=True))
+    # The bound by its definition, from the trees themselves.
+    both = (errors.astype(float) @ errors.T) / (validated.astype(float) @ validated.T)
+    pairs = int((validated.astype(float) @ validated.T).min())
+    kl = best.weights @ np.log(np.maximum(best.weights * 100, 1e-300))
+    x = (2 * kl + log_constant("kl", pairs) - math.log(0.05)) / pairs
+    assert best.bound == pytest.approx(4 * kl_roots(best.weights @ both @ best.weights, x)[1], rel=1e-9)
+    # What the text says.
+    assert 0.05 < validated.astype(float).mean() ** 2 < 0.15
+    assert str(names["divided"].certificate_) in printed
+    assert names["divided"].certificate_.bound < min(computed[:3]) / 4
 
 
 def test_training_prior(run):

@@ -40,11 +40,16 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | str) else repr(value)
 
 
-def print_models(only: str) -> None:
-    """Print what each model shows, a line each; a model that raises shows its error."""
-    from net_models import MODELS
+def print_models(checkout: Path, only: str) -> None:
+    """Print what each model of a checkout shows, a line each; a model that raises shows its error."""
+    # First of all: the environment, and the place of this file, may name the sources of another checkout.
+    sys.path[:0] = [str(checkout / "src"), str(checkout / "tools")]
+    import net_models
+    import pacbayes
 
-    for name, make in MODELS.items():
+    for module in (net_models, pacbayes):
+        assert Path(str(module.__file__)).is_relative_to(checkout), f"{module.__file__} is not of {checkout}"
+    for name, make in net_models.MODELS.items():
         if name.startswith(only):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -59,7 +64,7 @@ def models_of(checkout: Path, only: str) -> dict[str, Any]:
     """Return what the models show that a checkout makes."""
     places = [str(checkout / "src"), str(checkout / "tools")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(places), "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, __file__, "--print", "--only", only]
+    command = [sys.executable, __file__, "--print", str(checkout), "--only", only]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd=checkout)
     return dict(map(json.loads, done.stdout.splitlines()))
 
@@ -107,10 +112,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commit", nargs="?", help="the commit to compare with")
     parser.add_argument("--only", default="", metavar="BEGINNING", help="models whose names begin so")
-    parser.add_argument("--print", action="store_true", help="print the models of the pacbayes that is imported")
+    parser.add_argument("--print", type=Path, metavar="CHECKOUT", help="print the models of a checkout alone")
     given = parser.parse_args()
     if given.print:
-        print_models(given.only)
+        print_models(given.print, given.only)
         return 0
     if given.commit is None:
         parser.error("name a commit")

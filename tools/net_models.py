@@ -5,7 +5,6 @@ Only public names are used, so that the same file runs with both.
 
 import tempfile
 from collections.abc import Callable
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_moons
 from sklearn.decomposition import PCA
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -34,7 +32,6 @@ from pacbayes import (
     Threshold,
     certify_difference,
     compare_classifiers,
-    forest_set,
     grid_set,
     load,
     optimal_posterior,
@@ -278,14 +275,19 @@ def machines(**choices: Any) -> Callable[[], Any]:
 
 
 def votes() -> Any:
-    """Return the best vote over a grid, and over a forest out of bag."""
-    # A set kept who errs on which row only where it was asked to; now it always does.
-    keeping: dict[str, Any] = {"keep_error_rows": True} if "keep_error_rows" in signature(grid_set).parameters else {}
-    found = grid_set(TREE, DEPTHS, *moons(), random_state=0, **keeping)
+    """Return the best vote over a grid."""
+    found = grid_set(TREE, DEPTHS, *moons(), random_state=0)
     assert found.error_rows is not None
     vote = optimal_vote(found.error_rows, found.m)
-    trees = forest_set(RandomForestClassifier(25), *moons(), random_state=0)
-    return set_seen(found), (vote.weights, vote.bound), (trees.risks, trees.m_each)
+    return set_seen(found), (vote.weights, vote.bound)
+
+
+def votes_of_own_rows() -> Any:
+    """Return the best vote over machines that each have a split of their own."""
+    found = svm_set(*moons(), LAMBDAS[:5], split="independent", random_state=0)
+    assert found.error_rows is not None
+    vote = optimal_vote(found.error_rows, found.error_rows.shape[1], validated=found.validated_rows)
+    return vote.weights, vote.bound
 
 
 def independent_lambdas(params: list[dict[str, Any]]) -> Any:
@@ -359,9 +361,6 @@ MODELS: dict[str, Callable[[], Any]] = {
     ),
     "grid, data frame": grid(mixed, make_pipeline(columns(), TREE), {"decisiontreeclassifier__max_depth": [1, 2, 4]}),
     "grid, sparse rows": grid(lambda: (sp.csr_array(digits()[0]), digits()[1])),
-    "forest, out of bag": grid(moons, RandomForestClassifier(30), None, split="out-of-bag"),
-    "bags, out of bag": grid(iris, BaggingClassifier(GaussianNB(), 20), None, split="out-of-bag"),
-    "extra trees, out of bag": grid(digits, ExtraTreesClassifier(20, bootstrap=True), None, split="out-of-bag"),
     # from elsewhere
     "from_fitted": from_fitted(),
     "from_fitted, one proposed": from_fitted(proposal=1, voting="best"),
@@ -373,4 +372,5 @@ MODELS: dict[str, Callable[[], Any]] = {
     "svm_set": machines(),
     "svm_set, independent": machines(split="independent"),
     "votes of sets": votes,
+    "votes of sets, independent": votes_of_own_rows,
 }

@@ -5,14 +5,13 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, Trees, bound, grid_set, save
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, bound, grid_set, save
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))
@@ -45,9 +44,6 @@ CASES = {
     "a level, SVMs": lambda: StochasticSVC([1.0, 2.0], delta=0.9, random_state=0).fit(X, Y),
     "a level, a grid": lambda: CertifiedClassifier(
         Grid(LogisticRegression(), {"C": [1.0]}), delta=0.9, voting="stochastic", cv=3, validation_size=0.5
-    ).fit(X, Y),
-    "a level, a forest": lambda: CertifiedClassifier(
-        Trees(RandomForestClassifier(5)), split="out-of-bag", delta=0.9, random_state=0
     ).fit(X, Y),
     "in a pipeline": lambda: make_pipeline(
         StandardScaler(),

@@ -11,7 +11,7 @@ from sklearn.multiclass import OutputCodeClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Cost, Grid, StochasticSVC, SVMs, Threshold, Trees
+from pacbayes import CertifiedClassifier, Cost, Grid, StochasticSVC, SVMs, Threshold
 
 COLUMNS = 2
 # Draws, votes and one machine that the training rows propose, with a reserve.
@@ -26,7 +26,6 @@ TWO_CLASSES = (
     "threshold",
     "prior",
     "hold-out",
-    "forest out of bag",
 )
 
 
@@ -79,9 +78,6 @@ def model(name):
         return CertifiedClassifier(SVMs([0.1, 1.0], gamma=0.5), refit=True, **HEDGED).fit(X, y)
     if name == "grid":
         return CertifiedClassifier(Grid(LogisticRegression(), {"C": [0.1, 1.0]}), **HEDGED).fit(X, y)
-    if name == "forest out of bag":
-        forest = RandomForestClassifier(4, max_depth=2)
-        return CertifiedClassifier(Trees(forest), split="out-of-bag", random_state=0).fit(X, y)
     if name == "independent":
         return StochasticSVC([0.1, 1.0], split="independent", random_state=0).fit(X, y)
     if name == "text":
@@ -120,7 +116,7 @@ MACHINES = (
     *("copies", "joined"),
 )
 ASKED = ("target", "threshold", "slices", "prior", "hold-out", "refit")
-ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram", "grid", "forest out of bag")
+ENSEMBLES = ("trees", "elsewhere", "forest", "boosting", "boosting of three", "histogram", "grid")
 
 
 def with_parts(contents, parts):

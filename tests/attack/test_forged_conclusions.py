@@ -215,7 +215,7 @@ def test_nor_those_of_draws_where_all_classifiers_err(unlucky, tmp_path):
     refused(forged, tmp_path, r"Evidence\.said must follow from the answers")
 
 
-@pytest.mark.parametrize("name", ["independent", "groups apart", "forest out of bag", "two", "elsewhere"])
+@pytest.mark.parametrize("name", ["independent", "groups apart", "two", "elsewhere"])
 def test_an_error_cannot_be_hidden_as_a_row_that_does_not_validate(name, tmp_path):
     """Rows that a classifier gets wrong are marked as not its own, and as many others as right answers of it."""
     forged = Forged.of(model(name))
@@ -230,20 +230,16 @@ def test_an_error_cannot_be_hidden_as_a_row_that_does_not_validate(name, tmp_pat
     refused(forged, tmp_path, r"Evidence\.answers must be of the rows that validate each")
 
 
-@pytest.mark.parametrize("name", ["independent", "forest out of bag"])
-def test_nor_by_another_division(name, tmp_path):
-    """The rows that validate follow from the seed, or from the bags."""
-    forged = Forged.of(model(name))
-    if name == "independent":
-        forged["plan.division.seed"] += 1
-    else:
-        forged["plan.division.bags"] = forged["plan.division.bags"][::-1].copy()
+def test_nor_by_another_division(tmp_path):
+    """The rows that validate follow from the seed."""
+    forged = Forged.of(model("independent"))
+    forged["plan.division.seed"] += 1
     refused(forged, tmp_path, r"Evidence\.answers must be of the rows that validate each")
 
 
-def test_a_forest_was_trained_here(tmp_path):
-    """Without training rows it would count as trained elsewhere, and a proposal would need no cross-validation."""
-    forged = Forged.of(model("forest out of bag"))
+def test_a_division_for_each_has_training_rows(tmp_path):
+    """Without them the classifiers would count as trained elsewhere, and a proposal would need no cross-validation."""
+    forged = Forged.of(model("independent"))
     forged["plan.division.n_train"] = 0
     refused(forged, tmp_path, r"Division must have rows that train")
 

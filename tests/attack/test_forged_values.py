@@ -21,7 +21,7 @@ from tests.files.model_files import KIND, Forged, saved
 from pacbayes.ensemble.calibration import DECISIONS, KINDS, PROBABILITIES, Calibration
 from pacbayes.files.values import KNOWN
 
-MODELS = (*MACHINES, *ASKED, "grid", "elsewhere", "forest out of bag")
+MODELS = (*MACHINES, *ASKED, "grid", "elsewhere")
 
 OBSERVED = "what was observed, from which all numbers are counted: nothing else in a file says it"
 CHOSEN = "what was chosen beforehand; the certificate says it, and nothing else in a file does"
@@ -74,7 +74,6 @@ MAY_DIFFER = {
     "Cuts.hits": "they say in which order thresholds are tested",
     "Evidence.said": "of draws it is known that one of their classifiers said it, but not which; see SOFT_SAID",
     "model.posterior[]": "a bound holds for all weights at once, and is that of the weights as they are",
-    "model.tandem": "a bound holds for all weights at once, and is that of the weights as they are",
 }
 #: What a soft vote said takes the rows to be known: with other probabilities any class may be the most probable.
 SOFT_SAID = "Evidence.said"
@@ -96,7 +95,6 @@ ANYTHING = (
 WORDS = (
     "shared",
     "independent",
-    "out-of-bag",
     "example",
     "group",
     "linear",

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -14,7 +13,6 @@ from pacbayes import (
     ClassifierSet,
     StochasticSVC,
     certify_predictions,
-    forest_set,
     grid_set,
     optimal_posterior,
     svm_set,
@@ -93,7 +91,6 @@ def test_a_probable_regression_target_is_refused_unless_somebody_insists(y):
         *(lambda model=model: model.fit(rows, y) for model in models()),
         lambda: svm_set(rows, y, [1.0]),
         lambda: grid_set(LogisticRegression(), {"C": [1.0]}, rows, y),
-        lambda: forest_set(RandomForestClassifier(5), rows, y),
     ]
     for call in calls:
         with pytest.raises(ValueError, match=sentence):

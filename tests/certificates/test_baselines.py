@@ -40,7 +40,7 @@ def test_the_label_is_that_of_the_training_rows_and_the_errors_those_of_the_othe
 
 def counted(errors, m):
     """Errors of one classifier on so many rows."""
-    return Counted(np.array([[errors]]), None, np.array([m]))
+    return Counted(np.array([[errors]]), None, m)
 
 
 def test_the_limit_is_clopper_and_pearson():

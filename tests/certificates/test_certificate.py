@@ -13,14 +13,14 @@ from pacbayes import CertifiedClassifier, Cost
 from pacbayes._utils.words import confidence, failure
 from pacbayes.certificates import Certificate, Claim
 from pacbayes.certificates.certificate import BEFOREHAND, FOUND, TRAINING, VALIDATION
-from pacbayes.certificates.voting import OCCAM, POSTERIOR, TANDEM
+from pacbayes.certificates.voting import OCCAM, POSTERIOR
 
 OTHER = Claim("posterior", "validation rows", 0.005, 0.2, 0.1, 0.5, "kl", "PAC-Bayes.")
 ONE = Certificate(0.1, None, 0.05, 50, "binomial", 0.05, 0.0, "the vote", "Exact.", alternatives=(OTHER,))
 
 
 def test_the_names_of_what_validation_rows_find():
-    assert set(FOUND) == {POSTERIOR, OCCAM, TANDEM}
+    assert set(FOUND) == {POSTERIOR, OCCAM}
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,6 @@ def test_the_names_of_what_validation_rows_find():
         ("proposal", TRAINING, "the proposal, which the training rows proposed."),
         ("proposal", BEFOREHAND, "the proposal, which was proposed beforehand."),
         ("posterior", VALIDATION, "the posterior, which was found on the validation rows."),
-        ("tandem vote", VALIDATION, "the tandem vote, which was found on the validation rows."),
         ("vote s=1", VALIDATION, "the vote s=1, whose weights were fixed before any validation row was looked at, and"),
     ],
 )

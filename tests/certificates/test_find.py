@@ -1,11 +1,11 @@
-"""What validation rows choose: the best posterior over one or several distances, and a vote."""
+"""What validation rows choose: the best posterior over one or several distances."""
 
 import numpy as np
 import pytest
-from tests.certificates.cases import a_set, grouped, planned
+from tests.certificates.cases import a_set, planned
 
-from pacbayes import ClassifierSet, gibbs_posterior, optimal_posterior, vote_bound
-from pacbayes.certificates import Found, choose_posterior, find
+from pacbayes import gibbs_posterior, optimal_posterior
+from pacbayes.certificates import choose_posterior, find
 from pacbayes.certificates.find import restored_posterior
 from pacbayes.certificates.risks import asked_for
 from pacbayes.certificates.voting import integer_weights, weights_of
@@ -49,8 +49,7 @@ def test_the_posterior_is_the_best_at_the_reserve():
 
 
 def test_nothing_is_looked_for_without_a_reserve():
-    found = find(*planned(a_set([9, 8, 30]), 0, hedge=0.0))
-    assert (found.posterior, found.tandem) == (None, None)
+    assert find(*planned(a_set([9, 8, 30]), 0, hedge=0.0)).posterior is None
 
 
 def test_weights_of_somebody_else_have_their_own_bound():
@@ -70,32 +69,3 @@ def test_weights_of_a_version_that_was_less_exact_stay_converged():
     found = restored_posterior(weights, RISKS, M, distance="kl", **USUAL)
     assert best.bound < found.bound <= best.bound + 1e-9
     assert found.converged
-
-
-@pytest.mark.parametrize(("hedge", "there"), [(0.1, True), (1.0, False), (0.0, False)])
-def test_the_tandem_vote_is_about_the_best_and_there_where_a_reserve_pays_it(hedge, there):
-    rng = np.random.default_rng(0)
-    truth = rng.integers(2, size=400)
-    answers = np.where(rng.random((15, 400)) < 0.2, 1 - truth, truth)
-    classifiers = ClassifierSet.from_predictions(answers, truth)
-    plan, evidence = planned(classifiers, None if hedge == 1.0 else 0, hedge=hedge)
-    found = find(plan, evidence).tandem
-    assert (found is not None) is plan.has_tandem is there
-    if there:
-        level = plan.tandem_level
-        own, equal = (
-            vote_bound(one, answers != truth, 400, delta=level) for one in (found / 2**52, np.full(15, 1 / 15))
-        )
-        assert found.sum() == 2**52
-        assert own <= equal + 1e-4
-
-
-def test_groups_and_a_single_classifier_have_no_tandem_vote():
-    for classifiers in (grouped(), a_set([5])):
-        assert find(*planned(classifiers, 0)).tandem is None
-
-
-@pytest.mark.parametrize("parts", [[2**51, 2**51 - 1], [-1, 2**52 + 1], [2**52 + 1, -1], []])
-def test_weights_that_are_none_are_refused(parts):
-    with pytest.raises(ValueError, match=r"Found\.tandem must be whole multiples of 2\^-52 with the sum one"):
-        Found(tandem=np.array(parts, dtype=np.int64))

@@ -11,21 +11,20 @@ from hypothesis import strategies as st
 from pacbayes import Abstain, Threshold
 from pacbayes.certificates import VOTINGS, Plan, Rule, propose
 from pacbayes.certificates.choices import CROSS_VALIDATION, cross_validation_prior
+from pacbayes.certificates.levels import hedged_level
 from pacbayes.certificates.limits import Cost
 from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose_soft
 from pacbayes.certificates.risks import asked_for
 from pacbayes.certificates.target import Thresholds
 from pacbayes.certificates.voting import EXACT, PROPOSAL, SOFT, integer_weights, parts_of_one
-from pacbayes.data.division import GROUP, out_of_bag_division, plan_division, validating_division
+from pacbayes.data.division import GROUP, plan_division, validating_division
 from pacbayes.ensemble.calibration import DECISIONS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrated
 
 SHARED = plan_division(200, kind="shared", validation_size=0.5, seed=0)
 INDEPENDENT = plan_division(200, kind="independent", validation_size=0.5, seed=0)
-BAGS = np.packbits(np.random.default_rng(0).random((4, 200)) < 0.6, axis=1)
-OUT_OF_BAG = out_of_bag_division(BAGS, 200, 200, seed=0)
 GROUPED = validating_division(200, GROUP, np.arange(200) // 2)
 THRESHOLDS = Thresholds(np.array([0.5, -np.inf]), np.array([50, 100]), np.array([1, 9]))
 
@@ -89,11 +88,12 @@ def test_levels_of_all_rules_of_a_way_sum_to_at_most_delta(delta, hedge, share, 
 def test_of_several_rules_each_has_its_place_and_level():
     plan = a_plan(delta=0.05)
     votes = [rule for rule in plan.rules if rule.voting == "majority"]
-    names = ["proposal", *(f"vote s={s:g}" for s in STRENGTHS[:-1]), "single", "posterior", "tandem vote"]
+    names = ["proposal", *(f"vote s={s:g}" for s in STRENGTHS[:-1]), "single", "posterior"]
     assert [rule.name for rule in votes] == names
-    assert [rule.bound for rule in votes] == [EXACT] * 8 + ["twice kl", "tandem"]
+    assert [rule.bound for rule in votes] == [EXACT] * 8 + ["twice kl"]
     assert votes[0].level == pytest.approx(0.045)
-    assert len({rule.level for rule in votes[1:]}) == 1
+    # A tenth of delta, in equal parts for the eight others.
+    assert {rule.level for rule in votes[1:]} == {hedged_level(0.05, 0.1, 8)}
     # Nothing stands beside a soft vote, and nothing is kept for it.
     assert [rule.level for rule in plan.rules if rule.voting == "soft"] == [0.05]
     assert [(rule.voting, rule.name) for rule in plan.rules if rule.voting != "majority"] == [
@@ -105,14 +105,12 @@ def test_of_several_rules_each_has_its_place_and_level():
     ]
 
 
-@pytest.mark.parametrize("kind", [SHARED, INDEPENDENT, OUT_OF_BAG, GROUPED, validating_division(50)])
+@pytest.mark.parametrize("kind", [SHARED, INDEPENDENT, GROUPED, validating_division(50)])
 def test_without_a_proposal_delta_is_for_what_is_found(kind):
     plan = Plan(kind, delta=0.1)
     # There are no probabilities, and no soft vote.
     assert levels(plan) == dict.fromkeys(("stochastic", "majority", "best"), Fraction(0.1))
-    votes = [rule.name for rule in plan.rules if rule.voting == "majority"]
-    # In a forest the vote is by its tandem bound alone.
-    assert votes == (["tandem vote"] if kind is OUT_OF_BAG else ["posterior"])
+    assert [rule.name for rule in plan.rules if rule.voting == "majority"] == ["posterior"]
 
 
 def test_without_a_reserve_it_is_for_proposals():
@@ -120,18 +118,6 @@ def test_without_a_reserve_it_is_for_proposals():
     assert [(rule.voting, rule.name, rule.level) for rule in plan.rules] == [
         (voting, "proposal", 0.1) for voting in VOTINGS
     ]
-
-
-def test_the_tandem_vote_needs_rows_that_are_draws_and_a_reserve():
-    def has(division, hedge=0.1, proposal=(0.5, 0.5)):
-        rules = given_rules(np.array(proposal), len(proposal))
-        return Plan(division, hedge=hedge, planned=() if hedge == 1.0 else rules).has_tandem
-
-    rows = validating_division(200)
-    assert has(rows)
-    assert not has(GROUPED)
-    assert not has(rows, hedge=1.0)
-    assert not has(rows, proposal=[1.0])
 
 
 # -- what does not follow --------------------------------------------------------------------------------------------
@@ -277,10 +263,9 @@ def test_nor_beside_a_proposal(choices, message):
         Plan(**{"division": SHARED, "hedge": 0.1, "planned": a_plan().planned, "cross_validation": counted()} | choices)
 
 
-@pytest.mark.parametrize("division", [INDEPENDENT, OUT_OF_BAG])
-def test_a_proposal_needs_rows_that_validate_nobody(division):
+def test_a_proposal_needs_rows_that_validate_nobody():
     with pytest.raises(ValueError, match=r"Plan\.cross_validation must be None"):
-        a_plan(division=division)
+        a_plan(division=INDEPENDENT)
 
 
 @pytest.mark.parametrize(

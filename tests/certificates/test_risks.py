@@ -305,7 +305,7 @@ def failures(choose, number, H=200, delta=0.05):
         rng = np.random.default_rng([seed, 5])
         rows = rng.multinomial(150, [0.85, 0.15])  # a rare class
         errors = rng.binomial(rows, truth, (H, 2))
-        counted = Counted(errors.sum(axis=1)[:, None], None, np.full(H, 150))
+        counted = Counted(errors.sum(axis=1)[:, None], None, 150)
         best = best_single(counted, delta * 0.8, None).index
         failed += bool((choose(rows, errors[best], H, delta) < truth).any())
     return failed

@@ -7,13 +7,11 @@ find.
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, Threshold, Trees
+from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, Threshold
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.bounds.hypergeometric import hypergeometric_upper
-from pacbayes.certificates.batch import batch_of
 
 X, Y = load_breast_cancer(return_X_y=True)
 GROUPS = np.arange(Y.size) // 3
@@ -74,14 +72,12 @@ def test_main_error_of_an_alternative(what, groups, unit):
 
 @pytest.mark.parametrize(("what", "groups", "unit"), CELLS, ids=[cell[0] for cell in CELLS])
 def test_main_error_of_what_is_found(what, groups, unit):
-    """kl for draws, twice that for a vote, tandem where rows are single; none of them is the rule's own errors."""
+    """kl for draws, twice that for a vote; none of them is the rule's own errors."""
     clf = fit(groups)
     assert claims(clf, "stochastic")["posterior"].distance == "kl"
-    vote = claims(clf, "majority")
     alone = fit(groups, hedge=1)
     drawn, doubled = (claims(alone, voting)["posterior"] for voting in ("stochastic", "majority"))
     assert doubled.bound == pytest.approx(min(2 * drawn.bound, 1.0), rel=1e-12)
-    assert ("tandem vote" in vote) == (unit == "example")
     assert claims(clf, "best")["Occam"].level == pytest.approx(HEDGE * DELTA, rel=1e-9)
     assert "soft" not in alone.certificates_
 
@@ -251,20 +247,3 @@ def test_of_these_is_refused_where_it_is_not_proved(choices, groups, message):
     clf = fit(groups, **choices)
     with pytest.raises(ValueError, match=message):
         clf.of_these(NEW)
-
-
-@pytest.mark.parametrize("voting", ["majority", "best"])
-def test_of_these_is_refused_out_of_bag(voting):
-    trees = Trees(RandomForestClassifier(20, random_state=0))
-    clf = CertifiedClassifier(trees, split="out-of-bag", voting=voting, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match=r"of_these cannot say .* with split='out-of-bag'"):
-        clf.of_these(NEW)
-
-
-def test_of_these_is_refused_for_a_tandem_vote():
-    """Found on validation rows with the largest part of the reserve."""
-    clf = fit(hedge=0.5, voting="majority")
-    fitted = clf._fitted
-    assert "tandem vote" in claims(clf, "majority")
-    with pytest.raises(ValueError, match="the tandem vote's weights, which the validation rows found"):
-        batch_of(fitted.plan, fitted.evidence, fitted.classifiers.counted, "majority", "tandem vote")

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -19,7 +18,6 @@ from pacbayes import (
     certify_difference,
     certify_predictions,
     compare_classifiers,
-    forest_set,
     grid_set,
     svm_set,
     write_report,
@@ -108,7 +106,6 @@ def beside(**others):
         (r"y_val and predictions\[1\]", lambda: ClassifierSet.from_predictions([TABLE["y"], BACK["y"]], TABLE["y"])),
         ("X and groups", lambda: svm_set(ROWS, TABLE["y"], [1.0], groups=BACK["g"])),
         ("X and sample_weight", lambda: grid_set(GaussianNB(), {}, ROWS, TABLE["y"], sample_weight=BACK["w"])),
-        ("X and y", lambda: forest_set(RandomForestClassifier(3), ROWS, BACK["y"])),
         ("y_true and y_pred", lambda: certify_predictions(TABLE["y"], BACK["y"])),
         ("y_true and groups", lambda: certify_predictions(TABLE["y"], TABLE["y"], groups=BACK["g"])),
         ("y_true and slices", lambda: certify_predictions(TABLE["y"], TABLE["y"], limits=("error",), slices=BACK["g"])),

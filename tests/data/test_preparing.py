@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import BaggingClassifier, VotingClassifier
+from sklearn.ensemble import VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncod
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, Trees, load, save, svm_set
+from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save, svm_set
 from pacbayes.data.columns import preparation, read_columns
 from pacbayes.data.preparing import resolve_prepare
 
@@ -142,7 +142,6 @@ def test_what_was_fitted_before_is_refused():
             cv=3,
             validation_size=0.5,
         ),
-        CertifiedClassifier(Trees(BaggingClassifier(frozen)), split="out-of-bag"),
         StochasticSVC([1.0], prepare=FrozenEstimator(MinMaxScaler().fit(X))),
         CertifiedClassifier(
             Grid(VotingClassifier([("a", SVC())]), {"estimators": [[("f", frozen)]]}),

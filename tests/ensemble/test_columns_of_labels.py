@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import two_classes
 
-from pacbayes import Abstain, CertifiedClassifier, ClassifierSet, Grid, Trees, compare_classifiers
+from pacbayes import Abstain, CertifiedClassifier, ClassifierSet, Grid, compare_classifiers
 
 GRID = {"max_depth": [1, 2, 4]}
 
@@ -48,16 +47,6 @@ def test_a_grid_of_columns_is_one_of_labels(choices):
         assert column.certificate_.sentence == flat.certificate_.sentence
         assert np.array_equal(column.predict(X), flat.predict(X))
         assert np.array_equal(column.vote_share(X), flat.vote_share(X))
-
-
-def test_out_of_bag():
-    X, y = named()
-    flat, column = (
-        CertifiedClassifier(Trees(BaggingClassifier(kind(), 5)), split="out-of-bag", random_state=0).fit(X, y)
-        for kind in KINDS
-    )
-    assert np.array_equal(column.classifiers_.errors, flat.classifiers_.errors)
-    assert np.array_equal(column.predict(X), flat.predict(X))
 
 
 def test_classifiers_trained_elsewhere():

@@ -47,18 +47,18 @@ def test_risks_of_groups_are_the_exact_means_rounded_up():
         sizes = rng.integers(1, 60, rng.integers(1, 30))
         errors = rng.integers(0, sizes + 1, (2, sizes.size))
         m = int(rng.integers(1, sizes.size + 1))
-        found = Counted(errors, sizes, np.array([m, m]))
+        found = Counted(errors, sizes, m)
         for risk, row in zip(found.risks, errors, strict=True):
             exact = sum(Fraction(int(k), int(s)) for k, s in zip(row, sizes, strict=True)) / m
             assert is_rounded_up(risk, exact)
 
 
 def test_limits_are_exact_for_rows_and_chernoffs_for_groups():
-    rows = Counted(np.array([[3], [7]]), None, np.array([40, 50]))
+    rows = Counted(np.array([[3], [7]]), None, 40)
     assert rows.exact
-    np.testing.assert_array_equal(rows.upper(0.05), binomial_upper([3, 7], [40, 50], 0.05))
+    np.testing.assert_array_equal(rows.upper(0.05), binomial_upper([3, 7], 40, 0.05))
     assert rows[1].risks == rows.risks[1]
-    groups = Counted(np.array([[1, 0, 2], [3, 1, 4]]), np.array([3, 1, 5]), np.array([3, 3]))
+    groups = Counted(np.array([[1, 0, 2], [3, 1, 4]]), np.array([3, 1, 5]), 3)
     assert not groups.exact
     np.testing.assert_array_equal(groups.upper([0.05, 0.01]), chernoff_upper(groups.risks, 3, [0.05, 0.01]))
     assert groups.total.tolist() == [3, 8]

@@ -1,6 +1,5 @@
 """Evidence: what cannot be is refused, counts equal a loop over rows, and every validation row is asked about once."""
 
-import sys
 from collections import Counter
 from fractions import Fraction
 
@@ -8,13 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.ensemble.grouped import is_rounded_up
 from tests.ensemble.told import told
 
-from pacbayes import CertifiedClassifier, Grid, forest_set, grid_set
-from pacbayes.data.division import DISTINCT, GROUP, out_of_bag_division, plan_division, validating_division
+from pacbayes import CertifiedClassifier, Grid, grid_set
+from pacbayes.data.division import DISTINCT, GROUP, plan_division, validating_division
 from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble import evidence as module
 from pacbayes.ensemble.evidence import Evidence, observe
@@ -25,7 +23,6 @@ RNG = np.random.default_rng(0)
 # Groups of one to nine rows, in no order; and rows of which some are copies.
 GROUPS = RNG.permutation(np.repeat(np.arange(12), [1, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 9]))
 COPIES = np.unique(RNG.integers(0, 40, N), return_inverse=True)[1].astype(np.int64)
-BAGS = np.packbits(RNG.random((MEMBERS, N)) < 0.6, axis=1)
 
 
 def divided(kind, unit="example", units=None):
@@ -36,7 +33,6 @@ DIVISIONS = {
     "shared": divided("shared"),
     "independent": divided("independent"),
     "all validate": validating_division(N),
-    "out of bag": out_of_bag_division(BAGS, N, N, seed=0),
     "groups": divided("shared", GROUP, GROUPS),
     "groups, independent": divided("independent", GROUP, GROUPS),
     "groups, all validate": validating_division(N, GROUP, GROUPS),
@@ -145,7 +141,7 @@ def test_counts_are_those_of_a_loop(name, block, monkeypatch):
             assert counted.total[i] == wrong.sum()
             assert is_rounded_up(counted.risks[i], exact)
             units = wrong.size if division.unit != GROUP else np.unique(division.units[division(i)[1]]).size
-            assert counted.m[i] == units >= division.m
+            assert counted.m == units == division.m
 
 
 @pytest.mark.parametrize("name", ["shared", "all validate", "groups", "copies"])
@@ -166,7 +162,7 @@ def test_the_same_answer_always_is_counted_on_the_rows_of_the_first(name):
     for code in range(3):
         found = evidence.count_constant(code, division)
         assert found.total.tolist() == [np.count_nonzero(evidence.truth[rows] != code)]
-        assert found.m.tolist() == [division.m_each(MEMBERS)[0]]
+        assert found.m == division.m
 
 
 @given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 10**6), st.booleans(), st.sampled_from([1, 13, 1 << 20]))
@@ -264,15 +260,6 @@ def test_with_splits_of_ones_own_too(make):
     for i, one in enumerate(found):
         asked = Counter(one.asked_)
         assert [asked[row] for row in found.splits(i)[1].tolist()] == [1] * found.m
-
-
-def test_and_out_of_bag(monkeypatch):
-    # The probes of a forest are about any rows.
-    module = sys.modules["pacbayes.ensemble.forest_set"]  # by its name it would be the function
-    monkeypatch.setattr(module, "warn_of_batches", lambda *arguments: None)
-    trees = forest_set(BaggingClassifier(Noting(), 6), *noted_rows(), random_state=0)
-    for i, one in enumerate(trees):
-        assert sorted(one.asked_) == trees.splits(i)[1].tolist()
 
 
 def test_one_answer_for_all_rows_is_refused():

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from tests.estimators.models import three_classes, two_classes
 
-from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs, Trees, load, load_dataset, save
+from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, SVMs, load, load_dataset, save
 from pacbayes.bounds.binomial import binomial_upper
 
 VOTINGS = ("soft", "stochastic", "majority", "best")
@@ -219,7 +219,6 @@ def test_names_of_families_say_which_classifier_is_whose():
         (SVMs(scale="yes"), ValueError, "scale must be True, False, 'auto' or 'kernlab', got 'yes'"),
         (Grid(DecisionTreeClassifier(), {"depth": [1]}), ValueError, "param_grid: .* does not fit the estimator"),
         (Grid(DecisionTreeClassifier(), DEPTHS, error_score="ignore"), ValueError, "unknown error_score 'ignore'"),
-        (Trees(RandomForestClassifier()), ValueError, "split='out-of-bag' is for candidates=Trees"),
     ],
     ids=lambda one: repr(one)[:50],
 )
@@ -235,7 +234,7 @@ def test_wrong_candidates_are_refused_by_name(candidates, error, message):
         ({"prepare": "numbers"}, ValueError, "prepare must be 'auto', None or a transformer, got 'numbers'"),
         ({"prepare": GaussianNB()}, TypeError, "prepare must be"),
         ({"voting": "loud"}, ValueError, "unknown voting 'loud'; known are auto, soft, stochastic, majority, best"),
-        ({"split": "none"}, ValueError, "unknown split"),
+        ({"split": "out-of-bag"}, ValueError, "unknown split 'out-of-bag'; known are shared, independent"),
         ({"split": "independent", "candidates": [FEW, "logistic"]}, ValueError, "takes support vector machines alone"),
     ],
 )
@@ -271,10 +270,6 @@ def trained_elsewhere(**choices):
     return CertifiedClassifier.from_fitted(trees, X[300:], y[300:], random_state=0, **choices)
 
 
-def forest(**choices):
-    return CertifiedClassifier(Trees(RandomForestClassifier(12)), split="out-of-bag", random_state=0, **choices)
-
-
 @pytest.mark.parametrize(
     ("fit", "expected"),
     [
@@ -286,7 +281,6 @@ def forest(**choices):
         (lambda X, y: certified(GaussianNB(), cv=None).fit(X, y), "stochastic"),
         (lambda X, y: certified(SVMs([1.0], gamma=0.1, scale=True), split="independent").fit(X, y), "stochastic"),
         (lambda X, y: certified(GaussianNB(), split="independent").fit(X, y), "stochastic"),
-        (lambda X, y: forest().fit(X, y), "majority"),
         (lambda X, y: trained_elsewhere(), "best"),
         (lambda X, y: trained_elsewhere(proposal=1), "best"),
         (lambda X, y: StochasticSVC([0.1, 1.0], voting="auto", random_state=0).fit(X, y), "stochastic"),
@@ -324,7 +318,6 @@ def test_what_auto_stands_for(fit, expected):
             lambda: certified(GaussianNB(), split="independent", voting="soft"),
             "split='independent' every row validates",
         ),
-        (lambda: forest(voting="soft"), "split='out-of-bag' every row validates"),
         (lambda: StochasticSVC([1.0], voting="soft"), "hedge=1 keeps all of delta"),
     ],
 )

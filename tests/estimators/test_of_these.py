@@ -78,8 +78,8 @@ THREE = (DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3
         (THREE, {}, "Occam", 0.05 / 3),
         (THREE, {"proposal": 2, "hedge": 0}, "proposal", 0.05),
         (THREE, {"proposal": 2, "hedge": 0.1}, "proposal", 0.045),
-        # Three others share the reserve: this vote, the posterior and the tandem vote.
-        (THREE, {"proposal": 1, "hedge": 0.1, "voting": "majority"}, "equal vote", 0.005 / 3),
+        # Two share the reserve: this vote and the posterior.
+        (THREE, {"proposal": 1, "hedge": 0.1, "voting": "majority"}, "equal vote", 0.005 / 2),
         (THREE, {"prior": [0.5, 0.3, 0.2]}, "Occam", None),
     ],
 )

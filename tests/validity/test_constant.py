@@ -12,7 +12,7 @@ DELTA = 0.1
 
 def limit(label, errors, m):
     """The limit of always answering a label that is wrong so often among m rows."""
-    return constant_baseline(label, Counted(np.array([[errors]]), None, np.array([m])), DELTA).bound
+    return constant_baseline(label, Counted(np.array([[errors]]), None, m), DELTA).bound
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.994, 0.006], [0.34, 0.33, 0.33], [0.01] * 100])

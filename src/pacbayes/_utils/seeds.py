@@ -22,11 +22,8 @@ class Purpose(IntEnum):
     #: Random states of a grid's classifiers, and settings drawn from its distributions.
     FITTING = 4
     SAMPLING = 5
-    #: Landmarks of linear machines, and trees of a forest: the same number, as no seed serves both.
+    #: Landmarks of linear machines.
     LANDMARKS = 6
-    GROWING = 6
-    #: Rows of each bag.
-    BAGS = 7
     #: Rows on which scaling is tried.
     SCALING = 8
     #: The paper's width that is estimated once, and its validation sample that does not look at the training sample.
@@ -66,7 +63,7 @@ def seed_of(random_state: Any) -> int:
 def generator(random_state: Any, *purpose: Purpose | int) -> np.random.Generator:
     """Return a generator for one purpose: independent for different ones, the same for the same seed and purpose.
 
-    After a `Purpose` may follow the number of what is drawn for it: a classifier, a bag.
+    After a `Purpose` may follow the number of what is drawn for it, such as a classifier.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Which rows did what, and what must hold outside: the assumptions of a certificate in words."""
 
 from pacbayes._utils.words import PLURAL, format_share
-from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, OUT_OF_BAG, Division
+from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, Division
 
 ALONE = (
     "This certificate holds alone at its level, not jointly with those of the other ways of predicting; distance, "
@@ -64,20 +64,6 @@ _GIVEN = {
 }
 
 
-def _out_of_bag(splits: Division) -> tuple[str, ...]:
-    """Say which rows did what in a forest."""
-    return (
-        f"For each classifier a bag of {splits.n_train} draws from all {splits.n_rows} rows trained it, with "
-        f"everything fitted inside it; the rows left out of the bag, at least {splits.m}, only counted its errors. The "
-        "bags were drawn at random without looking at rows or labels.",
-        *_DRAWN[EXAMPLE],
-        "Bounded are draws and votes of the forest's classifiers, one vote for each with its weight: not the "
-        "forest's own predict, which averages probabilities.",
-        "Nothing outside this estimator has seen the rows: not a scaler fitted before it, not a search around it. What "
-        "is fitted belongs inside the bags: BaggingClassifier(pipeline).",
-    )
-
-
 def roles(splits: Division) -> tuple[str, ...]:
     """Say which rows did what, and what must hold outside."""
     m, all_units, what = splits.m, splits.n_train + splits.m, PLURAL[splits.unit]
@@ -88,8 +74,6 @@ def roles(splits: Division) -> tuple[str, ...]:
         others = f"the rows of the other {m} only counted"
     elif splits.unit == DISTINCT:
         others = f"the other {m}, each taken once, only counted"
-    if splits.kind == OUT_OF_BAG:
-        return _out_of_bag(splits)
     if splits.kind == "shared":
         trained = "trained all classifiers, with everything fitted inside them (scaling, kernel width)"
         rows = f"{splits.n_train} of {all_units} {what} {trained}; {others} their errors."

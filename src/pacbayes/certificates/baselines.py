@@ -48,7 +48,7 @@ def constant_baseline(label: Any, counted: Counted, delta: float) -> Baseline:
 
     Examples
     --------
-    >>> print(constant_baseline("no", Counted(np.array([[6]]), None, np.array([1000])), 0.05))
+    >>> print(constant_baseline("no", Counted(np.array([[6]]), None, 1000), 0.05))
     at most 1.2 % (0.60 % of the validation rows): majority class of the training rows ('no')
     """
     note = f"majority class of the training rows ({format_label(label)})"

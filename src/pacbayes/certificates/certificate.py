@@ -20,7 +20,7 @@ from pacbayes._utils.words import (
 from pacbayes.certificates.limits import CLASS, SLICE, Limit, with_shares
 from pacbayes.certificates.target import Answered
 from pacbayes.certificates.threshold import Reached
-from pacbayes.certificates.voting import OCCAM, POSTERIOR, TANDEM
+from pacbayes.certificates.voting import OCCAM, POSTERIOR
 from pacbayes.certificates.watching import Monitor, Wrong, wrong_answers
 
 #: Which rows recommended the rule: those that train, before any other was looked at, or those that validate.
@@ -28,7 +28,7 @@ TRAINING, VALIDATION = "training rows", "validation rows"
 #: Of classifiers trained elsewhere: nobody knows which rows, but none that validates.
 BEFOREHAND = "fixed beforehand"
 #: Rules whose weights the validation rows find; they only pick among the others.
-FOUND = (POSTERIOR, OCCAM, TANDEM)
+FOUND = (POSTERIOR, OCCAM)
 
 
 @dataclass(frozen=True)

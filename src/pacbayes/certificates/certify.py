@@ -37,7 +37,7 @@ from pacbayes.certificates.certificate import (
     Missed,
 )
 from pacbayes.certificates.choices import PRIORS
-from pacbayes.certificates.find import Found, have_pairs
+from pacbayes.certificates.find import Found
 from pacbayes.certificates.levels import best_single, divide_delta, occam_levels
 from pacbayes.certificates.limits import Limit, plain
 from pacbayes.certificates.plan import Plan
@@ -48,7 +48,6 @@ from pacbayes.certificates.threshold import Abstain, CountedRows, Cuts, Threshol
 from pacbayes.certificates.voting import (
     EXACT,
     KL,
-    PAIRS,
     PROPOSAL,
     SINGLES,
     SOFT,
@@ -61,7 +60,6 @@ from pacbayes.ensemble.counted import Counted
 from pacbayes.ensemble.evidence import Evidence, unit_losses
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
-from pacbayes.posteriors.vote_bounds import VoteProblem, half_level
 
 _FIXED = {
     SOFT: "its classifiers, their probabilities and weights were fixed before any validation row was looked at",
@@ -69,12 +67,6 @@ _FIXED = {
     "majority": "the weights of the vote were fixed before any validation row was looked at",
     "stochastic": "weights and key of the draws were fixed before any validation row was looked at, and it is "
     "certified for this key",
-}
-_TANDEM = {
-    "tandem": "Four times the PAC-Bayes-kl bound of the probability that two classifiers, drawn by the weights of the "
-    "vote, both err",
-    "first-order": "Twice the PAC-Bayes-kl bound of the probability that a classifier drawn by the weights of the vote "
-    "errs",
 }
 _NAMES = {SOFT: "the soft vote", "majority": "the majority vote", "best": "the best single classifier"}
 _DRAWN, _DRAWN_BY_KEY = "the stochastic classifier", "the stochastic classifier with its key"
@@ -92,13 +84,11 @@ def certify(
       the theorem has two sides).
     * majority: votes that were planned, and that of the posterior with `2 B`.  Where a weighted vote errs, ties
       included, classifiers of at least half the weight err, so that it errs at most twice as often as the stochastic
-      classifier.  And a vote whose weights the validation rows chose, by its tandem bound; in a forest that is
-      validated out of bag this vote alone.
+      classifier.
     * best: the classifier that was planned, and Occam's bound: for each classifier the exact binomial limit (for
       groups, Chernoff's) at its level times :math:`p_i`; all hold at once, hence the smallest does, whichever it is.
 
-    Where classifiers have different numbers of validation examples, the posterior is one for the least, and each limit
-    of a single classifier is one for its own.  `params`, what distinguishes the classifiers, stand in words only.
+    `params`, what distinguishes the classifiers, stand in words only.
 
     Examples
     --------
@@ -164,7 +154,6 @@ class _Case:
             EXACT: self._exact,
             KL: self._drawn,
             TWICE_KL: self._doubled,
-            PAIRS: self._tandem,
             SINGLES: self._occam,
         }
         claim = bounds[rule.bound](rule)
@@ -253,44 +242,6 @@ class _Case:
             kl=best.kl,
             distance="binomial" if self.counted.exact else "chernoff",
             theorem=f"Occam's bound: {limit} at {level} times the prior weight of classifier {best.index}.",
-        )
-
-    def _tandem(self, rule: Rule) -> Claim:
-        """Return the tandem bound of the vote with the weights that were found: it holds for all weights at once.
-
-        Where classifiers have validation rows of their own, and pairs therefore few, the level is divided between it
-        and twice the bound of a classifier drawn by these weights, and the smaller counts.
-        """
-        wrong, validated = self.evidence.wrong(), self.evidence.validates()
-        if validated is None:
-            return self._of_pairs(rule, "tandem", rule.level, wrong, None)
-        if not have_pairs(validated):
-            return self._of_pairs(rule, "first-order", rule.level, wrong, validated)
-        each = half_level(rule.level)
-        both = [self._of_pairs(rule, bound, each, wrong, validated) for bound in ("first-order", "tandem")]
-        won = min(both, key=lambda claim: claim.bound)
-        said = f"{won.theorem} It is the smaller of two, each at half of this level."
-        return replace(won, level=rule.level, theorem=said)
-
-    def _of_pairs(
-        self, rule: Rule, bound: str, level: float, wrong: NDArray[np.bool_], validated: NDArray[np.bool_] | None
-    ) -> Claim:
-        constant, parts = self.plan.constant, self.found.tandem
-        assert parts is not None
-        problem = VoteProblem.checked(wrong, wrong.shape[1], bound, level, self.plan.prior, constant, validated)
-        values = problem.evaluate(weights_of(parts))
-        rows = ""
-        if problem.own is not None and bound == "tandem":
-            rows = f" Every two have {problem.own.least_pair} validation rows in common, or more."
-        return Claim(
-            rule=rule.name,
-            source=VALIDATION,
-            level=level,
-            bound=min(values.bound, 1.0),
-            empirical_risk=values.gibbs_risk,
-            kl=values.kl,
-            distance="tandem" if bound == "tandem" else "kl",
-            theorem=f"{_TANDEM[bound]}, with the {constant} constant.{rows}",
         )
 
     # -- certificates ------------------------------------------------------------------------------------------------

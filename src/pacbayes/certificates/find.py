@@ -1,4 +1,4 @@
-"""What the validation rows show and choose: answers; then a posterior, and the vote of the tandem bound.
+"""What the validation rows show and choose: answers, and then a posterior.
 
 Here is the first, and in a fit the only, place that asks about validation rows: each classifier about each of them,
 once.  Those that have a part in a soft vote are asked a second question: how sure they are.
@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_level
@@ -26,7 +25,6 @@ from pacbayes.certificates.threshold import Cuts
 from pacbayes.certificates.voting import (
     PROPOSAL,
     SOFT,
-    Counts,
     Rule,
     check_parts,
     integer_weights,
@@ -40,12 +38,8 @@ from pacbayes.data.rows import pick_rows
 from pacbayes.ensemble.evidence import Evidence, observe
 from pacbayes.ensemble.members import Members
 from pacbayes.posteriors.optimal import USUAL_TOL, certified
-from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem
-
-# The search for a vote need not be exact to the last digit.
-_VOTE_TOL = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +58,10 @@ class Found:
 
     #: The posterior with the smallest bound at the whole of the reserve; None where nothing was kept for it.
     posterior: Posterior | None = None
-    #: Weights of the tandem vote in whole multiples of 2^-52; None where there is no such rule.
-    tandem: Counts | None = None
 
     def __post_init__(self) -> None:
         if self.posterior is not None:
             check_parts(integer_weights(self.posterior.weights), "Found.posterior")
-        if self.tandem is not None:
-            check_parts(self.tandem, "Found.tandem")
 
 
 def find(plan: Plan, evidence: Evidence) -> Found:
@@ -99,32 +89,7 @@ def find(plan: Plan, evidence: Evidence) -> Found:
         prior=plan.prior,
         constant=plan.constant,
     )
-    return Found(posterior, _tandem_weights(plan, evidence) if plan.has_tandem else None)
-
-
-def _tandem_weights(plan: Plan, evidence: Evidence) -> Counts:
-    """Return weights with a small tandem bound; the prior's where some two classifiers have no row in common."""
-    validated, number = evidence.validates(), len(evidence)
-    if not have_pairs(validated):
-        return integer_weights(np.full(number, 1.0 / number) if plan.prior is None else plan.prior)
-    vote = optimal_vote(
-        evidence.wrong(),
-        evidence.answers.shape[1],
-        delta=plan.tandem_level,
-        prior=plan.prior,
-        constant=plan.constant,
-        tol=_VOTE_TOL,
-        validated=validated,
-    )
-    return integer_weights(vote.weights)
-
-
-def have_pairs(validated: NDArray[np.bool_] | None) -> bool:
-    """Return whether every two classifiers have a validation row in common."""
-    if validated is None:
-        return True
-    table = validated.astype(np.float32)
-    return bool((table @ table.T).min() > 0.0)
+    return Found(posterior)
 
 
 def choose_posterior(

@@ -144,11 +144,11 @@ class SingleBest:
 def best_single(counted: Counted, delta: float, prior: FloatArray | None) -> SingleBest:
     """Return the classifier with the smallest Occam bound, the first of several.
 
-    Each has its limit at delta times its prior weight, from its own number of validation examples.
+    Each has its limit at delta times its prior weight.
 
     Examples
     --------
-    >>> counted = Counted(np.array([[3], [2], [2]]), None, np.array([50, 50, 50]))
+    >>> counted = Counted(np.array([[3], [2], [2]]), None, 50)
     >>> best = best_single(counted, 0.05, np.array([0.9, 0.05, 0.05]))
     >>> best.index, round(best.bound, 4), round(best.kl, 4)
     (0, 0.1506, 0.1054)

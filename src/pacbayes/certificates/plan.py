@@ -33,19 +33,17 @@ from pacbayes.certificates.voting import (
     BITS,
     KL,
     OCCAM,
-    PAIRS,
     POSTERIOR,
     PROPOSAL,
     SINGLES,
     SOFT,
-    TANDEM,
     TWICE_KL,
     VOTINGS,
     Counts,
     Rule,
     weights_of,
 )
-from pacbayes.data.division import GROUP, OUT_OF_BAG, Division
+from pacbayes.data.division import GROUP, Division
 from pacbayes.data.tables import TableReading
 from pacbayes.ensemble.cross_validation import CrossValidation
 
@@ -267,8 +265,6 @@ class Plan:
             return self.refit
         if SOFT in self.votings:
             return SOFT
-        if self.division.kind == OUT_OF_BAG:
-            return "majority"
         return "best" if self.division.trained_elsewhere else "stochastic"
 
     def _rules(self, voting: str, delta: float) -> list[Rule]:
@@ -292,25 +288,7 @@ class Plan:
             return []
         if voting == "best":
             return [Rule(voting, OCCAM, None, SINGLES)]
-        tandem = [Rule(voting, TANDEM, None, PAIRS)] if self.has_tandem else []
-        # In a forest, validated out of bag, weights that minimise 2 B would leave few trees of the vote.
-        doubled = [] if tandem and self.division.kind == OUT_OF_BAG else [Rule(voting, POSTERIOR, None, TWICE_KL)]
-        return doubled + tandem
-
-    @property
-    def tandem_level(self) -> float:
-        """At which the tandem vote is sought: about that which the rule will have; the bound holds at any."""
-        number = sum(rule.voting == "majority" and rule.name != PROPOSAL for rule in self.planned) + 2
-        return hedged_level(self.main_level, self.hedge, number)
-
-    @property
-    def has_tandem(self) -> bool:
-        """Whether the vote of the tandem bound is one of the rules: for a forest, and where it is paid by a reserve."""
-        if self.division.unit == GROUP or self.tandem_level <= 0.0:
-            return False
-        # The vote of a single classifier is among the proposals.
-        several = bool(self.planned) and self.planned[0].weights is not None and self.planned[0].weights.size > 1
-        return self.division.kind == OUT_OF_BAG or (0.0 < self.hedge < 1.0 and several)
+        return [Rule(voting, POSTERIOR, None, TWICE_KL)]
 
     @property
     def hold_out(self) -> int | None:
@@ -350,8 +328,8 @@ def check_questions(limits: tuple[Question, ...], share: Any, target: Target | N
         )
     if target is not None and hedge == 1.0:
         raise ValueError(
-            f"{target!r} needs a rule that the training rows propose, which hedge=1, cv=None and splits 'independent' "
-            "and 'out-of-bag' leave out"
+            f"{target!r} needs a rule that the training rows propose, which hedge=1, cv=None and split='independent' "
+            "leave out"
         )
     if target is not None and limits:
         raise ValueError(f"limits must be empty with {target!r}: a target is tested at the whole of delta")

@@ -108,7 +108,7 @@ def certify_predictions(
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,
     )
-    found = certify(plan, _evidence(data, said, len(rules)), Found(None, None))["best"]
+    found = certify(plan, _evidence(data, said, len(rules)), Found())["best"]
     return replace(found, holds_for="the classifier", baselines={})
 
 

@@ -1,7 +1,7 @@
 r"""What the training rows propose: a classifier, a vote and draws, from errors counted within the training rows.
 
-With :math:`k_i` errors of classifier i in cross-validation (or out of bag, as a rate times the number of rows), the
-fewest being :math:`k_{\min}`: equation (vote-weights) and equation (draw-weights) of docs/mathematics.md.
+With :math:`k_i` errors of classifier i in cross-validation, the fewest being :math:`k_{\min}`: equation (vote-weights)
+and equation (draw-weights) of docs/mathematics.md.
 """
 
 import math

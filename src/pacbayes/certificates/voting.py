@@ -66,10 +66,10 @@ VOTINGS = (SOFT, "stochastic", "majority", "best")
 #: The rule that holds most of delta: what the training rows recommend.
 PROPOSAL = "proposal"
 #: Rules whose weights the validation rows find.
-POSTERIOR, OCCAM, TANDEM = "posterior", "Occam", "tandem vote"
-#: Where a rule's bound comes from: its own errors; draws by a posterior; twice these for a vote; pairs that both err;
-#: the best of all single classifiers.
-EXACT, KL, TWICE_KL, PAIRS, SINGLES = "exact", "kl", "twice kl", "tandem", "Occam"
+POSTERIOR, OCCAM = "posterior", "Occam"
+#: Where a rule's bound comes from: its own errors; draws by a posterior; twice these for a vote; the best of all single
+#: classifiers.
+EXACT, KL, TWICE_KL, SINGLES = "exact", "kl", "twice kl", "Occam"
 # Answers of all classifiers that are held at once.
 _ANSWERS = 4_000_000
 # To look which labels are among answers takes as long as to count the votes of so many.
@@ -106,7 +106,7 @@ class Rule:
     def __post_init__(self) -> None:
         need_choice(self.voting, "Rule.voting", VOTINGS)
         need(type(self.name) is str, "Rule.name", "must be text")
-        need_choice(self.bound, "Rule.bound", (EXACT, KL, TWICE_KL, PAIRS, SINGLES))
+        need_choice(self.bound, "Rule.bound", (EXACT, KL, TWICE_KL, SINGLES))
         need(isinstance(self.level, float) and 0.0 <= self.level < 1.0, "Rule.level", "must be a share of delta")
         need((self.bound == EXACT) == (self.weights is not None), "Rule.weights", "must be fixed for its own errors")
         if self.weights is not None:

@@ -5,15 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import BoolArray, Labels, Rows
 from pacbayes._utils.checks import check_choice, need, need_array, need_choice, need_rows, need_whole
 from pacbayes._utils.seeds import Purpose, generator
 
 SPLITS = ("shared", "independent")
-# The division of a forest: every classifier is validated by the rows that its bag left out.
-OUT_OF_BAG = "out-of-bag"
 # What is drawn, divided and counted: every row for itself, rows that are equal in features and class as one, or groups.
 EXAMPLE, DISTINCT, GROUP = "example", "distinct example", "group"
 
@@ -26,10 +23,10 @@ class Division:
 
     Attributes
     ----------
-    kind : {"shared", "independent", "out-of-bag"}
+    kind : {"shared", "independent"}
     n_train, m : int
-        Sizes of each classifier's training and validation sample, in units; out of bag the rows drawn for each bag, and
-        the least number of rows that one leaves out.  No training rows where the classifiers were trained elsewhere.
+        Sizes of each classifier's training and validation sample, in units.  No training rows where the classifiers
+        were trained elsewhere.
     n_rows : int
         The rows that were divided, copies included.
     shared : pair of ndarrays, or None
@@ -39,8 +36,6 @@ class Division:
         occur, and are validated once.
     units : ndarray of shape (N,), or None
         The number of each row's unit, from 0; None where every row is one.
-    bags : ndarray of uint8, shape (H, ceil(N / 8)), or None
-        Out of bag: which rows the bag of each classifier holds, packed by `numpy.packbits`.
     copies : int or None
         Validation rows that equal a training row in features and class; of all classifiers the most.  None where that
         is not known.
@@ -56,13 +51,12 @@ class Division:
     shared: tuple[Rows, Rows] | None
     unit: str = EXAMPLE
     units: Rows | None = None
-    bags: NDArray[np.uint8] | None = None
     copies: int | None = None
     own: bool = False
 
     def __post_init__(self) -> None:
         """Raise unless the parts are sorted rows, none of them in two parts, of the sizes that are said."""
-        need_choice(self.kind, "Division.kind", (*SPLITS, OUT_OF_BAG))
+        need_choice(self.kind, "Division.kind", SPLITS)
         need_choice(self.unit, "Division.unit", (EXAMPLE, DISTINCT, GROUP))
         need_whole(self.n_train, "Division.n_train", 0)
         need_whole(self.m, "Division.m", 0)
@@ -73,13 +67,9 @@ class Division:
         if self.copies is not None:
             need_whole(self.copies, "Division.copies", 0, self.n_rows)
         number = self._check_units()
-        need((self.bags is None) == (self.kind != OUT_OF_BAG), "Division.bags", "must be there out of bag")
         need((self.kind == "shared") == (self.shared is not None), "Division.shared", "must be there if it is shared")
         both = self.n_train > 0 and self.m > 0
         need(both or self.kind == "shared", "Division", "must have rows that train and rows that validate")
-        if self.bags is not None:
-            self._check_bags(self.bags)
-            return
         need(number == self.n_train + self.m, "Division.n_rows", "must train or validate")
         if self.shared is not None:
             self._check_shared(self.shared, number)
@@ -95,17 +85,6 @@ class Division:
         known = np.bincount(self.units)
         need(bool((known > 0).all()), "Division.units", "must be numbered from 0")
         return int(known.size)
-
-    def _check_bags(self, bags: NDArray[np.uint8]) -> None:
-        need(self.unit == EXAMPLE, "Division", "must be of single rows, out of bag")
-        need_array(bags, "Division.bags", "u", (None, -(-self.n_rows // 8)))
-        need(len(bags) > 0, "Division.bags", "must not be empty")
-        beyond = bags & ~np.packbits(np.ones(self.n_rows, dtype=bool))
-        need(not beyond.any(), "Division.bags", "must be zero beyond the last row")
-        left_out = _rows_left_out(bags, self.n_rows)
-        need(self.m == left_out.min(), "Division.m", "must be the least number of rows out of bag")
-        held = int(left_out.max()) < self.n_rows and self.n_rows - self.m <= self.n_train
-        need(held, "Division.bags", "must hold a row, and not more of them than were drawn")
 
     def _check_shared(self, shared: tuple[Rows, Rows], number: int) -> None:
         need(type(shared) is tuple and len(shared) == 2, "Division.shared", "must be a pair")
@@ -126,9 +105,6 @@ class Division:
         """Return the i-th classifier's training rows and validation rows, sorted."""
         if self.shared is not None:
             return self.shared
-        if self.bags is not None:
-            inside = np.unpackbits(self.bags[i], count=self.n_rows).view(np.bool_)
-            return np.flatnonzero(inside), np.flatnonzero(~inside)
         order = generator(self.seed, Purpose.INDEPENDENT, i).permutation(self.n_train + self.m)
         validation, train = order[: self.m], order[self.m :]
         if self.units is None:
@@ -155,15 +131,7 @@ class Division:
         """No classifier has more training rows, and more validation rows, than these."""
         if self.shared is not None:
             return self.shared[0].size, self.shared[1].size
-        if self.bags is not None:
-            return self.n_rows, self.n_rows
         return self.n_rows - self.m, self.n_rows - self.n_train
-
-    def m_each(self, number: int) -> Rows:
-        """Return the number of validation units of each of so many classifiers; `m` is the least."""
-        if self.bags is None:
-            return np.full(number, self.m, dtype=np.int64)
-        return _rows_left_out(self.bags, self.n_rows)
 
     def units_of(self, rows: Rows) -> Rows | None:
         """Return the number of every row's unit; None where every row is one."""
@@ -280,24 +248,6 @@ def training_division(validated: Division) -> Division:
     """
     every, units = np.arange(validated.n_rows), validated.n_train + validated.m
     return replace(validated, n_train=units, m=0, shared=(every, every[:0]), copies=None)
-
-
-def out_of_bag_division(bags: NDArray[np.uint8], n_rows: int, draws: int, seed: int) -> Division:
-    """Return the division of a forest's rows from the packed bags of its classifiers.
-
-    Examples
-    --------
-    >>> division = out_of_bag_division(np.packbits([[1, 0, 1, 0], [1, 1, 1, 0]], axis=1), 4, 4, seed=0)
-    >>> division(0)[1], division(1)[1], division.m, division.m_each(2)
-    (array([1, 3]), array([3]), 1, array([2, 1]))
-    """
-    least = int(_rows_left_out(bags, n_rows).min())
-    return Division(OUT_OF_BAG, draws, least, n_rows, seed, None, bags=bags)
-
-
-def _rows_left_out(bags: NDArray[np.uint8], n_rows: int) -> Rows:
-    inside: Rows = np.bitwise_count(bags).sum(axis=1, dtype=np.int64)
-    return n_rows - inside
 
 
 def _all_rows(units: Rows, numbers: Rows) -> Rows:

@@ -16,7 +16,6 @@ from pacbayes._utils.html_card import card
 from pacbayes.data.division import (
     EXAMPLE,
     GROUP,
-    OUT_OF_BAG,
     Division,
     DivisionChoices,
     check_duplicates,
@@ -59,7 +58,6 @@ def warn_elsewhere(members: Estimators, data: Labelled) -> None:
 _DIVISIONS = {
     "shared": "one for all",
     "independent": "one for each classifier",
-    OUT_OF_BAG: "a bag for each classifier, validated by the rows left out of it",
 }
 
 
@@ -67,7 +65,7 @@ class ClassifierSet:
     r"""Classifiers :math:`h_1, \dots, h_H` with what each said of `m` validation examples.
 
     A PAC-Bayesian bound on them is valid if no classifier depends on the examples its own errors were counted on.
-    Made by `svm_set`, `grid_set` and `forest_set`, or from classifiers trained elsewhere by `from_fitted`,
+    Made by `svm_set` and `grid_set`, or from classifiers trained elsewhere by `from_fitted`,
     `from_predictions` and `from_losses`.
 
     Attributes
@@ -79,9 +77,7 @@ class ClassifierSet:
     errors : ndarray of int, shape (H,), or None
         Validation errors; None for a set made from losses, or from groups.
     m : int
-        Validation examples (or groups) behind each risk; the least, where classifiers have different numbers.
-    m_each : ndarray of int, shape (H,)
-        Those behind the risk of each classifier, all `m` but for the out-of-bag rows of `forest_set`.
+        Validation examples (or groups) behind each risk.
     risks : ndarray of shape (H,)
         errors / m (or mean losses), rounded up: never below the exact quotient, 0 and 1 exact.
     unit : {"example", "distinct example", "group"}
@@ -276,13 +272,8 @@ class ClassifierSet:
 
     @property
     def m(self) -> int:
-        """The number of validation examples (or groups) of each classifier; the least, where they differ."""
+        """The number of validation examples (or groups) of each classifier."""
         return self._losses.shape[1] if self.splits is None and self._losses is not None else self._division.m
-
-    @property
-    def m_each(self) -> Rows:
-        """The number of validation examples (or groups) of each classifier, shape (H,); `m` is the least."""
-        return np.full(len(self), self.m, dtype=np.int64) if self.splits is None else self.splits.m_each(len(self))
 
     @property
     def unit(self) -> str:
@@ -386,7 +377,7 @@ class Trained:
     """Classifiers that have seen training rows only."""
 
     members: Members
-    #: Which rows train and which validate; those of a forest are drawn while it is trained.
+    #: Which rows train and which validate.
     division: Division
     #: The classifiers with the training rows that all share; None where they share none.
     folds: Folds | None = None

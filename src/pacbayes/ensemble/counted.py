@@ -30,25 +30,25 @@ class Counted:
         Errors of every classifier in every group; a single column where every row is a draw of its own.
     sizes : ndarray of int, shape (G,), or None
         The rows of each group; None where every row is a draw of its own: then errors are binomial.
-    m : ndarray of int, shape (R,)
+    m : int
         The rows, or groups, that validate each classifier.
 
     Examples
     --------
-    >>> rows = Counted(np.array([[1], [5]]), None, np.array([20, 20]))
+    >>> rows = Counted(np.array([[1], [5]]), None, 20)
     >>> rows.risks, rows.upper(0.05).round(4)
     (array([0.05, 0.25]), array([0.2161, 0.4556]))
-    >>> groups = Counted(np.array([[1, 2, 0], [0, 0, 0]]), np.array([1, 3, 2]), np.array([4, 4]))
+    >>> groups = Counted(np.array([[1, 2, 0], [0, 0, 0]]), np.array([1, 3, 2]), 4)
     >>> groups.risks.round(4), groups.upper(0.05).round(4)
     (array([0.4167, 0.    ]), array([0.9073, 0.5271]))
     """
 
     errors: Rows
     sizes: Rows | None
-    m: Rows
+    m: int
 
     def __post_init__(self) -> None:
-        read_only(self.errors, self.sizes, self.m)
+        read_only(self.errors, self.sizes)
 
     @property
     def exact(self) -> bool:
@@ -69,18 +69,13 @@ class Counted:
         whole = math.lcm(*sizes.tolist())
         parts = [whole // size for size in sizes.tolist()]
         sums = [sum(count * part for count, part in zip(row, parts, strict=True)) for row in by_size.tolist()]
-        return np.array([quotient_up(total, whole * m) for total, m in zip(sums, self.m.tolist(), strict=True)])
+        return np.array([quotient_up(total, whole * self.m) for total in sums])
 
     def upper(self, levels: ArrayLike) -> FloatArray:
         """Return the upper limit of each risk at its level: exact for rows, Chernoff's for groups; shape (R,)."""
         if self.sizes is None:
             return binomial_upper(self.errors[:, 0], self.m, levels)
-        return chernoff_upper(self.risks, self._one_m, levels)
-
-    @property
-    def _one_m(self) -> int:
-        """The number of groups, which is the same for all."""
-        return int(self.m[0])
+        return chernoff_upper(self.risks, self.m, levels)
 
     @property
     def total(self) -> Rows:
@@ -92,11 +87,11 @@ class Counted:
 
     def __getitem__(self, i: int) -> Counted:
         """Return those of one classifier."""
-        return Counted(self.errors[i : i + 1], self.sizes, self.m[i : i + 1])
+        return Counted(self.errors[i : i + 1], self.sizes, self.m)
 
 
-def risks_of_errors(errors: NDArray[np.int64], m: int | Rows) -> FloatArray:
-    """Return errors/m, each the smallest double that is at least the exact quotient; `m` one for all or one for each.
+def risks_of_errors(errors: NDArray[np.int64], m: int) -> FloatArray:
+    """Return errors/m, each the smallest double that is at least the exact quotient.
 
     The nearest double may lie half a unit below k/m, and a certificate from it would be that much too small.
 
@@ -105,8 +100,6 @@ def risks_of_errors(errors: NDArray[np.int64], m: int | Rows) -> FloatArray:
     >>> risks_of_errors(np.array([0, 1, 3]), 3).tolist()
     [0.0, 0.33333333333333337, 1.0]
     """
-    if np.ndim(m) > 0:
-        return np.array([quotient_up(int(count), int(size)) for count, size in zip(errors, np.asarray(m), strict=True)])
     counts, places = np.unique(errors, return_inverse=True)
     quotients = [quotient_up(int(count), int(m)) for count in counts]
     return np.array(quotients, dtype=np.float64)[places]

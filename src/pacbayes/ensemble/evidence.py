@@ -127,18 +127,17 @@ class Evidence:
             _count((self.answers[block] != self.truth) & (self.answers[block] != self.absent), division)
             for block in _blocks(*self.answers.shape)
         ]
-        return Counted(np.concatenate(found), _sizes(division), division.m_each(len(self)))
+        return Counted(np.concatenate(found), _sizes(division), division.m)
 
     def count_answers(self, answers: NDArray[Any], division: Division) -> Counted:
         """Return the errors of rules that answered all rows, shape (R, n), as Counted."""
         wrong = answers != self.truth
-        m = np.full(len(wrong), division.m, dtype=np.int64)
-        return Counted(_count(wrong, division), _sizes(division), m)
+        return Counted(_count(wrong, division), _sizes(division), division.m)
 
     def count_constant(self, code: int, division: Division) -> Counted:
         """Return the errors of always giving the same answer, on the validation rows of the first classifier."""
         wrong = (self.truth != code) & (self.answers[0] != self.absent)
-        return Counted(_count(wrong[None], division), _sizes(division), division.m_each(len(self))[:1])
+        return Counted(_count(wrong[None], division), _sizes(division), division.m)
 
     @cached_property
     def tandem_risks(self) -> FloatArray:

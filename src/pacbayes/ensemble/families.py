@@ -17,7 +17,6 @@ from pacbayes.data.division import Division
 from pacbayes.ensemble.by_name import FAMILIES, named_family
 from pacbayes.ensemble.candidates import check_classifier
 from pacbayes.ensemble.classifier_set import Trained, Work
-from pacbayes.ensemble.forest_set import ForestFamily
 from pacbayes.ensemble.grid_set import GridFamily, train_grids
 from pacbayes.ensemble.joined import Joined, JoinedFolds
 from pacbayes.ensemble.members import Members
@@ -42,7 +41,7 @@ _WIDE = 1_000
 # With more training rows nobody looks for neighbours.
 _NEIGHBOURS = 20_000
 _ALLOWED = (
-    f"one of the names {', '.join((AUTO, *PORTFOLIO))}, an unfitted scikit-learn classifier, a family (SVMs, Trees, or "
+    f"one of the names {', '.join((AUTO, *PORTFOLIO))}, an unfitted scikit-learn classifier, a family (SVMs or "
     "Grid(estimator, param_grid)), or a list of these"
 )
 
@@ -138,38 +137,7 @@ class Grid(BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
         self.error_score = error_score
 
 
-class Trees(BaseEstimator):  # type: ignore[misc]  # no types in scikit-learn
-    """The trees of a forest, each a classifier of its own that is validated by the rows its bag left out.
-
-    For ``split="out-of-bag"`` alone.  A forest as one classifier is the forest itself, or ``"forest"``.
-
-    Parameters
-    ----------
-    forest : RandomForestClassifier, ExtraTreesClassifier with ``bootstrap=True``, or BaggingClassifier
-        As for `forest_set`.
-
-    See Also
-    --------
-    CertifiedClassifier : What takes it as `candidates`.
-    forest_set : The trees alone.
-
-    References
-    ----------
-    .. [1] L. Breiman, "Out-of-bag estimation", technical report, University of California, Berkeley, 1996.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from pacbayes import Trees
-    >>> Trees(RandomForestClassifier(50)).forest.n_estimators
-    50
-    """
-
-    def __init__(self, forest: Any) -> None:
-        self.forest = forest
-
-
-Family = SvmFamily | GridFamily | ForestFamily
+Family = SvmFamily | GridFamily
 
 
 def named_candidates(candidates: Any) -> list[tuple[str, Any]]:
@@ -305,8 +273,6 @@ def _family(name: str, one: Any, prepare: Any, size: Size) -> Family:
         return replace(made, prepare=prepare)
     if isinstance(one, Grid):
         return GridFamily(name, one.estimator, one.param_grid, one.n_iter, one.error_score)
-    if isinstance(one, Trees):
-        return ForestFamily.checked(one.forest)
     if isinstance(one, type) or not hasattr(one, "fit"):
         raise TypeError(f"candidates must be {_ALLOWED}, got {one!r}")
     check_classifier("candidates", one)
@@ -349,8 +315,6 @@ def _tags_of(one: Any, prepare: Any) -> list[InputTags]:
         several = [None if isinstance(member, Pipeline) else member for member in named_family(one, None, 100)]
     elif isinstance(one, Grid):
         several = list(one.param_grid) if one.estimator is None else [one.estimator]
-    elif isinstance(one, Trees):
-        several = [one.forest]
     tagged = [hasattr(each, "__sklearn_tags__") and not isinstance(each, type | SVMs) for each in several]
     return [get_tags(each).input_tags if known else InputTags() for each, known in zip(several, tagged, strict=True)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -11,8 +12,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray, Labels
 from pacbayes._utils.caller import warn_caller
 from pacbayes._utils.checkpoint import UNIT, describe_run, open_checkpoint, pickled, seed_of_run
 from pacbayes._utils.checks import check_choice
@@ -31,9 +33,10 @@ from pacbayes.ensemble.candidates import (
 )
 from pacbayes.ensemble.classifier_set import ClassifierSet, Trained, Work
 from pacbayes.ensemble.evidence import check_evidence_fits
-from pacbayes.ensemble.forest_set import fit_out_of_bag, leaves_rows_out
 from pacbayes.ensemble.grid_folds import FoldStore, GridFolds
 from pacbayes.ensemble.members import Estimators
+
+FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,30 @@ def fit_one(task: Task, i: int) -> Fitted | Failed:
         raise
     except Exception as error:  # other people's classifiers raise what they like; the caller stops or drops them
         return Failed(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def leaves_rows_out(forest: Any) -> bool:
+    """Return whether a classifier is a forest of scikit-learn's own whose trees leave rows out."""
+    return type(forest) in FORESTS and bool(forest.bootstrap) and not forest.warm_start
+
+
+def fit_out_of_bag(forest: Any, X: Any, y: Labels, arguments: dict[str, Any]) -> FloatArray:
+    """Fit a forest; return its probabilities of the training rows by the trees that did not see them, (n, classes).
+
+    NaN for a row that no tree left out.  The forest is left as its own `fit` would leave it.
+    """
+    asked = forest.oob_score
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+        with np.errstate(invalid="ignore"):
+            forest.set_params(oob_score=True).fit(X, y, **arguments)
+    found = np.asarray(forest.oob_decision_function_, dtype=np.float64)
+    # Where no tree left a row out older versions say zero for all classes.
+    found = np.where(found.sum(axis=1, keepdims=True) > 0.0, found, np.nan)
+    forest.set_params(oob_score=asked)
+    if not asked:
+        del forest.oob_score_, forest.oob_decision_function_
+    return found
 
 
 def _is_trained(one: Any) -> bool:

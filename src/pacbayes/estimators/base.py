@@ -51,9 +51,6 @@ class CertifiedModel(Predicts):
     All that a fit leaves is the value `_fitted`, and the certificates that follow from it.
     """
 
-    #: How rows may be divided.
-    _splits: tuple[str, ...] = SPLITS
-
     # -- what subclasses provide -------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -158,7 +155,7 @@ class CertifiedModel(Predicts):
 
     def _check_choices(self) -> None:
         """Raise for wrong parameters before any work."""
-        check_choice("split", self.split, self._splits)
+        check_choice("split", self.split, SPLITS)
         if self.cv is not None and (isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer)):
             raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
         if self.cv is not None and self.cv < 2:

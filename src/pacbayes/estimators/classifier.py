@@ -21,7 +21,7 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.threshold import Target, check_target
 from pacbayes.certificates.voting import SOFT
-from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, training_division, usual_share
+from pacbayes.data.division import Division, DivisionChoices, training_division, usual_share
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, resolve_prepare
@@ -38,7 +38,6 @@ from pacbayes.ensemble.families import (
     rows_taken,
     train_families,
 )
-from pacbayes.ensemble.forest_set import ForestFamily
 from pacbayes.ensemble.grid_set import GridFamily, plan_families
 from pacbayes.ensemble.members import number_of_rows
 from pacbayes.ensemble.svm_set import SvmFamily
@@ -63,7 +62,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     ----------
     candidates : str, estimator, family, or list of these
         "auto": all families that have a name; "svm", "forest", "boosting", "logistic", "neighbours": one of them; any
-        scikit-learn classifier; a family of settings, `SVMs`, `Grid` or `Trees`; or a list, each item of which is one
+        scikit-learn classifier; a family of settings, `SVMs` or `Grid`; or a list, each item of which is one
         family.  In a list of pairs of a name and a candidate `set_params` reaches them.  The list is part of what must
         be fixed before the data are seen.
     prepare : "auto", None or scikit-learn transformer
@@ -74,15 +73,14 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         How to predict; read when predicting.  "soft": the class with the largest mean of the candidates' calibrated
         probabilities.  "majority": a weighted vote of answers.  "best": one classifier.  "stochastic": for each row a
         classifier drawn by a keyed hash of the row.  "auto", see `voting_`: "soft" where cross-validation gives scores,
-        "best" for `from_fitted`, "majority" out of bag, else "stochastic".
+        "best" for `from_fitted`, else "stochastic".
     delta : float
         The certificate fails with at most this probability.
     validation_size : "auto", float or int
         The share or number of rows (with groups, of groups) that count errors.  "auto": half of up to 1000 rows, and
         less of more: :math:`\min(1/2, (1000/n)^{0.18}/2)`.
-    split : {"shared", "independent", "out-of-bag"}
-        One division for all classifiers; for each its own, as in the paper; or, for `Trees`, no division at all: each
-        tree is validated by the rows that its bag left out.
+    split : {"shared", "independent"}
+        One division for all classifiers, or for each its own, as in the paper.
     duplicates, prior, distance, limits, limits_share
         As for `StochasticSVC`.
     target : Abstain, Threshold or None
@@ -211,8 +209,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.checkpoint = checkpoint
         self.random_state = random_state
 
-    _splits = (*SPLITS, OUT_OF_BAG)
-
     def _target(self) -> Target | None:
         return check_target(self.target)
 
@@ -257,19 +253,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         families = resolve_families(self.candidates, None, Size(100))
         if isinstance(self.candidates, list):
             self._validate_names([one[0] for one in self.candidates if is_pair(one)])
-        trees = any(isinstance(one, ForestFamily) for one in families)
-        if trees != (self.split == OUT_OF_BAG) or (trees and len(families) > 1):
-            raise ValueError(
-                f"split={OUT_OF_BAG!r} is for candidates=Trees(forest), and for nothing else; got split={self.split!r} "
-                f"and {', '.join(name for name, _ in named_candidates(self.candidates))}"
-            )
         self._check_families(families)
-        for name, value in {"checkpoint": None, "duplicates": "keep"}.items():
-            if trees and getattr(self, name) != value:
-                raise ValueError(
-                    f"{name} must be {value!r} with split={OUT_OF_BAG!r}: the classifiers are those of one forest, "
-                    f"trained on bags of all rows; got {getattr(self, name)!r}"
-                )
 
     def _check_families(self, families: list[Any]) -> None:
         machines = [one for one in families if isinstance(one, SvmFamily)]
@@ -281,13 +265,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             # Before the machines are trained: settings that do not fit their estimator.
             plan_families([one for one in families if isinstance(one, GridFamily)], 0)
         for one in families:
-            if isinstance(one, SvmFamily | GridFamily):
-                one.check(self.split)
-
-    def _check_asked(self, groups: Any, slices: Any) -> None:
-        super()._check_asked(groups, slices)
-        if groups is not None and self.split == OUT_OF_BAG:
-            raise ValueError(f"groups must be None with split={OUT_OF_BAG!r}: bags are drawn row by row")
+            one.check(self.split)
 
     def _labelled(self, X: Any, y: Any, groups: Any, slices: Any) -> Labelled:
         X, y = pickable_rows(X), check_complete(narrow_labels(y))
@@ -299,10 +277,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         return Labelled.checked(rows, labels, groups, slices)
 
     def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
-        if self.split == OUT_OF_BAG:
-            (forest,) = resolve_families(self.candidates, None, Size(data.number))
-            assert isinstance(forest, ForestFamily)
-            return forest.train(data, n_jobs=self.n_jobs, random_state=seed)
         size, units = self.validation_size, data.units(self.duplicates)[1]
         number = data.number if units is None else int(units.max()) + 1
         share = usual_share(number) if isinstance(size, str) else size

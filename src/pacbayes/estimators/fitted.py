@@ -28,7 +28,6 @@ from pacbayes.certificates.voting import (
     POSTERIOR,
     PROPOSAL,
     SOFT,
-    TANDEM,
     Counts,
     Rule,
     integer_weights,
@@ -69,7 +68,6 @@ class Fitted:
         sizes = [rule.weights.size for rule in plan.planned if rule.weights is not None]
         sizes += [plan.prior.size] if plan.prior is not None else []
         sizes += [found.posterior.weights.size] if found.posterior is not None else []
-        sizes += [found.tandem.size] if found.tandem is not None else []
         need(all(size == number for size in sizes), "weights", f"must be those of {number} classifiers")
         said = 0 if evidence.said is None else len(evidence.said)
         need(said == len(plan.planned), "Evidence.said", "must be what every planned rule said")
@@ -86,7 +84,6 @@ class Fitted:
         known = evidence.slices is None or int(evidence.slices.max()) < len(plan.slices)
         need(known and (evidence.slices is None) == (not plan.slices), "Evidence.slices", "must be those planned")
         need((found.posterior is None) == (plan.hedge == 0.0), "Found.posterior", "must be there if there is a reserve")
-        need((found.tandem is None) == (not plan.has_tandem), "Found.tandem", "must be there if it is a rule")
         need((self.refit is None) == (plan.refit is None), "Fitted.refit", "must be there if it was planned")
         if self.refit is not None:
             same = np.array_equal(self.refit.members.classes, classes)
@@ -100,7 +97,6 @@ class Fitted:
         """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
         division, answers, absent = self.plan.division, self.evidence.answers, self.evidence.absent
         need(answers.shape[1] == division.n_validating, "Evidence.answers", "must be about the rows that validate")
-        need(division.bags is None or len(division.bags) == len(answers), "Division.bags", "must be one for each")
         if division.shared is not None:
             own = all(absent not in line for line in answers)
         else:
@@ -154,9 +150,6 @@ class Fitted:
         if name == POSTERIOR:
             assert self.found.posterior is not None
             return integer_weights(self.found.posterior.weights)
-        if name == TANDEM:
-            assert self.found.tandem is not None
-            return self.found.tandem
         if name == OCCAM:
             level = next(one.level for one in self.plan.rules if (one.voting, one.name) == (voting, OCCAM))
             best = best_single(self.classifiers.counted, level, self.plan.prior)

@@ -259,7 +259,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         Raises
         ------
         ValueError
-            Where nothing is proved: for weights that the validation rows found (a posterior, a tandem vote), with
+            Where nothing is proved: for weights that the validation rows found (a posterior), with
             groups, ``duplicates="together"``, targets, and splits other than "shared"; and if more rows than chance
             explains equal rows that the model was fitted with.
         """

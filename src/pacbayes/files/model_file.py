@@ -47,11 +47,11 @@ from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.
-FORMAT = 14
+FORMAT = 15
 # What scikit-learn notes of the rows of a fit.
 NOTED = ("n_features_in_", "feature_names_in_")
 # What is stored of a model.
-STATE = ("class", "params", "noted", "members", "plan", "evidence", "posterior", "tandem", "refit")
+STATE = ("class", "params", "noted", "members", "plan", "evidence", "posterior", "refit")
 ESTIMATORS: dict[str, type[CertifiedModel]] = {kind.__name__: kind for kind in (StochasticSVC, CertifiedClassifier)}
 # Votes take room for every row and label.
 _MOST_LABELS = 100_000
@@ -180,7 +180,7 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
     params |= {"checkpoint": None, "n_jobs": None}
     if not isinstance(params["random_state"], int | np.integer):
         params["random_state"] = None
-    found, posterior = fitted.found, fitted.found.posterior
+    posterior = fitted.found.posterior
     return {
         "class": type(model).__name__,
         "params": params,
@@ -189,7 +189,6 @@ def _state(model: CertifiedModel) -> dict[str, Any]:
         "plan": fitted.plan,
         "evidence": fitted.evidence,
         "posterior": None if posterior is None else (posterior.weights, posterior.distance),
-        "tandem": found.tandem,
         "refit": fitted.refit,
     }
 
@@ -212,7 +211,7 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     check_reading(plan.reading, getattr(model, "n_features_in_", None))
     plain = evidence.labels.dtype.kind in "biufUO" and evidence.labels.size <= _MOST_LABELS
     need(plain, "Evidence.labels", f"must be at most {_MOST_LABELS} numbers or texts")
-    found = Found(_posterior(state["posterior"], plan, evidence), state["tandem"])
+    found = Found(_posterior(state["posterior"], plan, evidence))
     need(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
     fitted = Fitted(members, plan, evidence, found, state["refit"])
     fitted.check_said()

@@ -27,7 +27,6 @@ HARMLESS = (
     "numpy.dtype",
     "pacbayes.ensemble.families.Grid",
     "pacbayes.ensemble.families.SVMs",
-    "pacbayes.ensemble.families.Trees",
     "pacbayes.svm.kernel.Kernel",
     "pacbayes.svm.kernel.Scaling",
     "pacbayes.svm.machines.OneMachine",

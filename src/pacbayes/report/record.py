@@ -14,7 +14,7 @@ import pacbayes
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.fingerprint import fingerprint
 from pacbayes._utils.words import PLURAL, cut, format_value
-from pacbayes.data.division import DISTINCT, OUT_OF_BAG
+from pacbayes.data.division import DISTINCT
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
@@ -175,9 +175,6 @@ def grid_remarks(view: ReportView) -> list[str]:
     []
     """
     remarks: list[str] = []
-    assert view.classifiers.splits is not None
-    if view.classifiers.splits.kind == OUT_OF_BAG:  # trees are numbered, which is no grid
-        return remarks
     families = [one.get("candidate") for one in view.classifiers.params]
     for family in dict.fromkeys(families):
         own = [i for i, other in enumerate(families) if other == family]
