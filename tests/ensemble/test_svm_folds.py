@@ -11,10 +11,10 @@ from sklearn.svm import SVC
 
 from pacbayes import svm_path
 from pacbayes._utils.seeds import Purpose, generator
+from pacbayes.ensemble import svm_folds as module
 from pacbayes.ensemble.calibration import PAIRS, calibrate
 from pacbayes.ensemble.cross_validation import folds_of
 from pacbayes.ensemble.svm_folds import KernelFolds, MachineFolds, SharedValues, chosen_scale, train_shared
-from pacbayes.svm import folds as module
 from pacbayes.svm.kernel import Kernel
 from pacbayes.svm.svm_classifier import MachineSettings
 

@@ -5,7 +5,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from tests.svm.test_folds import folds_of_set, heard
+from tests.ensemble.test_svm_folds import folds_of_set, heard
 from tests.svm.test_path import violation
 
 from pacbayes import svm_set

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from importlib import import_module
 
 import joblib
 import numpy as np
@@ -675,7 +676,7 @@ def test_scaling_is_tried_only_where_a_width_can_be_estimated():
 
 
 def test_settings_that_fit_nothing_are_refused_before_machines_are_trained(monkeypatch):
-    monkeypatch.setattr("pacbayes.ensemble.svm_set.train_shared", None)
+    monkeypatch.setattr(import_module("pacbayes.ensemble.svm_set"), "train_shared", None)
     X, y = two_classes()
     with pytest.raises(ValueError, match="max_dpth"):
         certified([SVMs([1.0]), Grid(DecisionTreeClassifier(), {"max_dpth": [1]})]).fit(X, y)

@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris, make_moons
 
 from pacbayes import StochasticSVC
 from pacbayes.data import labelled
-from pacbayes.svm import folds
+from pacbayes.ensemble import svm_folds as folds
 from pacbayes.svm.kernel import Kernel
 
 
