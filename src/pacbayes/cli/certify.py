@@ -415,18 +415,19 @@ def _fitted(
 
     from pacbayes.cli.show import warnings_as_notes
     from pacbayes.report.view import ReportView
-    from pacbayes.runtime.memory import LIBRARY_BYTES, narrow_space, readable
+    from pacbayes.runtime.memory import THREADS_BYTES, check_libraries, narrow_space
     from pacbayes.runtime.progress import quiet
 
     if options.checkpoint is not None:
         from pacbayes.runtime.checkpoint import kept_in
 
         keeps(partial(kept_in, options.checkpoint, ", the same command continues from there"))
-    if options.machines and narrow_space() is not None:
-        # Where linear algebra finds no room, it ends the process itself.
-        raise MemoryError(f"the compiler of support vector machines takes up to {readable(LIBRARY_BYTES)}")
+    if options.machines:
+        check_libraries()
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
-    with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend="threading"):
+    # None in a small address space, of which each takes 70 MB, and its buffer for linear algebra.
+    backend = "threading" if narrow_space(THREADS_BYTES) is None else "sequential"
+    with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend=backend):
         if given.predictions is not None:
             from pacbayes.cli.predictions import certified_columns
 

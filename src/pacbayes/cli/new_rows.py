@@ -20,11 +20,13 @@ _NAMED = 5
 def load_saved(path: Path, trust: bool, sha256: str | None = None) -> Any:
     """Return a model, or raise in the words of the command line."""
     from pacbayes.files.model_file import UntrustedTypesError, load
+    from pacbayes.runtime.memory import check_libraries
 
     if not path.exists():
         raise FileNotFoundError(f"no such model: {str(path)!r}; pacbayes certify --save MODEL writes one")
     if path.is_dir():
         raise ValueError(f"the model must be a file that pacbayes certify --save wrote, got the folder {str(path)!r}")
+    check_libraries()
     try:
         return load(path, sha256=sha256, trusted=["sklearn."] if trust else [])
     except UntrustedTypesError as error:
