@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from pacbayes.runtime.memory import check_fits, free_bytes
+from pacbayes.runtime.memory import NarrowSpace, check_fits, free_bytes
 
 
 @pytest.fixture
@@ -36,6 +36,15 @@ def test_nothing_is_refused_where_the_system_does_not_tell(error, monkeypatch):
     check_fits(10**18, None, "a table", "Give less.")
     with pytest.raises(MemoryError, match="max_bytes = 1 kB"):
         check_fits(10**18, 1000, "a table", "Give less.")
+
+
+def test_a_quarter_of_a_limited_address_space_may_be_taken(monkeypatch):
+    left = NarrowSpace(10**9, 4 * 10**8)
+    monkeypatch.setattr("pacbayes.runtime.memory.narrow_space", lambda room: left if left.left < room else None)
+    check_fits(10**8, None, "a table", "Give less.")
+    with pytest.raises(MemoryError, match="a table needs 100 MB, more than a quarter of what ulimit -v leaves, 100 MB"):
+        check_fits(10**8 + 1, None, "a table", "Give less.")
+    check_fits(10**8 + 1, 10**9, "a table", "Give less.")
 
 
 LIMITED = """
