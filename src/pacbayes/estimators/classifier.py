@@ -27,6 +27,7 @@ from pacbayes.classifiers.families import (
     resolve_families,
     rows_taken,
     train_families,
+    warn_left_out,
 )
 from pacbayes.classifiers.forest_set import ForestFamily
 from pacbayes.classifiers.grid_set import GridFamily, plan_families
@@ -316,6 +317,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             return known[own]
 
         work = Work(data, division, self.n_jobs, seed, self.checkpoint, choices.as_dict())
+        warn_left_out(self.candidates, Size.of(data.rows, data.number, self._preparation(data.rows)))
         # Whatever the seed: how many rows train depends on sizes alone, but for groups.
         return self._trained(work, division(1, seed)(0)[0].size if self.split == "shared" else data.number // 2)
 
