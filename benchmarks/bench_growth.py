@@ -2,9 +2,10 @@
 
 Each size in a process of its own; memory is the largest that it ever held, less what Python and its libraries take.
 The exponent is that of the time between one size and the next.  `--text` adds a column of thousands of tail numbers, as
-a table of flights has, and gaps.
+a table of flights has, and gaps.  `--predictions` measures `certify_predictions` instead: of rows, of groups of about
+20 rows, of three slices, and with limits of recall and precision.
 
-Run: python benchmarks/bench_growth.py [--rows 1000 10000 100000 1000000] [--text]
+Run: python benchmarks/bench_growth.py [--rows 1000 10000 100000 1000000] [--text | --predictions]
 """
 
 import argparse
@@ -46,14 +47,44 @@ def measure(n: int, text: bool) -> None:
     print(json.dumps(found | {"classifiers": len(clf.classifiers_), "families": families}))
 
 
+def measure_predictions(rows: list[int]) -> None:
+    """Print what certifying a tenth of errors takes."""
+    from pacbayes import certify_predictions
+
+    rng = np.random.default_rng(0)
+    print("| rows | asked | seconds | exponent |\n|---|---|---|---|")
+    for name in ("rows", "groups", "slices", "limits"):
+        last = None
+        for n in rows:
+            y_true = (rng.random(n) < 0.3).astype(np.int64)
+            y_pred = np.where(rng.random(n) < 0.1, 1 - y_true, y_true)
+            asked = {
+                "rows": {},
+                "groups": {"groups": rng.integers(0, n // 20, n)},
+                "slices": {"limits": ("error",), "slices": np.array(["a", "b", "c"])[rng.integers(0, 3, n)]},
+                "limits": {"limits": ("recall", "precision")},
+            }[name]
+            certify_predictions(y_true[:1000], y_pred[:1000])
+            start = time.perf_counter()
+            certify_predictions(y_true, y_pred, **asked)
+            seconds = time.perf_counter() - start
+            grown = "" if last is None else f"{math.log(seconds / last[1]) / math.log(n / last[0]):.2f}"
+            last = n, seconds
+            print(f"| {n:,} | {name} | {seconds:.3f} | {grown} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--text", action="store_true", help="with a column of thousands of values, and gaps")
+    parser.add_argument("--predictions", action="store_true", help="certify_predictions instead of fit")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one is not None:
         measure(given.one, given.text)
+        return
+    if given.predictions:
+        measure_predictions(given.rows)
         return
     print(
         "| rows | of them validate | classifiers | seconds | exponent | memory | limit |\n|---|---|---|---|---|---|---|"

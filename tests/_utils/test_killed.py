@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from tests._utils.long_run import NUMBER, RUNS, bits
 
 from pacbayes._utils.checkpoint import UNIT
-from pacbayes._utils.files import hold_lock
+from pacbayes._utils.files import hold_lock, write_file
 
 ROOT = Path(__file__).parents[2]
 FAST = [("grid", 2, 1), ("svm", 1, 2)]
@@ -171,3 +172,41 @@ def test_forked_worker_does_not_keep_the_lock(tmp_path):
         os.killpg(process.pid, 0)  # the worker lives
     os.killpg(process.pid, signal.SIGKILL)
     process.stdout.close()
+
+
+WRITING = """
+import signal, sys
+from pacbayes._utils.files import writing
+with writing(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    print("begin", flush=True)
+    signal.sigwait([signal.SIGUSR1])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="parts of dead processes are told by locks, which Windows has not")
+def test_a_part_that_a_killed_process_left_goes_with_the_next_write(tmp_path):
+    path = tmp_path / "model"
+    killed, living = (start("-c", WRITING, str(path)) for _ in range(2))
+    killed.kill()
+    killed.wait()
+    assert len(list(tmp_path.iterdir())) == 2
+    write_file(path, b"whole")
+    # That of the other process is none of ours: it ends, and is put in its place.
+    (left,) = [one for one in tmp_path.iterdir() if one != path]
+    assert (path.read_bytes(), left.read_bytes()) == (b"whole", b"half")
+    living.send_signal(signal.SIGUSR1)
+    assert living.wait(timeout=60) == 0
+    assert [one.name for one in tmp_path.iterdir()] == ["model"]
+    assert path.read_bytes() == b"half"
+    for process in (killed, living):
+        process.stdout.close()
+
+
+def test_many_writers_of_one_file_leave_each_other_alone(tmp_path):
+    path = tmp_path / "model"
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: write_file(path, b"%d" % number), range(200)))
+    assert [one.name for one in tmp_path.iterdir()] == ["model"]

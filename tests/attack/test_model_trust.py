@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.svm import SVC
 from tests.attack.small_models import ENSEMBLES, model, rows
 from tests.cli.running import in_process
@@ -26,11 +26,11 @@ def test_trees_forests_and_boosting_need_no_trust(name, tmp_path, recwarn):
 
 def test_what_skops_does_not_trust_is_said_when_it_is_saved(tmp_path):
     path = tmp_path / "model"
-    grid = Grid(KNeighborsClassifier(algorithm="ball_tree"), {"n_neighbors": [1, 3]})
+    grid = Grid(GaussianProcessClassifier(), {"max_iter_predict": [50, 100]})
     clf = CertifiedClassifier(grid, cv=None, random_state=0).fit(*rows(2))
-    with pytest.warns(UserWarning, match=r"trusted=\[.*BallTree'\] \(pacbayes predict: --trust\): these types may run"):
+    with pytest.warns(UserWarning, match=r"trusted=\[.*RBF'\] \(pacbayes predict: --trust\): these types may run"):
         save(clf, path)
-    with pytest.raises(ValueError, match=r"types that are not trusted: .*BallTree\."):
+    with pytest.raises(ValueError, match=r"types that are not trusted: .*RBF\."):
         load(path)
     assert load(path, trusted=["sklearn."]).certificates_ == clf.certificates_
 
@@ -56,8 +56,9 @@ def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
     data.write_text("\n".join(["a,b,class", *lines]) + "\n")
     certify = ["certify", data, "--save", saved, "--candidates"]
     grid = tmp_path / "grid.json"
-    grid.write_text('{"algorithm": ["ball_tree"]}')
-    done = in_process([*certify, "sklearn.neighbors.KNeighborsClassifier", "--grid", grid], capsys)
+    grid.write_text('{"max_iter_predict": [50]}')
+    name = "sklearn.gaussian_process.GaussianProcessClassifier"
+    done = in_process([*certify, name, "--grid", grid], capsys)
     assert done.code == 0
     assert "warning: to load this model" in done.err
     assert "--trust" in done.err

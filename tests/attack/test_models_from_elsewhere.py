@@ -2,6 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier, VotingClassifier
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import model, rows
 from tests.files.model_files import Forged
@@ -61,3 +71,32 @@ def test_trees_need_none(tmp_path, recwarn):
     save(clf, tmp_path / "model")
     assert len(recwarn) == 0
     assert load(tmp_path / "model").certificates_ == clf.certificates_
+
+
+FINISHED = {
+    "MLP": MLPClassifier(max_iter=5),
+    "MLP, SGD": MLPClassifier(max_iter=5, solver="sgd", early_stopping=True),
+    "SGD": SGDClassifier(loss="log_loss"),
+    "boosting": HistGradientBoostingClassifier(max_iter=5),
+    "calibrated": CalibratedClassifierCV(LinearSVC(), cv=2),
+    "calibrated, isotonic": CalibratedClassifierCV(SGDClassifier(), method="isotonic", cv=2),
+    "neighbours": KNeighborsClassifier(algorithm="ball_tree", p=1),
+    "selected columns": make_pipeline(SelectKBest(k=1), LogisticRegression()),
+    "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
+    "stacking": StackingClassifier([("tree", DecisionTreeClassifier()), ("nearest", KNeighborsClassifier())], cv=2),
+    "voting": VotingClassifier([("tree", DecisionTreeClassifier()), ("nearest", KNeighborsClassifier())]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", FINISHED)
+def test_finished_pipelines_of_scikit_learn_need_no_trust(name, tmp_path, recwarn):
+    X, y = rows(2)
+    fitted = make_pipeline(StandardScaler(), FINISHED[name]).fit(X[::2], y[::2])
+    clf = CertifiedClassifier.from_fitted(fitted, X[1::2], y[1::2], random_state=0)
+    recwarn.clear()
+    save(clf, tmp_path / "model")
+    assert [str(warning.message) for warning in recwarn] == []
+    again = load(tmp_path / "model")
+    assert again.certificates_ == clf.certificates_
+    assert np.array_equal(again.predict(X), fitted.predict(X))

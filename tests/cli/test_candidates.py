@@ -196,3 +196,19 @@ def test_predictions_have_no_soft_vote(folder, capsys):
     assert found["settings"]["voting"] == "best"
     assert "the best single classifier errs on at most" in found["certificate"]
     assert set(found["baselines"]) >= {"Occam", "hold-out"}
+
+
+@pytest.mark.parametrize("candidates", ["auto", "svm"])
+def test_what_many_columns_leave_out_is_said_and_the_kernel_is_the_one_trained(candidates, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 1001))).rename(columns=lambda place: f"x{place}")
+    table.assign(kind=np.where(table["x0"] > 0, "a", "b")).to_csv(tmp_path / "wide.csv", index=False)
+    done = in_process(["certify", tmp_path / "wide.csv", "--candidates", candidates, "--refit", "--json"], capsys)
+    settings = json.loads(done.out)["settings"]
+    assert (settings["kernel"], len(settings["lambdas"])) == ("linear", 26)
+    noted = [line for line in done.err.splitlines() if "leaves out" in line]
+    assert len(noted) == (candidates == "auto")
+    for line in noted:
+        assert "--candidates auto leaves out forest, boosting, neighbours, because the rows have 1001 columns" in line
+        assert "--candidates boosting" in line
+        assert "times)" not in line

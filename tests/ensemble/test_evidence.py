@@ -270,3 +270,14 @@ def test_one_answer_for_all_rows_is_refused():
     data = Labelled.checked(np.zeros((4, 1)), np.array(["b", "c", "b", "c"]))
     with pytest.raises(ValueError, match=r"shape \(4,\), got shape \(1,\)"):
         observe(Estimators([Hasty()], [{}], data.classes), data, validating_division(4))
+
+
+@pytest.mark.parametrize("largest", [1, 3])
+def test_the_loss_of_a_group_is_the_mean_of_its_rows_rounded_up(largest):
+    losses = np.random.default_rng(1).integers(0, largest + 1, N) / largest
+    means = module.unit_losses(losses, validating_division(N, GROUP, GROUPS))
+    for group, mean in enumerate(means.tolist()):
+        values = [Fraction(loss) for loss in losses[group == GROUPS].tolist()]
+        exact = sum(values) / len(values)
+        assert exact <= Fraction(mean) <= exact * (1 + Fraction(1, 2**50))
+    assert means.size == 12

@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import (
     load_breast_cancer,
@@ -173,6 +174,19 @@ def test_the_portfolio_is_all_named_families():
     assert len(set(chosen)) == len(chosen) > 1
     assert clf.certificate_.bound < 0.06
     assert clf.cv_results_["mean_log_loss"].shape == (142,)
+
+
+def test_families_that_auto_leaves_out_are_named():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 1001)), np.arange(60) % 2
+    wide = r'leaves out forest, boosting, neighbours, because the rows have 1001 columns.* candidates="boosting"'
+    with pytest.warns(UserWarning, match=wide):
+        CertifiedClassifier(random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match=r'leaves out forest, because the rows are sparse.* candidates="forest"'):
+        CertifiedClassifier(random_state=0).fit(csr_array(X[:, :5]), y)
+    # Nothing is left out of what is named; warnings are errors here.
+    named = CertifiedClassifier(["logistic", "neighbours"], random_state=0).fit(X, y)
+    assert {one["candidate"] for one in named.classifiers_.params} == {"logistic", "neighbours"}
 
 
 def test_of_machines_alone_all_may_vote():

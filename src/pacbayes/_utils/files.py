@@ -2,11 +2,12 @@
 
 import errno
 import os
+import re
 import secrets
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -19,7 +20,8 @@ _PART = 2**23
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Put a file in its place: all of it, on the disk, or none; what was there before stays until then.
 
-    A link is followed, and what is no ordinary file (a device, a pipe) is written to, not replaced.  A new file has the
+    A link is followed, and what is no ordinary file (a device, a pipe) is written to, not replaced.  What a killed
+    process left of an earlier attempt is removed (not on Windows, where such parts cannot be told).  A new file has the
     permissions that the user's umask leaves, one that is replaced keeps its own.  An error names the file.
 
     Examples
@@ -82,29 +84,75 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def _replacing(place: Path, path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
     with naming(path):
         mode = place.stat().st_mode & 0o777 if place.exists() else None
-        # Made by `open`, not by `tempfile`: only the system knows the umask without changing it for all threads.
-        file = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb")
+        _remove_stale_parts(place)
+        part, file = _open_part(place)
+
+    def put() -> None:
+        if mode is not None:
+            os.chmod(part, mode)
+        part.replace(place)
+
+    # Where parts are locked, before the lock goes with the open file; Windows renames no open file.
+    locked = os.name == "posix"
     try:
         try:
             yield file
             with naming(path):
                 file.flush()
                 os.fsync(file.fileno())
+                if locked:
+                    put()
         finally:
             with naming(path):
                 file.close()
-        with naming(path):
-            if mode is not None:
-                os.chmod(part, mode)
-            part.replace(place)
+        if not locked:
+            with naming(path):
+                put()
     except BaseException:
         part.unlink(missing_ok=True)
         raise
     with naming(path):
         _sync_entries(place.parent)
+
+
+def _open_part(place: Path) -> tuple[Path, BinaryIO]:
+    """Return a new file beside a place, locked where the system can, which tells it from one of a dead process."""
+    while True:
+        part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
+        # Made by `open`, not by `tempfile`: only the system knows the umask without changing it for all threads.
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        _lock(descriptor, wait=True)
+        if part.exists():
+            return part, os.fdopen(descriptor, "wb")
+        os.close(descriptor)  # taken for a stale part before it was locked
+
+
+def _remove_stale_parts(place: Path) -> None:
+    """Remove the parts of this place that processes left which were killed: their locks died with them."""
+    stale = re.compile(re.escape(place.name) + r"\.[0-9a-f]{8}\.part")
+    with suppress(OSError):
+        for part in [one for one in place.parent.iterdir() if stale.fullmatch(one.name)]:
+            descriptor = os.open(part, os.O_WRONLY)
+            try:
+                if _lock(descriptor, wait=False):
+                    part.unlink(missing_ok=True)
+            finally:
+                os.close(descriptor)
+
+
+def _lock(descriptor: int, wait: bool) -> bool:
+    """Lock an open file until it is closed or its process dies; false if another has it, or nothing can be locked."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _sync_entries(folder: Path) -> None:

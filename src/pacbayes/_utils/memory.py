@@ -1,6 +1,7 @@
 """Refuse work that does not fit into memory before any of it is allocated."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import psutil
@@ -9,8 +10,10 @@ import psutil
 _SHARE_OF_FREE = 0.5
 # Temporaries of predictions on blocks of rows.
 BLOCK_BYTES = 64 * 2**20
-# What the largest library, LLVM, takes when it is loaded and used.
-LIBRARY_BYTES = 300 * 2**20
+# The buffers of NumPy's and SciPy's copies of OpenBLAS, for one thread, and what is around them.
+BUFFER_BYTES = 100 * 2**20
+# What linear algebra and the largest library, LLVM, take when they are loaded and used.
+LIBRARY_BYTES = 400 * 2**20 + BUFFER_BYTES
 # What all libraries take together, with a thread of linear algebra for each of many cores.
 THREADS_BYTES = 4 * 2**30
 
@@ -57,8 +60,36 @@ def narrow_space(room: int = LIBRARY_BYTES) -> NarrowSpace | None:
     return NarrowSpace(limit, left) if left < room else None
 
 
+def check_libraries() -> None:
+    """Raise `MemoryError` unless linear algebra and LLVM fit: without room they end the process, or try for ever."""
+    if narrow_space() is not None:
+        needed = readable(LIBRARY_BYTES)
+        raise MemoryError(f"linear algebra and the compiler of support vector machines take up to {needed}")
+
+
+@cache
+def reserve_buffers() -> None:
+    """Let OpenBLAS allocate its buffers while there is room in a small address space, or raise `MemoryError`.
+
+    It needs one of 32 MB for every thread that calls it, allocated on the first call and kept.  Where there is no room
+    it tries for ever (`blas_memory_alloc`), and LAPACK's wrappers in SciPy hold the lock of the interpreter meanwhile:
+    not even an interrupt is heard.
+    """
+    if narrow_space(THREADS_BYTES) is None:
+        return
+    import numpy as np
+    from scipy.linalg import cholesky
+
+    if narrow_space(BUFFER_BYTES) is not None:
+        raise MemoryError(f"linear algebra takes up to {readable(BUFFER_BYTES)}")
+    # By NumPy's copy of OpenBLAS and by SciPy's; a small product needs no buffer.
+    cholesky(np.ones((256, 256)) @ np.full((256, 256), 2.0**-9) + np.eye(256))
+
+
 def check_fits(needed: int, max_bytes: Any, what: str, alternatives: str) -> None:
     """Raise `MemoryError` if `needed` bytes exceed `max_bytes` (None: half of what is free).
+
+    Of a limited address space (`ulimit -v`) a quarter, as libraries and the compiler still take some of it.
 
     Examples
     --------
@@ -67,6 +98,9 @@ def check_fits(needed: int, max_bytes: Any, what: str, alternatives: str) -> Non
     MemoryError: a kernel matrix of 1000000 x 1000000 needs 8 TB, more than max_bytes = 1 GB. Train on fewer rows.
     """
     limit, name = memory_limit(max_bytes)
+    narrow = narrow_space(4 * needed) if max_bytes is None else None
+    if narrow is not None:
+        limit, name = narrow.left // 4, "a quarter of what ulimit -v leaves,"
     if limit is not None and needed > limit:
         raise MemoryError(f"{what} needs {readable(needed)}, more than {name} {readable(limit)}. {alternatives}")
 

@@ -22,6 +22,8 @@ import threadpoolctl
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
+from pacbayes._utils.memory import reserve_buffers
+
 Part = TypeVar("Part")
 
 # What limits linear algebra limits us: who starts a process per core sets these.
@@ -95,6 +97,7 @@ def _current_controller() -> tuple[Any, bool]:
     global _controller, _modules
     new = _controller is None or len(sys.modules) != _modules
     if new:
+        reserve_buffers()
         _controller, _modules = ThreadpoolController(), len(sys.modules)
     return _controller, new
 

@@ -89,7 +89,7 @@ def certify_predictions(
     check_groups(questions, EXAMPLE if groups is None else GROUP)
     check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
     labels, said = _checked(y_true, y_pred)
-    classes = np.unique(np.concatenate([labels, said]))
+    classes = np.unique(np.concatenate([np.unique(labels), np.unique(said)]))
     # Nobody looks at the rows themselves.
     data = Labelled.checked(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
     check_classes(limits, pos_label, classes)

@@ -135,11 +135,12 @@ def _set_encodings() -> None:
 
 
 def _spare_threads() -> None:
-    """Let linear algebra start no threads where they may not fit: it would wait for ever, or interrupt the process."""
+    """Work in one thread where more may not fit: linear algebra would wait for ever, or interrupt the process."""
     from pacbayes._utils.memory import THREADS_BYTES, narrow_space
 
     if narrow_space(THREADS_BYTES) is not None:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+            os.environ.setdefault(name, "1")
 
 
 def _space_left(error: Exception) -> str:
@@ -150,9 +151,9 @@ def _space_left(error: Exception) -> str:
     told = isinstance(error, ValueError | TypeError | ModuleNotFoundError)
     if told or (isinstance(error, OSError) and (type(error) is not OSError or error.errno not in (None, errno.ENOMEM))):
         return ""
-    from pacbayes._utils.memory import narrow_space, readable
+    from pacbayes._utils.memory import LIBRARY_BYTES, THREADS_BYTES, narrow_space, readable
 
-    narrow = narrow_space()
+    narrow = narrow_space(THREADS_BYTES if isinstance(error, MemoryError) else LIBRARY_BYTES)
     return (
         ""
         if narrow is None

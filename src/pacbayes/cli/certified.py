@@ -23,6 +23,8 @@ from pacbayes.cli.model import CertifyOptions
 from pacbayes.cli.show import Shown, print_json, print_lines, print_tables
 from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
+from pacbayes.ensemble.joined import Joined
+from pacbayes.ensemble.svm_members import SharedMachines
 from pacbayes.report.questions import below_table, part_table
 from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, five_bounds, weight_groups, weight_table
@@ -267,14 +269,15 @@ def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:
 def _settings_as_dict(view: ReportView, options: CertifyOptions) -> dict[str, Any]:
     """Return what was asked for and what was filled in, so that the same result can be asked for again."""
     model, classifiers = view.model, view.classifiers
+    lambdas, kernel = _machines(view, options)
     assert classifiers.splits is not None
     params = model.get_params(deep=False)
     return {
         # As version 0.1 called it.
         "estimator": options.candidates,
         "candidates": options.candidates,
-        "lambdas": options.resolved_lambdas(),
-        "kernel": (options.kernel or "rbf") if options.machines else None,
+        "lambdas": lambdas,
+        "kernel": kernel,
         "grid": None if options.grid is None else str(options.grid),
         "classifiers": len(classifiers),
         "split": options.split,
@@ -293,6 +296,19 @@ def _settings_as_dict(view: ReportView, options: CertifyOptions) -> dict[str, An
         "parameters": {name: _plain(value) for name, value in params.items()},
         "of_classifiers": [{name: _plain(value) for name, value in one.items()} for one in classifiers.params],
     }
+
+
+def _machines(view: ReportView, options: CertifyOptions) -> tuple[list[float] | None, str | None]:
+    """Return the grid and kernel of the support vector machines that were trained; None where there are none.
+
+    Where nobody asked for a kernel the size of the data decides.
+    """
+    members = view.classifiers.members
+    for part in members.parts if isinstance(members, Joined) else (members,):
+        if isinstance(part, SharedMachines):
+            return part.settings.lambdas.tolist(), part.settings.kernel
+    # With samples of their own machines are as asked for.
+    return options.resolved_lambdas(), (options.kernel or "rbf") if options.machines else None
 
 
 def _plain(value: Any) -> Any:

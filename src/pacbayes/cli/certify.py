@@ -434,7 +434,7 @@ def _fitted(
     """Return the fitted model with its numbers."""
     from joblib import parallel_config
 
-    from pacbayes._utils.memory import LIBRARY_BYTES, narrow_space, readable
+    from pacbayes._utils.memory import THREADS_BYTES, check_libraries, narrow_space
     from pacbayes._utils.progress import quiet
     from pacbayes.cli.show import warnings_as_notes
     from pacbayes.report.view import ReportView
@@ -443,11 +443,12 @@ def _fitted(
         from pacbayes._utils.checkpoint import kept_in
 
         keeps(partial(kept_in, options.checkpoint, ", the same command continues from there"))
-    if options.machines and narrow_space() is not None:
-        # Where linear algebra finds no room, it ends the process itself.
-        raise MemoryError(f"the compiler of support vector machines takes up to {readable(LIBRARY_BYTES)}")
+    if options.machines:
+        check_libraries()
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
-    with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend="threading"):
+    # None in a small address space, of which each takes 70 MB, and its buffer for linear algebra.
+    backend = "threading" if narrow_space(THREADS_BYTES) is None else "sequential"
+    with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend=backend):
         if given.predictions is not None:
             from pacbayes.cli.predictions import certified_columns
 

@@ -80,7 +80,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 _PICTURES = (".svg", ".png", ".pdf")
 # What the library calls by the names of arguments, and the command line by options.  Names in the data are in quotes.
 _ARGUMENTS = {
-    r'kernel="(\w+)"': r"--kernel \1",
+    r'(kernel|candidates)="(\w+)"': r"--\1 \2",
     r"duplicates='(\w+)'": r"--duplicates \1",
     r"groups=X\[('[^']*'|\"[^\"]*\")\] and leave it out of X": r"--group \1",
     r"leave (it|them) out of X": r"leave \1 out with --drop",

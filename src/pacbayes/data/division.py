@@ -90,15 +90,15 @@ class Division:
         need(type(shared) is tuple and len(shared) == 2, "Division.shared", "must be a pair")
         for part in shared:
             need_rows(part, "Division.shared", self.n_rows)
-        units = [part if self.units is None else np.unique(self.units[part]) for part in shared]
-        sizes = (units[0].size, units[1].size)
+        # Marks instead of sorted numbers: their time is linear in the rows.
+        train, validation = (_marked(part if self.units is None else self.units[part], number) for part in shared)
+        sizes = (int(np.count_nonzero(train)), int(np.count_nonzero(validation)))
         need(sizes == (self.n_train, self.m), "Division.shared", "must have the sizes it says")
-        # As many as there are, and all of them different.
-        need(np.unique(np.concatenate(units)).size == number, "Division.shared", "must divide all rows")
+        need(bool((train != validation).all()), "Division.shared", "must divide all rows")
         if self.units is not None:
-            whole = np.array_equal(_all_rows(self.units, units[0]), shared[0])
+            whole = np.array_equal(np.flatnonzero(train[self.units]), shared[0])
             need(whole, "Division.shared", "must train with all rows of a unit")
-            counted = np.array_equal(_counted_rows(self.units, units[1], self.unit), shared[1])
+            counted = np.array_equal(_counted_rows(self.units, np.flatnonzero(validation), self.unit), shared[1])
             need(counted, "Division.shared", "must count copies once, and all rows of a group")
 
     def __call__(self, i: int) -> tuple[Rows, Rows]:
@@ -188,9 +188,10 @@ def own_division(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: R
     (2, 3, array([2, 3, 4]))
     """
     sides = [np.flatnonzero(side) for side in (~validation, validation)]
-    numbers = sides if units is None else [np.unique(units[side]) for side in sides]
+    numbers = sides
     if units is not None:
-        both = np.intersect1d(*numbers)
+        marks = [_marked(units[side], int(units.max()) + 1) for side in sides]
+        numbers, both = [np.flatnonzero(mark) for mark in marks], np.flatnonzero(marks[0] & marks[1])
         if both.size:
             what = "a group" if unit == GROUP else "an example and its copies"
             rows = np.flatnonzero(units == both[0])
@@ -250,18 +251,26 @@ def training_division(validated: Division) -> Division:
     return replace(validated, n_train=units, m=0, shared=(every, every[:0]), copies=None)
 
 
+def _marked(numbers: Rows, size: int) -> BoolArray:
+    """Mask of a size, true where a number occurs."""
+    mask = np.zeros(size, dtype=bool)
+    mask[numbers] = True
+    return mask
+
+
 def _all_rows(units: Rows, numbers: Rows) -> Rows:
     """Return the rows of some units, sorted."""
-    chosen = np.zeros(int(units.max()) + 1, dtype=bool)
-    chosen[numbers] = True
-    return np.flatnonzero(chosen[units])
+    return np.flatnonzero(_marked(numbers, int(units.max()) + 1)[units])
 
 
 def _counted_rows(units: Rows, numbers: Rows, unit: str) -> Rows:
     """Return the rows of some units that are counted: all of a group, the first of equal ones."""
     if unit == GROUP:
         return _all_rows(units, numbers)
-    return np.sort(np.unique(units, return_index=True)[1][numbers])
+    # Of repeated indices the last value is kept: from behind, the first row of each unit.
+    first = np.empty(int(units.max()) + 1, dtype=np.int64)
+    first[units[::-1]] = np.arange(units.size)[::-1]
+    return np.sort(first[numbers])
 
 
 def _part_size(size: Any, n: int, what: str) -> int:

@@ -100,9 +100,23 @@ def risks_of_errors(errors: NDArray[np.int64], m: int) -> FloatArray:
     >>> risks_of_errors(np.array([0, 1, 3]), 3).tolist()
     [0.0, 0.33333333333333337, 1.0]
     """
-    counts, places = np.unique(errors, return_inverse=True)
-    quotients = [quotient_up(int(count), int(m)) for count in counts]
-    return np.array(quotients, dtype=np.float64)[places]
+    return quotients_up(errors, np.broadcast_to(m, errors.shape))
+
+
+def quotients_up(counts: Rows, sizes: Rows) -> FloatArray:
+    """Divide counts by sizes, each quotient rounded up to the smallest double that is at least the exact one.
+
+    Examples
+    --------
+    >>> quotients_up(np.array([[0, 1], [1, 3]]), np.array([[2, 3], [3, 3]])).tolist()
+    [[0.0, 0.33333333333333337], [0.33333333333333337, 1.0]]
+    """
+    # Each pair is divided exactly once, in Python: there are few different ones.
+    known, kinds = np.unique(sizes, return_inverse=True)
+    pairs, places = np.unique(counts * known.size + kinds.reshape(counts.shape), return_inverse=True)
+    numbers = (divmod(pair, known.size) for pair in pairs.tolist())
+    quotients = np.array([quotient_up(count, int(known[kind])) for count, kind in numbers], dtype=np.float64)
+    return np.asarray(quotients[places.reshape(counts.shape)])
 
 
 def quotient_up(count: int, m: int) -> float:

@@ -19,7 +19,7 @@ from pacbayes._utils.memory import check_fits
 from pacbayes.data.division import GROUP, Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
-from pacbayes.ensemble.counted import Counted, quotient_up, risks_of_losses
+from pacbayes.ensemble.counted import Counted, quotients_up, risks_of_losses
 from pacbayes.ensemble.joined import Joined
 from pacbayes.ensemble.members import Answers, Coding, Estimators, Members, kept_as
 
@@ -148,11 +148,7 @@ class Evidence:
         n, validates = self.answers.shape[1], self.validates()
         counts = _pairs(self.wrong())
         sizes = np.full_like(counts, n) if validates is None else _pairs(validates)
-        # Pairs with equal counts have equal risks: few quotients are computed, each the least double not below it.
-        kinds, places = np.unique(counts * (n + 1) + sizes, return_inverse=True)
-        pairs = (divmod(kind, n + 1) for kind in kinds.tolist())
-        risks = np.array([quotient_up(count, size) if size else 1.0 for count, size in pairs])
-        return np.asarray(risks[places.reshape(counts.shape)])
+        return quotients_up(np.where(sizes > 0, counts, 1), np.maximum(sizes, 1))
 
 
 def _check_labels(labels: Any, n_classes: Any) -> None:
@@ -175,12 +171,9 @@ def _count(wrong: BoolArray, division: Division) -> Rows:
     if division.unit != GROUP:
         return np.count_nonzero(wrong, axis=1, keepdims=True).astype(np.int64)
     assert division.units is not None
-    groups = division.units[division.validating]
-    order = np.argsort(groups, kind="stable")
-    present, starts = np.unique(groups[order], return_index=True)
-    errors = np.zeros((len(wrong), int(division.units.max()) + 1), dtype=np.int64)
-    errors[:, present] = np.add.reduceat(wrong[:, order], starts, axis=1, dtype=np.int64)
-    return errors
+    groups, number = division.units[division.validating], int(division.units.max()) + 1
+    errors = [np.bincount(groups[row], minlength=number) for row in wrong]
+    return np.array(errors, dtype=np.int64).reshape(len(wrong), number)
 
 
 def unit_losses(losses: FloatArray, division: Division) -> FloatArray:
@@ -197,6 +190,10 @@ def unit_losses(losses: FloatArray, division: Division) -> FloatArray:
         return losses
     assert division.units is not None
     groups = division.units[division.validating]
+    if bool(((losses == 0.0) | (losses == 1.0)).all()):
+        sizes = np.bincount(groups)
+        present = sizes > 0
+        return quotients_up(np.bincount(groups[losses == 1.0], minlength=sizes.size)[present], sizes[present])
     order = np.argsort(groups, kind="stable")
     starts = np.unique(groups[order], return_index=True)[1]
     return np.concatenate([risks_of_losses(part[None]) for part in np.split(losses[order], starts[1:])])

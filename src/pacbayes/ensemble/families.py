@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
+from pacbayes._utils.caller import warn_caller
 from pacbayes.data.division import Division
 from pacbayes.ensemble.by_name import FAMILIES, named_family
 from pacbayes.ensemble.candidates import check_classifier
@@ -219,6 +220,30 @@ def portfolio(size: Size) -> list[str]:
     if size.linear:
         return [SVM, "logistic"]
     return [name for name in PORTFOLIO if name != "neighbours" or size.rows <= _NEIGHBOURS]
+
+
+def warn_left_out(candidates: Any, size: Size) -> None:
+    """Warn if "auto" trains linear classifiers only, and name the families that take such rows and are left out.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_left_out("auto", Size(500, 2000))
+    >>> print(str(caught[0].message).partition(".")[0])
+    candidates="auto" leaves out forest, boosting, neighbours, because the rows have 2000 columns, more than 1000
+    """
+    if not (isinstance(candidates, str) and candidates == AUTO and size.linear):
+        return
+    trained = portfolio(size)
+    others = ", ".join(one for one in PORTFOLIO if one not in trained and not (size.sparse and one not in _SPARSE))
+    why = "are sparse" if size.sparse else f"have {size.columns} columns, more than {_WIDE}"
+    warn_caller(
+        f'candidates="auto" leaves out {others}, because the rows {why}. Only linear classifiers are trained '
+        f"({', '.join(trained)}); the others may have a much smaller error rate. To include one, name it, as in "
+        f'candidates="{"forest" if size.sparse else "boosting"}", or several. Decide this before you look at a '
+        "certificate."
+    )
 
 
 def machines_for(size: Size) -> SVMs:

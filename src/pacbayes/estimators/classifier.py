@@ -37,6 +37,7 @@ from pacbayes.ensemble.families import (
     resolve_families,
     rows_taken,
     train_families,
+    warn_left_out,
 )
 from pacbayes.ensemble.grid_set import GridFamily, plan_families
 from pacbayes.ensemble.members import number_of_rows
@@ -292,6 +293,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             return known[own]
 
         work = Work(data, division, self.n_jobs, seed, self.checkpoint, choices.as_dict())
+        warn_left_out(self.candidates, Size.of(data.rows, data.number, self._preparation(data.rows)))
         # Whatever the seed: how many rows train depends on sizes alone, but for groups.
         return self._trained(work, division(1, seed)(0)[0].size if self.split == "shared" else data.number // 2)
 

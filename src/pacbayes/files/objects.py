@@ -16,12 +16,10 @@ from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.machines import OneMachine
 from pacbayes.svm.svm_classifier import SVMClassifier
 
-# Types that skops does not list as trusted and that run no code of a file: encoders remember what type their
-# categories had, our own families are parameters, our own machines, which may stand at the end of a pipeline, are
-# arrays, and so are scikit-learn's trees, of decisions and of neighbours; which columns are the remainder is in some
-# versions a list of its own type.  What stands behind a partial function must be trusted itself, as the check is that
-# boosting puts there.  Our machines are checked.  A forged tree may crash the process, as forged objects of types that
-# skops trusts may.
+# Types that skops does not list as trusted and that run no code of a file: our own parameters and SVMs, which may stand
+# at the end of a pipeline, and what scikit-learn's fitted classifiers hold: categories' types, trees, distances,
+# calibrators, optimizers, scorers.  What stands behind a partial function, a scorer or a calibrator must be trusted
+# itself.  Our SVMs are checked.  A forged tree may crash the process, as forged objects of types that skops trusts may.
 HARMLESS = (
     "functools.partial",
     "numpy.dtype",
@@ -31,11 +29,23 @@ HARMLESS = (
     "pacbayes.svm.kernel.Scaling",
     "pacbayes.svm.machines.OneMachine",
     "pacbayes.svm.svm_classifier.SVMClassifier",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
     "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.feature_selection._univariate_selection.f_classif",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.metrics._dist_metrics.ManhattanDistance64",
+    "sklearn.metrics._dist_metrics.MinkowskiDistance64",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.neighbors._ball_tree.BallTree",
     "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.tree._tree.Tree",
+    "sklearn.utils._bunch.Bunch",
     "sklearn.utils.validation.check_array",
 )
 # Where the state of scikit-learn's trees of neighbours counts the queries: they do not change a prediction.
