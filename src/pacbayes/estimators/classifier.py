@@ -21,7 +21,7 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.threshold import Target, check_target
 from pacbayes.certificates.voting import SOFT
-from pacbayes.data.division import OUT_OF_BAG, SPLITS, Division, DivisionChoices, training_division, usual_share
+from pacbayes.data.division import SHARED, Division, training_division
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, resolve_prepare
@@ -38,7 +38,6 @@ from pacbayes.ensemble.families import (
     rows_taken,
     train_families,
 )
-from pacbayes.ensemble.forest_set import ForestFamily
 from pacbayes.ensemble.grid_set import GridFamily, plan_families
 from pacbayes.ensemble.members import number_of_rows
 from pacbayes.ensemble.svm_set import SvmFamily
@@ -80,9 +79,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     validation_size : "auto", float or int
         The share or number of rows (with groups, of groups) that count errors.  "auto": half of up to 1000 rows, and
         less of more: :math:`\min(1/2, (1000/n)^{0.18}/2)`.
-    split : {"shared", "independent", "out-of-bag"}
-        One division for all classifiers; for each its own, as in the paper; or, for `Trees`, no division at all: each
-        tree is validated by the rows that its bag left out.
     duplicates, prior, distance, limits, limits_share
         As for `StochasticSVC`.
     target : Abstain, Threshold or None
@@ -176,7 +172,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         voting: str = "auto",
         delta: float = 0.05,
         validation_size: float | int | str = "auto",
-        split: str = "shared",
         duplicates: str = "keep",
         hedge: float | str = "auto",
         prior: Any = "uniform",
@@ -196,7 +191,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.voting = voting
         self.delta = delta
         self.validation_size = validation_size
-        self.split = split
         self.duplicates = duplicates
         self.hedge = hedge
         self.prior = prior
@@ -210,8 +204,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
         self.random_state = random_state
-
-    _splits = (*SPLITS, OUT_OF_BAG)
 
     def _target(self) -> Target | None:
         return check_target(self.target)
@@ -246,48 +238,19 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
                 "CertifiedClassifier.from_fitted with fitted classifiers"
             )
         super()._check_choices()
-        if isinstance(self.validation_size, str) and self.validation_size != AUTO:
-            raise ValueError(
-                f"validation_size must be 'auto', a share or a number of rows, got {self.validation_size!r}"
-            )
         if isinstance(self.prepare, str):
             resolve_prepare(self.prepare, None)
         else:
-            check_prepare(self.prepare, "shared")
+            check_prepare(self.prepare, SHARED)
         families = resolve_families(self.candidates, None, Size(100))
         if isinstance(self.candidates, list):
             self._validate_names([one[0] for one in self.candidates if is_pair(one)])
-        trees = any(isinstance(one, ForestFamily) for one in families)
-        if trees != (self.split == OUT_OF_BAG) or (trees and len(families) > 1):
-            raise ValueError(
-                f"split={OUT_OF_BAG!r} is for candidates=Trees(forest), and for nothing else; got split={self.split!r} "
-                f"and {', '.join(name for name, _ in named_candidates(self.candidates))}"
-            )
-        self._check_families(families)
-        for name, value in {"checkpoint": None, "duplicates": "keep"}.items():
-            if trees and getattr(self, name) != value:
-                raise ValueError(
-                    f"{name} must be {value!r} with split={OUT_OF_BAG!r}: the classifiers are those of one forest, "
-                    f"trained on bags of all rows; got {getattr(self, name)!r}"
-                )
-
-    def _check_families(self, families: list[Any]) -> None:
-        machines = [one for one in families if isinstance(one, SvmFamily)]
-        if self.split == "independent" and machines and len(families) > 1:
-            raise ValueError("split='independent' takes support vector machines alone, or other candidates alone")
-        if machines and not isinstance(self.prepare, str):
-            check_prepare(self.prepare, self.split)
-        if machines:
+        grids = [one for one in families if isinstance(one, GridFamily)]
+        if any(isinstance(one, SvmFamily) for one in families):
             # Before the machines are trained: settings that do not fit their estimator.
-            plan_families([one for one in families if isinstance(one, GridFamily)], 0)
-        for one in families:
-            if isinstance(one, SvmFamily | GridFamily):
-                one.check(self.split)
-
-    def _check_asked(self, groups: Any, slices: Any) -> None:
-        super()._check_asked(groups, slices)
-        if groups is not None and self.split == OUT_OF_BAG:
-            raise ValueError(f"groups must be None with split={OUT_OF_BAG!r}: bags are drawn row by row")
+            plan_families(grids, 0)
+        for one in grids:
+            one.check(SHARED)
 
     def _labelled(self, X: Any, y: Any, groups: Any, slices: Any) -> Labelled:
         X, y = pickable_rows(X), check_complete(narrow_labels(y))
@@ -299,35 +262,22 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         return Labelled.checked(rows, labels, groups, slices)
 
     def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
-        if self.split == OUT_OF_BAG:
-            (forest,) = resolve_families(self.candidates, None, Size(data.number))
-            assert isinstance(forest, ForestFamily)
-            return forest.train(data, n_jobs=self.n_jobs, random_state=seed)
-        size, units = self.validation_size, data.units(self.duplicates)[1]
-        number = data.number if units is None else int(units.max()) + 1
-        share = usual_share(number) if isinstance(size, str) else size
-        choices = DivisionChoices(self.split, share, given.groups, self.duplicates, given.validation)
-
+        choices = self._division(data, given)
         known: dict[int, Division] = {}
 
         def division(candidates: int, own: int) -> Division:
-            if self.split != "shared":
-                return divide(data, choices, candidates, own)
             if own not in known:  # once, with its warnings
                 known[own] = divide(data, choices, candidates, own)
             return known[own]
 
         work = Work(data, division, self.n_jobs, seed, self.checkpoint, choices.as_dict())
         # Whatever the seed: how many rows train depends on sizes alone, but for groups.
-        return self._trained(work, division(1, seed)(0)[0].size if self.split == "shared" else data.number // 2)
+        return self._trained(work, division(1, seed)(0)[0].size)
 
     def _trained(self, work: Work, n_train: int) -> Trained:
         """Train what the candidates stand for where so many rows train."""
         rows, prepare = work.data.rows, self._preparation(work.data.rows)
-        families = resolve_families(self.candidates, prepare, Size.of(rows, n_train, prepare))
-        if any(isinstance(one, SvmFamily) for one in families):
-            check_prepare(prepare, self.split)
-        return train_families(families, work)
+        return train_families(resolve_families(self.candidates, prepare, Size.of(rows, n_train, prepare)), work)
 
     def _preparation(self, rows: Any) -> Any:
         """Return what prepares rows for families of our own; nothing where there are none, which get rows as given."""
