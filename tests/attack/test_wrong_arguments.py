@@ -144,7 +144,7 @@ def table(tmp_path):
     [
         (["--hedge", "some"], "--hedge must be auto or a number from 0 to 1, got 'some'"),
         (["--hedge", "1.5"], "--hedge must be auto or a number from 0 to 1, got '1.5'"),
-        (["--hedge", "0.5", "--candidates", "svm", "--split", "independent"], "--hedge below 1 is for --split shared"),
+        (["--hedge", "0.5", "--split", "independent"], "--hedge below 1 is for --split shared"),
         (["--slice", "part"], "lacks a value in example 1"),
         (["--categorical", "c"], "--categorical must name columns of the features, got 'c'"),
     ],

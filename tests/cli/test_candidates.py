@@ -124,11 +124,10 @@ def test_lambdas_and_kernel_are_for_the_machines_among_several(folder, capsys):
 def test_a_full_name_with_a_grid(folder, capsys):
     (folder / "grid.json").write_text('{"max_depth": [1, 2, 3, 5, 8]}', encoding="utf-8")
     tree = "sklearn.tree.DecisionTreeClassifier"
-    words = ["--candidates", tree, "--grid", folder / "grid.json", "--details"]
+    words = ["--candidates", tree, "--grid", folder / "grid.json"]
     done = in_process(["certify", folder / "data.csv", *words], capsys)
     assert done.code == 0, done.err
     assert done.out.splitlines()[0].startswith("With probability at least 95 %, the soft vote errs on")
-    assert "max_depth = 1" in done.out
     found = certified([folder / "data.csv", *words], capsys)
     assert [one["model__max_depth"] for one in found["settings"]["of_classifiers"]] == [1, 2, 3, 5, 8]
     assert found["settings"]["grid"] == str(folder / "grid.json")

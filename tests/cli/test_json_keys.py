@@ -45,7 +45,7 @@ def commands(folder):
     return {
         "certify": certify,
         "certify, a test file": [*certify, "--test", folder / "new.csv"],
-        "certify, independent": [*certify, "--candidates", "svm", "--split", "independent"],
+        "certify, independent": [*certify, "--split", "independent"],
         "certify, no posterior": [*certify, "--hedge", "0"],
         "certify, by class": sliced,
         "certify, a target": [*certify, "--max-error", "0.2"],

@@ -19,7 +19,6 @@ from tests.report.models import (
     controlling,
     hostile,
     hostile_page,
-    long_parameters,
     one_classifier,
 )
 

@@ -5,11 +5,9 @@ import re
 import matplotlib as mpl
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
 from tests.report.browser_page import Page
 from tests.report.models import SCRIPT, breast_cancer, by_class, with_target
 
-from pacbayes import StochasticSVC
 from pacbayes._utils.words import percent_up
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.certificate import Certificate
