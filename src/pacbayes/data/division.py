@@ -12,7 +12,8 @@ from pacbayes._utils.checks import check_choice, need, need_array, need_choice, 
 from pacbayes._utils.seeds import Purpose, generator
 
 #: One division for all classifiers, or for each its own, as in the paper.
-SHARED, INDEPENDENT = SPLITS = ("shared", "independent")
+SHARED, INDEPENDENT = "shared", "independent"
+SPLITS = (SHARED, INDEPENDENT)
 # The division of a forest: every classifier is validated by the rows that its bag left out.
 OUT_OF_BAG = "out-of-bag"
 # What is drawn, divided and counted: every row for itself, rows that are equal in features and class as one, or groups.
