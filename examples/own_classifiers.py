@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from pacbayes import CertifiedClassifier, ClassifierSet, optimal_posterior
 from pacbayes._utils.words import format_up
-from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.certificates import binomial_upper
 
 X, y = load_digits(return_X_y=True)
 X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=0.5, random_state=0)
