@@ -350,7 +350,6 @@ MODELS: dict[str, Callable[[], Any]] = {
     "grid, hedge 0": grid(moons, hedge=0),
     "grid, hedge 1": grid(moons, hedge=1),
     "grid, ten classes": grid(digits),
-    "grid, independent": grid(moons, split="independent"),
     "grid, groups": grid(moons, given=GROUPS),
     "grid, copies together": grid(coarse, duplicates="together"),
     "grid, by class and in slices": grid(moons, given=SLICES, limits=("error",)),
@@ -371,6 +370,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     # sets alone
     "svm_set": machines(),
     "svm_set, independent": machines(split="independent"),
+    "grid_set, independent": lambda: set_seen(grid_set(TREE, DEPTHS, *moons(), split="independent", random_state=0)),
     "votes of sets": votes,
     "votes of sets, independent": votes_of_own_rows,
 }

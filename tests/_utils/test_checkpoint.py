@@ -247,15 +247,13 @@ class ByTheClock(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.filterwarnings("ignore:Column 0 alone decides")
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_stored_classifiers_are_counted_as_they_answer_now(split, tmp_path, monkeypatch):
+def test_stored_classifiers_are_counted_as_they_answer_now(tmp_path, monkeypatch):
     """Errors from the checkpoint, counted with code that was edited since, certified 11.1 % of what erred on 14.8 %."""
     X = np.random.default_rng(0).normal(size=(400, 2))
     y = (X[:, 0] > 0).astype(int)
     grid = {"t": [-0.1, 0.0, 0.1]}
     model = CertifiedClassifier(
         Grid(ByTheClock(), grid),
-        split=split,
         checkpoint=tmp_path / "run",
         random_state=0,
         voting="stochastic",

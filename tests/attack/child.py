@@ -123,7 +123,6 @@ def _look_at(model):
     repr(model)
     repr(model.classifiers_)
     model.classifiers_._repr_html_()
-    model.certified_below(0.9)
 
 
 def _main():

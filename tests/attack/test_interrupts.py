@@ -101,7 +101,18 @@ def test_in_the_middle_of_a_path(hard_file, tmp_path):
 def test_in_the_middle_of_a_run_with_a_checkpoint(hard_file, tmp_path):
     run = tmp_path / "run"
     easy = ",".join(f"{value:g}" for value in np.geomspace(1e3, 1e4, 50))
-    arguments = ("--split", "independent", "--validation-size", "5800", "--checkpoint", run, "--jobs", "2")
+    arguments = (
+        "--candidates",
+        "svm",
+        "--split",
+        "independent",
+        "--validation-size",
+        "5800",
+        "--checkpoint",
+        run,
+        "--jobs",
+        "2",
+    )
     command = OnTerminal("certify", hard_file, "--lambdas", f"{easy},{HARD[1]}", *arguments)
     while not (run / "chunk-0000.npz").exists():
         assert command.read(0.05), command.said()

@@ -114,7 +114,7 @@ def test_limits_by_class_from_raw_answers():
     found = certified(*planned(classifiers, 0, limits=asked_for(("error",))))["best"]
     assert found.rule == "proposal"
     assert found.bound == pytest.approx(clopper(np.sum(answers[0] != truth), truth.size, 0.045 * 0.8), rel=1e-9)
-    for limit in found.by_class:
+    for limit in found.limits:
         mine = truth == limit.of
         errors = int(np.sum(answers[0][mine] != limit.of))
         assert (limit.rows, limit.count) == (mine.sum(), errors)

@@ -207,7 +207,7 @@ def certificate(limits):
 
 def test_errors_under_other_shares():
     found = certificate(asked(SAID, TRUE, ("error", "f1")))
-    bounds = [one.bound for one in found.by_class]
+    bounds = [one.bound for one in found.limits]
     limit = found.with_class_shares({0: 0.9, 1: 0.1})
     assert limit.bound == pytest.approx(0.9 * bounds[0] + 0.1 * bounds[1], rel=1e-12)
     assert limit.bound >= 0.9 * bounds[0] + 0.1 * bounds[1]

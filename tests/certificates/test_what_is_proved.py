@@ -89,7 +89,7 @@ def test_limits_of_a_fixed_rule(voting):
     assert certificate.rule == "proposal"
     rows = clf.classifiers_.splits(0)[1]
     wrong = clf.predict(X[rows]) != Y[rows]
-    for one, label in zip(certificate.by_class, (0, 1), strict=True):
+    for one, label in zip(certificate.limits, (0, 1), strict=True):
         mine = Y[rows] == label
         assert (one.rows, one.count) == (mine.sum(), (wrong & mine).sum())
         level = 0.2 * certificate.level / 0.8 / 2
@@ -112,7 +112,6 @@ def test_limits_of_a_fixed_rule(voting):
         ({"target": Abstain(0.1), "limits": ("error",)}, None, r"limits must be empty with Abstain\(max_error=0\.1\)"),
         ({"target": THRESHOLD, "hedge": 1}, None, r"Threshold\(recall=0\.8\) needs a rule that"),
         ({"target": THRESHOLD, "cv": None, "hedge": "auto"}, None, r"Threshold\(recall=0\.8\) needs a rule that"),
-        ({"target": THRESHOLD, "split": "independent", "hedge": "auto"}, None, "needs a rule that"),
         ({"target": THRESHOLD}, GROUPS, r"Threshold\(recall=0\.8\) is not for groups"),
         ({"target": THRESHOLD, "limits": ("error",)}, None, r"limits must be empty with Threshold\(recall=0\.8\)"),
         ({"target": THRESHOLD, "refit": True}, None, r"refit must be False with Threshold\(recall=0\.8\)"),
@@ -127,7 +126,6 @@ def test_limits_of_a_fixed_rule(voting):
         ({"refit": True, "target": Abstain(0.1)}, None, r"refit must be False with Abstain\(max_error=0\.1\)"),
         ({"voting": "soft", "hedge": 1}, None, "voting='soft' needs scores"),
         ({"voting": "soft", "cv": None, "hedge": "auto"}, None, "voting='soft' needs scores"),
-        ({"voting": "soft", "split": "independent", "hedge": "auto"}, None, "voting='soft' needs scores"),
     ],
 )
 def test_what_is_not_proved_is_refused(choices, groups, message):
@@ -140,7 +138,7 @@ def test_a_posterior_that_wins_has_no_limits():
     clf = StochasticSVC([1.0, 1.1], hedge=0.999999, limits=("error",), random_state=0).fit(X, Y)
     certificate = clf.certificates_["stochastic"]
     assert certificate.rule == "posterior"
-    assert certificate.by_class == ()
+    assert certificate.limits == ()
     assert any("There are no other limits" in line for line in certificate.assumptions)
 
 
@@ -149,7 +147,7 @@ def test_a_target_is_tested_at_the_whole_of_delta_and_states_nothing_else(voting
     certificate = fit(target=Abstain(0.08), voting=voting).certificate_
     assert certificate.level == DELTA
     assert certificate.rule == "proposal"
-    assert certificate.by_class == ()
+    assert certificate.limits == ()
     assert certificate.bound in (0.08, 1.0)
 
 
@@ -240,10 +238,15 @@ def test_of_these_for_occam_alone():
         ({"duplicates": "together"}, None, "copies count once"),
         ({"target": Abstain(0.08)}, None, r"Abstain\(max_error=0\.08\) is certified, and nothing else"),
         ({"target": THRESHOLD}, None, r"Threshold\(recall=0\.8\) is certified, and nothing else"),
-        ({"split": "independent", "hedge": "auto", "voting": "best"}, None, "with split='independent'"),
     ],
 )
 def test_of_these_is_refused_where_it_is_not_proved(choices, groups, message):
     clf = fit(groups, **choices)
     with pytest.raises(ValueError, match=message):
+        clf.of_these(NEW)
+
+
+def test_of_these_is_refused_with_independent_splits():
+    clf = StochasticSVC([1.0], split="independent", voting="best", random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="with split='independent'"):
         clf.of_these(NEW)

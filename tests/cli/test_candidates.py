@@ -124,39 +124,20 @@ def test_lambdas_and_kernel_are_for_the_machines_among_several(folder, capsys):
 def test_a_full_name_with_a_grid(folder, capsys):
     (folder / "grid.json").write_text('{"max_depth": [1, 2, 3, 5, 8]}', encoding="utf-8")
     tree = "sklearn.tree.DecisionTreeClassifier"
-    words = ["--candidates", tree, "--grid", folder / "grid.json", "--below", "0.9"]
+    words = ["--candidates", tree, "--grid", folder / "grid.json"]
     done = in_process(["certify", folder / "data.csv", *words], capsys)
     assert done.code == 0, done.err
     assert done.out.splitlines()[0].startswith("With probability at least 95 %, the soft vote errs on")
-    assert "max_depth = 1" in done.out
     found = certified([folder / "data.csv", *words], capsys)
     assert [one["model__max_depth"] for one in found["settings"]["of_classifiers"]] == [1, 2, 3, 5, 8]
     assert found["settings"]["grid"] == str(folder / "grid.json")
-    assert len(found["below"]["classifiers"]) == 5
-
-
-@pytest.mark.parametrize("name", ["forest,logistic", "neighbours", "svm"])
-def test_samples_of_their_own(name, folder, capsys):
-    """Each classifier prepares the rows that train it."""
-    quick = ["--lambdas", "0.1,1"] if name == "svm" else []
-    words = ["certify", folder / "data.csv", "--candidates", name, "--split", "independent", *quick]
-    done = in_process([*words, "--save", folder / "model"], capsys)
-    assert done.code == 0, done.err
-    assert "the stochastic classifier errs on at most" in done.out.splitlines()[0]
-    assert "soft vote" not in done.out
-    predicted = in_process(["predict", folder / "model", folder / "new.csv", "--trust"], capsys)
-    assert predicted.code == 0, predicted.err
-    assert len(predicted.out.splitlines()) == 51
-    refused = in_process(["predict", folder / "model", folder / "new.csv", "--trust", "--voting", "soft"], capsys)
-    assert refused.code == 2
-    assert "--voting must be one of stochastic, majority, best for this fit, got 'soft'" in refused.error
 
 
 def test_samples_of_their_own_of_numbers(folder, capsys):
     """Machines are asked about tables with names of columns, without a warning."""
     table = patients(160)[["age", "weight", "ill"]].dropna()
     table.to_csv(folder / "numbers.csv", index=False)
-    words = ["certify", folder / "numbers.csv", "--split", "independent", "--lambdas", "0.1,1"]
+    words = ["certify", folder / "numbers.csv", "--candidates", "svm", "--split", "independent", "--lambdas", "0.1,1"]
     done = in_process([*words, "--save", folder / "model"], capsys)
     assert done.code == 0, done.err
     assert "warning" not in done.err
@@ -182,8 +163,8 @@ def test_questions_to_several_families(asked, folder, capsys):
         assert (soft["bound"], soft["rule"]) == (0.3, "proposal")
         assert "of its answers" in done.out
     else:
-        assert [one["name"] for one in soft["by_class"]][:2] == ["no", "yes"]
-        assert len(soft["by_class"]) == (4 if "--slice" in asked else 2)
+        assert [one["of"] for one in soft["limits"]][:2] == ["no", "yes"]
+        assert len(soft["limits"]) == (4 if "--slice" in asked else 2)
         assert "Errors by class" in done.err
 
 

@@ -1,4 +1,4 @@
-"""`pacbayes help`: topics, commands, and pages that exist; completion in a shell."""
+"""`pacbayes help`: commands, assumptions, and a page that exists; completion in a shell."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pacbayes.cli.app import main
-from pacbayes.cli.help import DOCS, TOPICS
+from pacbayes.cli.help import DOCS
 
 PAGES = Path(__file__).parents[2] / "docs"
 
@@ -20,16 +20,15 @@ def printed(capsys, *arguments):
     return ended.value.code, out, err
 
 
-def test_without_a_topic_it_lists_commands_and_topics(capsys):
+def test_without_a_topic_it_lists_commands(capsys):
     code, out, err = printed(capsys, "help")
     assert (code, err) == (0, "")
-    for name in ("certify", "predict", *TOPICS):
+    for name in ("certify", "predict", "assumptions"):
         assert name in out
 
 
-@pytest.mark.parametrize("topic", TOPICS)
-def test_a_topic_fits_a_terminal_and_names_a_page_that_exists(capsys, topic):
-    code, out, _ = printed(capsys, "help", topic)
+def test_the_assumptions_fit_a_terminal_and_name_a_page_that_exists(capsys):
+    code, out, _ = printed(capsys, "help", "assumptions")
     assert code == 0
     assert max(len(line) for line in out.splitlines()) <= 80
     address = out.split("More: ")[1].strip()
@@ -47,7 +46,7 @@ def test_a_command_is_explained_as_by_its_own_help(capsys):
 def test_an_unknown_topic_is_one_line(capsys):
     code, out, err = printed(capsys, "help", "nonsense")
     assert (code, out) == (2, "")
-    assert err.startswith("pacbayes: unknown TOPIC 'nonsense'; known are certificate, ")
+    assert err.startswith("pacbayes: unknown TOPIC 'nonsense'; known are assumptions, certify, ")
     assert err.count("\n") == 1
 
 

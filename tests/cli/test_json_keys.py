@@ -1,6 +1,6 @@
-"""What `--json` prints keeps every key that version 0.1 had: other people's programs read it.
+"""What `--json` prints keeps the keys that version 0.1 had, but for `below` and `by_class`, which 0.3 has no more.
 
-`keys_of_0_1.json` was printed by version 0.1 itself, for the commands below.
+`keys_of_0_1.json` was printed by version 0.1 itself, less these, for the commands below.
 """
 
 import json
@@ -44,7 +44,6 @@ def commands(folder):
     sliced = ["certify", folder / "sliced.csv", "--target", "class", "--by-class", "--slice", "site", *quick]
     return {
         "certify": certify,
-        "certify, below": [*certify, "--below", "0.5"],
         "certify, a test file": [*certify, "--test", folder / "new.csv"],
         "certify, independent": [*certify, "--split", "independent"],
         "certify, no posterior": [*certify, "--hedge", "0"],

@@ -106,7 +106,7 @@ REFUSED = {
     "--candidates forest": "leave out --candidates",
     "--candidates sklearn.tree.DecisionTreeClassifier --grid g.json": "leave out --candidates, --grid",
     "--voting soft": "--voting soft is for classifiers that are trained here",
-    "--split independent": "leave out --split",
+    "--candidates svm --split independent": "leave out --candidates, --split",
     "--validation-size 0.3 --jobs 2": "leave out --validation-size, --jobs",
     "--keep forest --missing ?": "leave out --missing, --keep",
     "--duplicates together": "leave out --duplicates",

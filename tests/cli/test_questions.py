@@ -1,4 +1,4 @@
-"""--by-class, --slice, --max-error and --below: printed, saved, and left empty by predict."""
+"""--by-class, --slice and --max-error: printed, saved, and left empty by predict."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ def test_by_class_and_slice(data, capsys):
     ]  # fmt: skip
     assert "without them the bound would be" in done.err
     values = json.loads(in_process(["certify", path, *words, "--by-class", "--json"], capsys).out)
-    assert [one["name"] for one in values["certificates"]["best"]["by_class"]] == ["no", "yes"]
+    assert [one["of"] for one in values["certificates"]["best"]["limits"]] == ["no", "yes"]
 
 
 def test_other_risks_and_costs(data, tmp_path, capsys):
@@ -182,15 +182,6 @@ def test_nothing_answered_is_said(data, tmp_path, capsys):
     assert "240 of 240 examples are not answered" in done.err
 
 
-def test_below(data, capsys):
-    _, path, words = data
-    done = in_process(["certify", path, *words, "--below", "0.4"], capsys)
-    assert "All limits hold at once" in done.err
-    values = json.loads(in_process(["certify", path, *words, "--below", "0.4", "--json"], capsys).out)
-    assert values["below"]["classifiers"]
-    assert all(one["bound"] <= 0.4 for one in values["below"]["classifiers"])
-
-
 @pytest.mark.parametrize("options", [["--slice", "a"], ["--max-error", "0.1"], ["--recall", "0.9"]])
 def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     (tmp_path / "said.csv").write_text("truth,a,b\nx,x,y\ny,y,y\nx,x,x\ny,y,x\n")
@@ -198,7 +189,6 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     done = in_process([*words, *options], capsys)
     assert done.code == 2
     assert f"{options[0]} is for classifiers that are trained here" in done.error
-    assert in_process([*words, "--below", "0.9"], capsys).code == 0
     assert "--by-class) of several classifiers needs --proposal" in in_process([*words, "--by-class"], capsys).error
     assert in_process([*words, "--by-class", "--proposal", "a"], capsys).code == 0
 
@@ -207,7 +197,6 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     ("options", "message"),
     [
         (["--max-error", "3"], "'--max-error': must be a share between 0 and 1"),
-        (["--below", "0"], "--below must be a share between 0 and 1"),
         (["--max-error", "0.1", "--by-class"], "not for --max-error"),
         (["--recall", "0.9", "--by-class"], "not for --recall"),
         (["--precision", "0"], "--precision must be a share between 0 and 1"),
@@ -218,7 +207,10 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
         (["--recall", "0.9", "--group", "site"], "is not for --group"),
         (["--positive", "b"], "--positive must be one of the classes no, yes, got 'b'"),
         (["--by-class", "--hedge", "1"], "needs what the training part proposes"),
-        (["--max-error", "0.1", "--split", "independent"], "needs what the training part proposes"),
+        (
+            ["--max-error", "0.1", "--split", "independent"],
+            "needs what the training part proposes",
+        ),
         (["--max-error", "0.1", "--group", "site"], "is not for --group"),
         (["--slice", "none"], "--slice must name a column of"),
         (["--slice", "a"], "at most 100 values"),

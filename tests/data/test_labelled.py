@@ -34,8 +34,7 @@ def test_classifiers_that_write_into_their_rows_do_not_disturb_the_others():
     assert len(set(classifiers.errors)) == 1
 
 
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_nor_where_they_predict(split):
+def test_nor_where_they_predict():
     """The second to be asked was handed what the first had made of the rows, and the user's rows were changed."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 2)) * [1.0, 5.0] + 100.0
@@ -45,9 +44,9 @@ def test_nor_where_they_predict(split):
     for copy in (True, False):
         pipe = make_pipeline(StandardScaler(copy=copy), LogisticRegression())
         fits.append(
-            CertifiedClassifier(
-                Grid(pipe, grid), split=split, cv=2, random_state=0, voting="stochastic", validation_size=0.5
-            ).fit(rows, labels)
+            CertifiedClassifier(Grid(pipe, grid), cv=2, random_state=0, voting="stochastic", validation_size=0.5).fit(
+                rows, labels
+            )
         )
     careful, careless = fits
     assert careless.certificates_ == careful.certificates_

@@ -27,13 +27,12 @@ class Says(ClassifierMixin, BaseEstimator):
         return np.array([self.form(self.classes_[0])] * len(X))
 
 
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_labels_that_a_double_cannot_tell_apart_are_not_counted_as_hits(split):
+def test_labels_that_a_double_cannot_tell_apart_are_not_counted_as_hits():
     """All rows would seem right, of which half are wrong: 3.0 % were certified."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), BIG + rng.integers(0, 2, 400)
     clf = CertifiedClassifier(
-        Grid(Says(), {"form": [float]}), split=split, cv=None, random_state=0, voting="stochastic", validation_size=0.5
+        Grid(Says(), {"form": [float]}), cv=None, random_state=0, voting="stochastic", validation_size=0.5
     )
     with pytest.raises(ValueError, match="must be whole numbers, since those of y have more digits than float64"):
         clf.fit(X, y)
@@ -47,17 +46,15 @@ def test_labels_that_a_double_cannot_tell_apart_are_not_counted_as_hits(split):
     assert clf.classifiers_.errors.tolist() == [np.count_nonzero(y[validation] != BIG)]
 
 
-@pytest.mark.parametrize("split", ["shared", "independent"])
 @pytest.mark.parametrize(
     ("form", "found"), [(lambda label: None, "NoneType"), (str.encode, r"\|S2"), (lambda label: ..., "ellipsis")]
 )
-def test_answers_that_are_no_labels_are_refused_at_fit(form, found, split):
+def test_answers_that_are_no_labels_are_refused_at_fit(form, found):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.array(["no", "yes"])[rng.integers(0, 2, 60)]
     for labels in (y, y.astype(object)):
         clf = CertifiedClassifier(
             Grid(Says(), {"form": [form]}),
-            split=split,
             cv=None,
             random_state=0,
             voting="stochastic",

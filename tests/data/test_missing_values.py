@@ -33,9 +33,7 @@ def test_svc_in_fit_and_what_it_advises_works():
 
 def test_svc_where_prepare_is_not_to_be_had():
     X, y = holed()
-    with pytest.raises(
-        ValueError, match=r"column 2 .*CertifiedClassifier\(make_pipeline\(SimpleImputer\(\), SVC\(\)\)"
-    ):
+    with pytest.raises(ValueError, match=r"column 2 .*StochasticSVC\(split='shared', prepare=SimpleImputer\(\)\)"):
         StochasticSVC([0.1, 1.0], split="independent").fit(X, y)
 
 

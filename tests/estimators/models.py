@@ -23,14 +23,13 @@ def three_classes():
 
 @cache
 def fitted(kind, data, split="shared", hedge="auto"):
-    """Return the model, fitted with all rows of `data()`."""
+    """Return the model, fitted with all rows of `data()`; only "svc" has another split."""
     X, y = data()
     if kind == "svc":
         # A wide posterior: a validation part this small does not tell the machines apart.
         return StochasticSVC(LAMBDAS, split=split, validation_size=40, hedge=hedge, cv=3, random_state=0).fit(X, y)
     return CertifiedClassifier(
         Grid(DecisionTreeClassifier(), TREES),
-        split=split,
         hedge=hedge,
         random_state=0,
         voting="stochastic",

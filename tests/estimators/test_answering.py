@@ -45,8 +45,8 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
     wrong = by_class.set_params(voting=voting).predict(X[rows]) != y[rows]
     certificate = by_class.certificate_
     parts = [y[rows] == 0, y[rows] == 1, X[rows, 0] > 14, X[rows, 0] <= 14]
-    assert [one.of for one in certificate.by_class] == [0, 1, "large", "small"]
-    for one, part in zip(certificate.by_class, parts, strict=True):
+    assert [one.of for one in certificate.limits] == [0, 1, "large", "small"]
+    for one, part in zip(certificate.limits, parts, strict=True):
         assert (one.rows, one.count) == (part.sum(), (wrong & part).sum())
         level = 0.2 * certificate.level / 0.8 / 4  # half of it for two classes, half for two slices
         assert one.bound == pytest.approx(float(binomial_upper(one.count, one.rows, level)), rel=1e-9)
@@ -54,9 +54,9 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
     # The bound and all limits together have no more than the rule's share of delta.
     assert certificate.level <= 0.05 * (1.0 if voting == "soft" else 0.9) * 0.8
     assert "In class 0 (false positives)" in certificate.explain()
-    assert json.loads(json.dumps(certificate.to_dict()))["by_class"][0]["rows"] == parts[0].sum()
+    assert json.loads(json.dumps(certificate.to_dict()))["limits"][0]["rows"] == parts[0].sum()
     card = certificate._repr_html_()
-    for one in certificate.by_class:
+    for one in certificate.limits:
         assert escape(one.label) in card
         assert f"{percent_up(one.bound)} of it; {one.count} error" in card
 
@@ -65,7 +65,7 @@ def test_the_share_costs_the_bound_a_little(by_class):
     X, y = two_classes()
     without = svc().fit(X, y)
     for voting in VOTINGS:
-        assert without.certificates_[voting].by_class == ()
+        assert without.certificates_[voting].limits == ()
         ratio = by_class.certificates_[voting].bound / without.certificates_[voting].bound
         assert 1.0 <= ratio < 1.1
 
@@ -76,17 +76,17 @@ def test_occam_that_wins_has_limits_at_the_share_of_its_prior_weight():
     clf = trees(limits=("error",), limits_share=0.5, hedge=0.9999, voting="best").fit(X, y)
     certificate = clf.certificate_
     assert certificate.rule == "Occam"
-    first = certificate.by_class[0]
+    first = certificate.limits[0]
     level = 0.5 * (certificate.level / 0.5) / len(clf.classifiers_) / 2
     assert first.bound == pytest.approx(float(binomial_upper(first.count, first.rows, level)), rel=1e-6)
-    assert sum(one.count for one in certificate.by_class) == clf.classifiers_.errors[clf.best_index_]
+    assert sum(one.count for one in certificate.limits) == clf.classifiers_.errors[clf.best_index_]
 
 
 def test_a_posterior_that_wins_has_none():
     clf = svc(limits=("error",), hedge=0.999999).fit(*two_classes())
     certificate = clf.certificate_
     assert certificate.rule == "posterior"
-    assert certificate.by_class == ()
+    assert certificate.limits == ()
     assert any("no other limits" in one for one in certificate.assumptions)
 
 
@@ -205,7 +205,7 @@ def test_more_classes():
         answers = clf.answers(X)
         assert answers.sum() >= 0.5 * len(X)
         assert (clf.predict(X) == y)[answers].mean() >= (clf.predict(X) == y).mean()
-        table = make(limits=("error",), limits_share=0.3).fit(X, y).certificate_.by_class
+        table = make(limits=("error",), limits_share=0.3).fit(X, y).certificate_.limits
         assert [(one.of, one.also) for one in table] == [("setosa", ""), ("versicolor", ""), ("virginica", "")]
 
 
@@ -221,15 +221,6 @@ def test_nothing_is_answered_and_it_says_so():
 
 def test_without_a_target_every_row_is_answered(by_class):
     assert by_class.answers(two_classes()[0]).all()
-
-
-def test_members_below(by_class):
-    found = by_class.certified_below(0.12)
-    assert found
-    assert [one.bound for one in found] == sorted(one.bound for one in found)
-    cheap = by_class.certified_below(0.12, cost=lambda machine: machine.n_features_in_)
-    assert {one.index for one in cheap} == {one.index for one in found}
-    assert by_class.certified_below(0.0) == []
 
 
 @pytest.mark.parametrize(
@@ -358,6 +349,6 @@ def test_copies_count_once_in_all_words():
     assert target.answered.passed
     assert f"of the examples that it answers, {once}; it answered" in str(target)
     assert "of the validation distinct rows" in str(target)
-    limits = trees(limits=("error",), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_.by_class
+    limits = trees(limits=("error",), duplicates="together", voting="best").fit(X[rows], y[rows]).certificate_.limits
     assert all(f"of it, {once}; " in str(one) for one in limits)
     assert all(str(one).endswith("validation distinct rows") for one in limits)

@@ -249,8 +249,6 @@ def test_wrong_candidates_are_refused_by_name(candidates, error, message):
         ({"prepare": "numbers"}, ValueError, "prepare must be 'auto', None or a transformer, got 'numbers'"),
         ({"prepare": GaussianNB()}, TypeError, "prepare must be"),
         ({"voting": "loud"}, ValueError, "unknown voting 'loud'; known are auto, soft, stochastic, majority, best"),
-        ({"split": "out-of-bag"}, ValueError, "unknown split 'out-of-bag'; known are shared, independent"),
-        ({"split": "independent", "candidates": [FEW, "logistic"]}, ValueError, "takes support vector machines alone"),
     ],
 )
 def test_wrong_choices_are_refused_by_name(choices, error, message):
@@ -294,8 +292,7 @@ def trained_elsewhere(**choices):
         (lambda X, y: certified(Nearest()).fit(X, y), "soft"),
         (lambda X, y: certified(FEW, hedge=1).fit(X, y), "stochastic"),
         (lambda X, y: certified(GaussianNB(), cv=None).fit(X, y), "stochastic"),
-        (lambda X, y: certified(SVMs([1.0], gamma=0.1, scale=True), split="independent").fit(X, y), "stochastic"),
-        (lambda X, y: certified(GaussianNB(), split="independent").fit(X, y), "stochastic"),
+        (lambda X, y: StochasticSVC([1.0], voting="auto", split="independent").fit(X, y), "stochastic"),
         (lambda X, y: trained_elsewhere(), "best"),
         (lambda X, y: trained_elsewhere(proposal=1), "best"),
         (lambda X, y: StochasticSVC([0.1, 1.0], voting="auto", random_state=0).fit(X, y), "stochastic"),
@@ -330,7 +327,7 @@ def test_what_auto_stands_for(fit, expected):
         (lambda: certified(FEW, hedge=1, voting="soft"), "hedge=1 keeps all of delta"),
         (lambda: certified(FEW, cv=None, voting="soft"), "cv=None leaves out the cross-validation"),
         (
-            lambda: certified(GaussianNB(), split="independent", voting="soft"),
+            lambda: StochasticSVC([1.0], hedge="auto", split="independent", voting="soft"),
             "split='independent' every row validates",
         ),
         (lambda: StochasticSVC([1.0], voting="soft"), "hedge=1 keeps all of delta"),
@@ -673,13 +670,6 @@ def test_probabilities_of_another_shape_are_refused():
     X, y = two_classes()
     with pytest.raises(ValueError, match=r"predict_proba of Misshapen must give a number for each of \d+ rows"):
         certified(Misshapen()).fit(X, y)
-
-
-def test_machines_with_samples_of_their_own_prepare_nothing():
-    X, y = two_classes()
-    machines = SVMs([1.0], gamma="sigest", scale=True)
-    with pytest.raises(ValueError, match="prepare must be None for split='independent'"):
-        CertifiedClassifier(machines, split="independent", prepare=StandardScaler()).fit(X, y)
 
 
 def test_scaling_is_tried_only_where_a_width_can_be_estimated():

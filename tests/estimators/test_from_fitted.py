@@ -267,7 +267,7 @@ def test_limits_by_class_of_a_proposal():
     fitted, X, y = trained()
     clf = CertifiedClassifier.from_fitted(fitted, X, y, proposal=1, hedge=0, limits=("error",), random_state=0)
     said = fitted[1].predict(X)
-    for one in clf.certificates_["best"].by_class:
+    for one in clf.certificates_["best"].limits:
         own = y == one.of
         assert (one.rows, one.count) == (own.sum(), (said[own] != y[own]).sum())
         assert one.bound == pytest.approx(limit(one.count, one.rows, 0.05 * 0.2 / 2), rel=1e-9)

@@ -30,8 +30,7 @@ def trees(**choices):
 @pytest.mark.parametrize("make", [svc, trees])
 @pytest.mark.parametrize(
     ("choices", "expected"),
-    [({}, 0.02), ({"hedge": 0.3}, 0.3), ({"hedge": 1}, 1.0), ({"hedge": 0}, 0.0), ({"cv": None}, 1.0),
-     ({"split": "independent"}, 1.0), ({"split": "independent", "hedge": 1}, 1.0)],
+    [({}, 0.02), ({"hedge": 0.3}, 0.3), ({"hedge": 1}, 1.0), ({"hedge": 0}, 0.0), ({"cv": None}, 1.0)],
 )  # fmt: skip
 def test_what_it_resolves_to(make, choices, expected):
     clf = make(**choices).fit(*two_classes())
@@ -46,7 +45,6 @@ def test_what_it_resolves_to(make, choices, expected):
     ("choices", "message"),
     [
         ({"hedge": 0.1, "cv": None}, r"where nothing is proposed: cv=None .*; got 0\.1"),
-        ({"hedge": 0, "split": "independent"}, r"where nothing is proposed: with split='independent' .*; got 0"),
         ({"hedge": 1.5}, r"hedge must lie in \[0, 1\]"),
         ({"hedge": "much"}, "hedge must be 'auto' or a number"),
     ],
@@ -56,6 +54,13 @@ def test_what_is_refused_before_any_work(make, choices, message):
         make(**choices).fit("no rows", "no labels")
     with pytest.raises(TypeError, match="hedge must be 'auto' or a number"):
         make(hedge=None).fit("no rows", "no labels")
+
+
+def test_independent_splits_propose_nothing():
+    for hedge in ("auto", 1):
+        assert svc(split="independent", hedge=hedge).fit(*two_classes()).hedge_ == 1.0
+    with pytest.raises(ValueError, match=r"where nothing is proposed: with split='independent' .*; got 0"):
+        svc(split="independent", hedge=0).fit("no rows", "no labels")
 
 
 @pytest.mark.parametrize("make", [svc, trees])

@@ -166,12 +166,14 @@ def test_the_number_of_jobs_changes_nothing(split):
     one, two = (StochasticSVC(LAMBDAS, split=split, n_jobs=jobs, random_state=0).fit(X, y) for jobs in (1, 2))
     assert one.certificates_ == two.certificates_
     assert np.array_equal(one.predict(X), two.predict(X))
-    grid = {"max_depth": [1, 2, 3]}
+
+
+def test_the_number_of_jobs_changes_nothing_of_a_grid():
+    X, y = three_classes()
     with parallel_config("threading"):  # starting processes takes long, and is tested with `grid_set`
         one, two = (
             CertifiedClassifier(
-                Grid(DecisionTreeClassifier(), grid),
-                split=split,
+                Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}),
                 n_jobs=jobs,
                 random_state=0,
                 voting="stochastic",

@@ -52,14 +52,13 @@ def plurality(classifiers, weights, X):
 
 
 @pytest.mark.parametrize("mark", [-1, 9, 0.5])
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_every_way_of_predicting_says_what_the_classifiers_say(mark, split):
+def test_every_way_of_predicting_says_what_the_classifiers_say(mark):
     X, y = rows()
     # Few validation rows: no classifier stands out, and the marks get votes.
     grid = {"limit": [0.3, 0.35, 0.4, 0.6], "mark": [mark, 11]}
-    clf = CertifiedClassifier(
-        Grid(Marked(), grid), split=split, validation_size=20, random_state=0, voting="stochastic", cv=3
-    ).fit(X, y)
+    clf = CertifiedClassifier(Grid(Marked(), grid), validation_size=20, random_state=0, voting="stochastic", cv=3).fit(
+        X, y
+    )
     new = rows(300, 1)[0]
     everyone = clf.classifiers_.predict(new)
     assert (everyone == mark).any(axis=0).sum() > 50

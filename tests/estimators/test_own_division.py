@@ -122,7 +122,7 @@ def test_copies_that_are_one_example_must_not_stand_on_both_sides():
 
 def test_every_row_validates_with_other_splits():
     with pytest.raises(ValueError, match="must be None with split='independent'"):
-        model(split="independent").fit(X, y, validation=LATE)
+        StochasticSVC([1.0], split="independent").fit(X, y, validation=LATE)
 
 
 @pytest.mark.parametrize("name", ["y_val", "X_val", "groups_val", "validation", "y"])

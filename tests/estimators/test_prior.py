@@ -83,16 +83,6 @@ def test_with_a_grid_the_training_rows_come_as_they_were_given():
 def test_independent_splits_refuse_a_prior_that_asks_for_data_before_any_work():
     with pytest.raises(ValueError, match="every row validates some classifier"):
         fit(lambda params, X_train, y_train: UNEVEN, split="independent")
-    grid = CertifiedClassifier(
-        Grid(DecisionTreeClassifier(), {"max_depth": [1]}),
-        prior=lambda p, X, y: [1.0],
-        split="independent",
-        voting="stochastic",
-        cv=3,
-        validation_size=0.5,
-    )
-    with pytest.raises(ValueError, match="every row validates some classifier"):
-        grid.fit(*three_classes())
 
 
 def test_independent_splits_hide_kernel_widths_from_the_prior():

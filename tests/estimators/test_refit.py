@@ -91,7 +91,6 @@ def test_only_the_fitted_way_predicts(voting):
         ({"target": Abstain(0.05)}, r"refit must be False with Abstain\(max_error=0\.05\)"),
         ({"hedge": 1, "voting": "best"}, "refit=True needs the soft vote of the training rows, but hedge=1"),
         ({"cv": None, "voting": "best"}, "refit=True needs the soft vote of the training rows, but cv=None"),
-        ({"split": "independent", "candidates": GRID, "voting": "best"}, "needs the soft vote of the training rows"),
         ({"limits": ("precision",)}, "limits with refit=True must be among error, balanced_error, cost, got 'prec"),
         ({"limits": ("f1",)}, "only losses of single answers carry over"),
         ({"limits": ("error", "recall")}, "got 'recall'"),

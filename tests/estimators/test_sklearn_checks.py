@@ -53,7 +53,6 @@ def test_scikit_learn_checks(estimator, check):
         CertifiedClassifier(
             Grid(KNeighborsClassifier(), {"n_neighbors": [1, 3]}),
             voting="majority",
-            split="independent",
             random_state=0,
         ),
     ]

@@ -67,7 +67,7 @@ def test_copies_of_one_example_have_one_slice(make):
     X, y = some_rows()
     by_value = np.where(X[:, 0] > 2, "high", "low")
     clf = make(limits=("error",), duplicates="together").fit(X, y, slices=by_value)
-    assert sum(one.rows for one in clf.certificate_.by_class if one.kind == "slice") == clf.classifiers_.m
+    assert sum(one.rows for one in clf.certificate_.limits if one.kind == "slice") == clf.classifiers_.m
     with pytest.raises(ValueError, match="the same for copies of one example"):
         make(limits=("error",), duplicates="together").fit(X, y, slices=np.arange(len(X)) % 2)
 
@@ -78,7 +78,7 @@ def test_a_class_or_slice_without_validation_rows_has_the_limit_one(tmp_path):
     slices = np.where(np.arange(len(X)) == probe[0], "rare", "usual")
     labels = np.where(np.arange(len(X)) == probe[1], 2, y)
     clf = trees(limits=("error",)).fit(X, labels, slices=slices)
-    by_name = {(one.kind, one.of): one for one in clf.certificate_.by_class}
+    by_name = {(one.kind, one.of): one for one in clf.certificate_.limits}
     for key in (("class", 2), ("slice", "rare")):
         assert (by_name[key].rows, by_name[key].bound) == (0, 1.0)
     save(clf, tmp_path / "model")

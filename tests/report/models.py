@@ -68,12 +68,11 @@ def several_distances():
 
 @cache
 def long_parameters():
-    """Return the page of a vacuous certificate for two classifiers with an endless name, in independent splits."""
+    """Return the page of a vacuous certificate for two classifiers with an endless name."""
     grid = [DummyClassifier(strategy="constant", constant="y" * size) for size in (180, 200)]
     y = ["y" * 180, "y" * 200] * 4
     clf = CertifiedClassifier(
         Grid(None, grid),
-        split="independent",
         distance="squared",
         random_state=0,
         voting="stochastic",

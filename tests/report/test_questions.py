@@ -5,16 +5,14 @@ import re
 import matplotlib as mpl
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
 from tests.report.browser_page import Page
 from tests.report.models import SCRIPT, breast_cancer, by_class, with_target
 
-from pacbayes import StochasticSVC
 from pacbayes._utils.words import percent_up
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.report import plot_coverage
-from pacbayes.report.questions import Coverage, below_table, cost_of_parts, part_table
+from pacbayes.report.questions import Coverage, cost_of_parts, part_table
 from pacbayes.report.tables import certificate_table
 from pacbayes.report.view import ReportView
 
@@ -24,7 +22,7 @@ mpl.use("Agg")
 def test_limits_by_class_as_a_table():
     clf, html = by_class()
     table = part_table(ReportView.of(clf))
-    limits = clf.certificate_.by_class
+    limits = clf.certificate_.limits
     expected = [(percent_up(one.bound), str(one.count), str(one.rows)) for one in limits]
     assert [row[1:] for row in table.rows] == expected
     assert [bool(re.search("false (posi|nega)tives", row[0])) for row in table.rows] == [True, True, False, False]
@@ -62,16 +60,6 @@ def test_certificates_with_a_target():
     assert "whole of delta" in table.caption
 
 
-def test_members_below():
-    clf, _ = by_class()
-    table = below_table(clf, 0.1)
-    found = clf.certified_below(0.1)
-    shown = [i for row in table.rows for i in range(int(row[0].split()[0]), int(row[0].split()[-1]) + 1)]
-    assert set(shown) == {one.index for one in found}
-    assert [row[2] for row in table.rows] == sorted((row[2] for row in table.rows), key=lambda text: float(text[:-2]))
-    assert table.caption.startswith(f"{len(found)} of {len(clf.classifiers_)} classifiers.")
-
-
 def test_the_curve():
     clf, _ = with_target()
     found = Coverage.of(clf, "majority")
@@ -83,18 +71,3 @@ def test_the_curve():
     assert len(plot_coverage(with_target(0.001)[0]).lines) == 3
     with pytest.raises(ValueError, match="max_error"):
         plot_coverage(breast_cancer()[0])
-
-
-def test_neighbours_with_equal_limits_stand_in_one_line():
-    clf = StochasticSVC(np.geomspace(0.01, 100.0, 41), random_state=0).fit(*load_breast_cancer(return_X_y=True))
-    found, table = clf.certified_below(0.1), below_table(clf, 0.1)
-    ranges = [row[0].split(" to ") for row in table.rows]
-    members = [i for ends in ranges for i in range(int(ends[0]), int(ends[-1]) + 1)]
-    limits = {one.index: one.bound for one in found}
-    assert set(members) <= set(limits)
-    assert len(members) > len(table.rows)
-    for row, ends in zip(table.rows, ranges, strict=True):
-        assert {percent_up(limits[i]) for i in range(int(ends[0]), int(ends[-1]) + 1)} == {row[2]}
-        first, last = (clf.classifiers_.params[int(i)]["lambda"] for i in (ends[0], ends[-1]))
-        said = f"lambda = {first:.6g} to {last:.6g}, gamma" if len(ends) == 2 else f"lambda = {first:.6g}, gamma"
-        assert row[1].startswith(said)

@@ -28,7 +28,7 @@ SHOWN = {
     "set": lambda: machines().classifiers_,
     "set of losses": lambda: ClassifierSet.from_losses(np.eye(3)),
     "machines": machines,
-    "grid": lambda: fitted("grid", two_classes, "independent"),
+    "grid": lambda: fitted("grid", two_classes),
     "unfitted": lambda: StochasticSVC(tuple(np.geomspace(0.01, 100, 1990).tolist()), prior=np.full(1990, 1 / 1990)),
     "unfitted grid": lambda: CertifiedClassifier(
         Grid(DecisionTreeClassifier(), {"max_depth": list(range(1, 2000))}),

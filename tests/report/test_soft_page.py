@@ -13,7 +13,6 @@ from tests.report.models import breast_cancer, several_families
 
 from pacbayes import Abstain, CertifiedClassifier, StochasticSVC, SVMs
 from pacbayes.report import plot_coverage, plot_risks, report_html
-from pacbayes.report.questions import below_table
 from pacbayes.report.tables import weight_groups, weight_table
 from pacbayes.report.view import ReportView
 
@@ -121,10 +120,6 @@ def test_neighbours_are_of_one_width_and_of_one_family(clf):
         common = [{name: value for name, value in params[i].items() if name != "lambda"} for i in group.members]
         assert all(one == common[0] for one in common)
         assert group.number == 1 or "lambda = " in group.label
-    for row in below_table(clf, 0.5).rows:
-        ends = [int(end) for end in row[0].split(" to ")]
-        assert {params[i]["candidate"] for i in range(ends[0], ends[-1] + 1)} == {row[1].partition(":")[0]}
-        assert len({params[i].get("gamma") for i in range(ends[0], ends[-1] + 1)}) == 1
 
 
 def test_those_without_weight_are_no_neighbours_of_those_with_weight(clf):

@@ -167,13 +167,13 @@ TREES = make_pipeline(WritesLabels(), DecisionTreeClassifier(random_state=0))
 GRID = {"decisiontreeclassifier__max_depth": [1, 2, 3, 4, 5]}
 
 
-@pytest.mark.parametrize(("split", "voting"), [("shared", "soft"), ("shared", "stochastic"), ("independent", "auto")])
+@pytest.mark.parametrize("voting", ["soft", "stochastic"])
 @pytest.mark.parametrize("fits", [pytest.param(10, id="short"), pytest.param(60, id="long", marks=pytest.mark.slow)])
-def test_certificates_hold_of_steps_that_write_into_lists(split, voting, fits):
+def test_certificates_hold_of_steps_that_write_into_lists(voting, fits):
     def is_false(seed):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(200, 2)).tolist(), rng.integers(0, 2, 200)  # nothing can be learnt: the truth is 1/2
-        choices = {"split": split, "voting": voting, "delta": DELTA, "cv": 3, "random_state": seed}
+        choices = {"voting": voting, "delta": DELTA, "cv": 3, "random_state": seed}
         clf = CertifiedClassifier(Grid(TREES, GRID), **choices).fit(X, y)
         return clf.certificate_.bound < 0.5
 
@@ -189,13 +189,12 @@ class WritesWhenAsked(WritesLabels):
         return np.array(X, dtype=float)
 
 
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_rows_of_the_user_stay_as_they_are(split):
+def test_rows_of_the_user_stay_as_they_are():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)).tolist(), rng.integers(0, 2, 60)
     before = [row.copy() for row in X]
     steps = make_pipeline(WritesWhenAsked(), DecisionTreeClassifier(random_state=0))
-    clf = CertifiedClassifier(Grid(steps, GRID), split=split, random_state=0, cv=3).fit(X, y)
+    clf = CertifiedClassifier(Grid(steps, GRID), random_state=0, cv=3).fit(X, y)
     CertifiedClassifier.from_fitted([clf.best_estimator_], X, y)
     for voting in clf.certificates_:
         clf.set_params(voting=voting).predict(X)

@@ -28,7 +28,7 @@ def failures(copied, duplicates, fits, split="shared"):
     counts = dict.fromkeys(VOTINGS, 0)
     for seed in range(fits):
         X, y = copied(np.random.default_rng([seed, 13]))
-        clf = svc(split, seed, duplicates=duplicates).fit(X, y)
+        clf = svc(seed, split=split, duplicates=duplicates).fit(X, y)
         risks = {"stochastic": float(clf.posterior_.weights @ true_risk(clf.classifiers_.predict(POINTS)))}
         for voting in ("majority", "best"):
             risks[voting] = float(true_risk(clf.set_params(voting=voting).predict(POINTS)))

@@ -4,6 +4,8 @@ A row is one of 400 points of a square, all equally likely; its label is that of
 with probability 0.15 another.  The true risk of a classifier is a mean over the 400 points.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -33,23 +35,24 @@ def true_risk(labels):
     return np.where(labels == CLEAN, NOISE, 1 - NOISE).mean(axis=-1)
 
 
-def svc(split, seed, **choices):
-    return StochasticSVC(
-        LAMBDAS, gamma=8.0, scale=False, split=split, delta=DELTA, cv=None, random_state=seed, **choices
-    )
+def svc(seed, **choices):
+    return StochasticSVC(LAMBDAS, gamma=8.0, scale=False, delta=DELTA, cv=None, random_state=seed, **choices)
 
 
-def grid(split, seed):
+independent = partial(svc, split="independent")
+
+
+def grid(seed):
     trees = {"max_depth": [1, 2, 3, 4, 6, 8, 12, None]}
-    choices = {"split": split, "delta": DELTA, "cv": None, "random_state": seed}
+    choices = {"delta": DELTA, "cv": None, "random_state": seed}
     return CertifiedClassifier(Grid(DecisionTreeClassifier(), trees), **choices)
 
 
-def failures(make, split, fits):
+def failures(make, fits):
     """How often the true risk is above each certificate, and how often outside both sides of the stochastic one."""
     counts = dict.fromkeys((*VOTINGS, "two-sided"), 0)
     for seed in range(fits):
-        clf = make(split, seed).fit(*sample(N, np.random.default_rng([seed, 7])))
+        clf = make(seed).fit(*sample(N, np.random.default_rng([seed, 7])))
         risks = {
             "stochastic": float(clf.posterior_.weights @ true_risk(clf.classifiers_.predict(POINTS))),
             "majority": float(true_risk(clf.set_params(voting="majority").predict(POINTS))),
@@ -67,17 +70,18 @@ def largest(fits):
     return binom.ppf(1 - 1e-4, fits, DELTA)
 
 
-@pytest.mark.parametrize("split", ["shared", "independent"])
 @pytest.mark.parametrize(
     ("make", "fits"),
     [
         pytest.param(svc, 60, id="svc"),
         pytest.param(svc, 300, id="svc-long", marks=pytest.mark.slow),
+        pytest.param(independent, 60, id="independent"),
+        pytest.param(independent, 300, id="independent-long", marks=pytest.mark.slow),
         pytest.param(grid, 300, id="grid-long", marks=pytest.mark.slow),
     ],
 )
-def test_failures_are_compatible_with_delta(make, split, fits):
-    counts = failures(make, split, fits)
+def test_failures_are_compatible_with_delta(make, fits):
+    counts = failures(make, fits)
     assert max(counts.values()) <= largest(fits), counts
 
 
@@ -88,15 +92,12 @@ def test_a_distance_list_and_a_prior_of_the_training_rows_stay_valid():
         distance = np.abs(np.log([setting["lambda"] for setting in params]) - np.log(2 * (1 - near) + 1e-3))
         return np.exp(-distance) / np.exp(-distance).sum()
 
-    def make(split, seed):
-        return svc(split, seed, prior=prior, distance=["kl", "pinsker", "ch"])
-
-    counts = failures(make, "shared", 60)
+    counts = failures(partial(svc, prior=prior, distance=["kl", "pinsker", "ch"]), 60)
     assert max(counts.values()) <= largest(60), counts
 
 
-@pytest.mark.parametrize("split", ["shared", "independent"])
-def test_validation_rows_used_in_training_are_caught(split, monkeypatch):
+@pytest.mark.parametrize("make", [svc, independent])
+def test_validation_rows_used_in_training_are_caught(make, monkeypatch):
     def leak(*arguments):
         division = divide(*arguments)
         if division.shared is not None:
@@ -112,6 +113,6 @@ def test_validation_rows_used_in_training_are_caught(split, monkeypatch):
 
     monkeypatch.setattr("pacbayes.ensemble.classifier_set.divide", leak)
     monkeypatch.setattr(Division, "__call__", leak_each)
-    counts = failures(svc, split, 60)
+    counts = failures(make, 60)
     assert counts["stochastic"] > largest(60)
     assert counts["best"] > largest(60)

@@ -73,12 +73,12 @@ def test_by_class_too():
     for seed in range(fits):
         clf, _, _ = fitted(seed, limits=("error",))
         certificate = clf.certificate_
-        assert len(certificate.by_class) == 2
+        assert len(certificate.limits) == 2
         rng = np.random.default_rng([seed, 99])
         X_new, y_new = sample(20_000, 2, rng)
         wrong = (clf.predict(X_new) != y_new) & clf.covered(X_new)
         shares = [wrong[y_new == label].mean() for label in (0, 1)]
-        failures += any(share > one.bound + 0.01 for share, one in zip(shares, certificate.by_class, strict=True))
+        failures += any(share > one.bound + 0.01 for share, one in zip(shares, certificate.limits, strict=True))
     assert failures <= binom.ppf(1 - 1e-4, fits, DELTA)
 
 

@@ -4,7 +4,6 @@ from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.bounds.hypergeometric import hypergeometric_upper
 from pacbayes.certificates.baselines import constant_baseline, most_frequent
 from pacbayes.certificates.batch import Batch
-from pacbayes.certificates.below import CertifiedMember
 from pacbayes.certificates.certificate import Baseline, Certificate, Claim, Missed
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
@@ -26,7 +25,6 @@ __all__ = [
     "Baseline",
     "Batch",
     "Certificate",
-    "CertifiedMember",
     "Claim",
     "Cost",
     "Difference",

@@ -17,7 +17,7 @@ from pacbayes._utils.words import (
     percent_down,
     percent_up,
 )
-from pacbayes.certificates.limits import CLASS, SLICE, Limit, with_shares
+from pacbayes.certificates.limits import Limit, with_shares
 from pacbayes.certificates.target import Answered
 from pacbayes.certificates.threshold import Reached
 from pacbayes.certificates.voting import OCCAM, POSTERIOR
@@ -245,11 +245,6 @@ class Certificate:
     #: The class that matters, of which the words always say how many were missed; None where nobody said so.
     positive: Any = None
 
-    @property
-    def by_class(self) -> tuple[Limit, ...]:
-        """The limits of errors class by class, and in slices."""
-        return tuple(one for one in self.limits if one.name == "error" and one.kind in (CLASS, SLICE))
-
     def with_class_shares(self, shares: dict[Any, float]) -> Limit:
         r"""Return the limit of the errors where classes have other, known shares than where the rows come from.
 
@@ -376,12 +371,6 @@ class Certificate:
         properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant, "not_valid": None}
         found = asdict(self)
         lists = {name: list(found[name]) for name in ("assumptions", "alternatives", "limits")}
-        # As version 0.1 called them.
-        lists["by_class"] = [
-            {"name": one.of, "errors": one.count}
-            | {name: getattr(one, name) for name in ("kind", "rows", "bound", "also", "column", "unit")}
-            for one in self.by_class
-        ]
         answered = {"answered": None if self.answered is None else self.answered.to_dict()}
         reached = {"reached": None if self.reached is None else self.reached.to_dict()}
         return found | lists | answered | reached | properties

@@ -56,7 +56,12 @@ _add(posterior.posterior, "Find the best posterior for risks in a file.", poster
 _add(posterior.bound, "Compute the bounds of one posterior.", posterior.BOUND_EXAMPLES)
 _add(datasets, "List the data sets that come with pacbayes.", ("pacbayes datasets",))
 _add(reproduce, "Compute the paper's tables and figures.", ("pacbayes reproduce --list",))
-_add(show_help, "Explain a command or a topic.", ("pacbayes help", "pacbayes help certificate"), "help")
+_add(
+    show_help,
+    "Explain a command, or what a certificate assumes.",
+    ("pacbayes help", "pacbayes help assumptions"),
+    "help",
+)
 
 
 def _print_version(wanted: bool) -> None:

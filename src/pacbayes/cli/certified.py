@@ -25,7 +25,7 @@ from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
 from pacbayes.ensemble.joined import Joined
 from pacbayes.ensemble.svm_members import SharedMachines
-from pacbayes.report.questions import below_table, part_table
+from pacbayes.report.questions import part_table
 from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, five_bounds, weight_groups, weight_table
 from pacbayes.report.view import ReportView
@@ -94,14 +94,14 @@ def print_certified(
         print_json(_as_dict(view, rows, choices, options, remarks))
         return
     note("")
-    asked = [part_table(view), None if options.below is None else below_table(view.model, options.below)]
+    asked = part_table(view)
     if shown.details:
         print_lines(*view.certificate.lines, view.certificate.main_assumption, "")
         note(_role(view))
-        tables = [certificate_table(view), *asked, bounds_table(view), weight_table(view)]
+        tables = [certificate_table(view), asked, bounds_table(view), weight_table(view)]
     else:
         print_lines(*view.certificate.lines, _tested(view), _next_step(view), _MORE)
-        tables = asked
+        tables = [asked]
     for remark in remarks:
         note(remark)
     print_tables([table for table in tables if table is not None], note)
@@ -215,20 +215,9 @@ def _as_dict(
             for group in weight_groups(view)
             if group.weight > 0.0
         ],
-        "below": None if options.below is None else _below_as_dict(view, options.below),
         "test": None
         if observed is None
         else {"errors": observed.errors, "rows": observed.rows, "constant": observed.constant},
-    }
-
-
-def _below_as_dict(view: ReportView, target: float) -> dict[str, Any]:
-    return {
-        "target": target,
-        "classifiers": [
-            {"classifier": one.index, "params": _plain(one.params), "bound": one.bound}
-            for one in view.model.certified_below(target)
-        ],
     }
 
 

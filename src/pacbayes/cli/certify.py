@@ -40,7 +40,7 @@ EXAMPLES = (
     "pacbayes certify data.csv --candidates logistic --json",
     "pacbayes certify data.csv --max-error 0.05 --save model.pacbayes",
     "pacbayes certify data.csv --recall 0.6 --fpr 0.6",
-    "pacbayes certify data.csv --voting majority --by-class --below 0.2",
+    "pacbayes certify data.csv --voting majority --by-class",
     "pacbayes certify data.csv --limits recall,precision,f1 --cost costs.csv",
     "pacbayes certify --predictions predictions.csv --target class --proposal second",
     "pacbayes certify data.csv --candidates sklearn.tree.DecisionTreeClassifier --grid depths.json",
@@ -52,7 +52,7 @@ GROUPS = {
     "Which rows": "dataset predictions proposal test drop keep categorical missing sep decimal thousands "
     "skip_unlabelled duplicates",
     "Which count errors": "validation validation_column validation_size split",
-    "What is certified": "delta limits by_class slice_ cost positive below",
+    "What is certified": "delta limits by_class slice_ cost positive",
     "Instead of a limit of all errors, a target": "max_error recall precision fpr",
     "What is trained": "candidates refit lambdas kernel grid seed jobs checkpoint",
     "For those who know the theory": "voting hedge prior distance",
@@ -238,13 +238,11 @@ def certify(
             "classifier gives too.",
         ),
     ] = False,
-    below: Annotated[
-        float | None, share_option("List the single classifiers certified to err on at most this share.")
-    ] = None,
     split: Annotated[
         str,
         typer.Option(
-            help="shared: one training and validation part for all; independent: each classifier has its own."
+            help="shared: one training and validation part for all; independent, for --candidates svm: each has its "
+            "own, as in the paper."
         ),
     ] = "shared",
     validation_size: Annotated[
@@ -343,7 +341,6 @@ def certify(
         fpr=fpr,
         positive=positive,
         refit=refit,
-        below=below,
     )
     options.check()
     given = _Given(data, dataset, predictions, proposal, test, save, report)

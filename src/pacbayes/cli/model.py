@@ -19,7 +19,7 @@ from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.cli.options import parse_share
 from pacbayes.data.class_names import aligned, as_cells
 from pacbayes.data.columns import Columns, preparation
-from pacbayes.data.division import DUPLICATES
+from pacbayes.data.division import DUPLICATES, INDEPENDENT, SPLITS
 
 # As in ensemble/families.py, which takes long to import; a test compares.
 PORTFOLIO = ("svm", "forest", "boosting", "logistic", "neighbours")
@@ -56,7 +56,6 @@ class CertifyOptions:
     fpr: float | None = None
     positive: str | None = None
     refit: bool = False
-    below: float | None = None
 
     @classmethod
     def usual(cls) -> "CertifyOptions":
@@ -81,16 +80,16 @@ class CertifyOptions:
         for name in self.distances:
             if name != CATONI:
                 get_distance(name)
-        check_choice("--split", self.split, ("shared", "independent"))
+        check_choice("--split", self.split, SPLITS)
         check_choice("--voting", self.voting, ("auto", *VOTINGS))
         check_choice("--prior", self.prior, ("uniform", "cross-validation"))
         everywhere = "with --split independent every example validates some classifier"
-        if self.split == "independent" and CATONI in self.distances:
+        if self.split == INDEPENDENT and CATONI in self.distances:
             raise ValueError(
                 f"--distance catoni takes its C from the training part, and {everywhere}: fix it beforehand, as in "
                 "--distance 'catoni(0.4)'"
             )
-        if self.split == "independent" and self.prior != "uniform":
+        if self.split == INDEPENDENT and self.prior != "uniform":
             raise ValueError(f"--prior {self.prior} comes from the training part, and {everywhere}")
         check_choice("--duplicates", self.duplicates, DUPLICATES)
         if self.grouped and self.duplicates == "together":
@@ -98,7 +97,7 @@ class CertifyOptions:
         check_choice("--kernel", self.kernel or "rbf", ("rbf", "linear", "nystroem"))
         self.size()
         self.resolved_hedge()
-        if self.voting == SOFT and (self.split == "independent" or self.resolved_hedge() == 1.0):
+        if self.voting == SOFT and (self.split == INDEPENDENT or self.resolved_hedge() == 1.0):
             raise ValueError("--voting soft needs what the training part proposes: --split shared, and --hedge below 1")
         self._check_questions()
         if self.lambdas is not None:
@@ -113,10 +112,7 @@ class CertifyOptions:
     def families(self) -> list[str]:
         """The families that candidates name; a full name of a classifier is one."""
         names = [name.strip() for name in self.candidates.split(",")]
-        if names == ["auto"]:
-            # Samples of their own are for machines alone, or for others alone.
-            return list(PORTFOLIO) if self.split == "shared" else ["svm"]
-        return names
+        return list(PORTFOLIO) if names == ["auto"] else names
 
     @property
     def machines(self) -> bool:
@@ -139,13 +135,12 @@ class CertifyOptions:
         if not self.machines and (self.lambdas is not None or self.kernel is not None):
             others = f"the grid of {self.candidates} is --grid FILE.json" if unknown else "other families have none"
             raise ValueError(f"--lambdas and --kernel are for svm; {others}")
-        if self.split == "independent" and self.machines and len(self.families) > 1:
-            raise ValueError("--split independent is for svm alone, or for other candidates alone")
+        if self.split == INDEPENDENT and self.families != ["svm"]:
+            raise ValueError(f"--split independent is for --candidates svm, as in the paper, got {self.candidates!r}")
 
     def _check_questions(self) -> None:
         """Raise for limits that are not proved, and for targets that are none."""
-        given = {**self.targets, "--below": self.below}
-        for name, value in given.items():
+        for name, value in self.targets.items():
             if value is not None and not 0.0 < value < 1.0:
                 example = 0.9 if name in ("--recall", "--precision") else 0.05
                 raise ValueError(f"{name} must be a share between 0 and 1, such as {example}, got {value!r}")
@@ -155,7 +150,7 @@ class CertifyOptions:
         if asks and targets:
             raise ValueError(f"{limits} are not for {targets[0]}, which is tested at the whole of delta")
         self._check_targets(targets)
-        asked = limits if asks else targets[0] if targets else None
+        asked = limits if asks else targets[0] if targets else "--refit" if self.refit else None
         if asked is None:
             return
         if self.grouped and (self.limits or targets):
@@ -163,7 +158,7 @@ class CertifyOptions:
                 f"{'--limits (and --by-class, --slice)' if self.limits else asked} is not for --group: where examples "
                 "come in groups, limits of costs alone are proved (--cost, for classifiers that are trained here)"
             )
-        if self.split == "independent" or self.resolved_hedge() == 1.0:
+        if self.split == INDEPENDENT or self.resolved_hedge() == 1.0:
             raise ValueError(f"{asked} needs what the training part proposes: --split shared, and --hedge below 1")
 
     @property
@@ -227,7 +222,7 @@ class CertifyOptions:
             share = parse_share(self.hedge)
         except BadParameter:
             raise ValueError(f"--hedge must be auto or a number from 0 to 1, got {self.hedge!r}") from None
-        if share < 1.0 and self.split == "independent":
+        if share < 1.0 and self.split == INDEPENDENT:
             raise ValueError("--hedge below 1 is for --split shared: else every example validates some classifier")
         return share
 
@@ -274,31 +269,41 @@ def parse_limits(text: str | None, by_class: bool) -> tuple[str, ...]:
 def make_model(options: CertifyOptions, columns: Columns, cost: Cost | None = None, classes: Sequence[Any] = ()) -> Any:
     """Return an unfitted estimator for columns of these types."""
     from pacbayes.estimators.classifier import CertifiedClassifier
+    from pacbayes.estimators.svc import StochasticSVC
 
+    alone = options.families == ["svm"]
+    params: dict[str, Any] = {
+        "validation_size": options.size(),
+        "distance": options.distances[0] if len(options.distances) == 1 else list(options.distances),
+        "prior": options.prior,
+        "delta": options.delta,
+        "hedge": options.resolved_hedge(),
+        "voting": options.voting,
+        "pos_label": options.positive_of(classes),
+        "duplicates": options.duplicates,
+        "random_state": options.seed,
+        "checkpoint": None if options.checkpoint is None else str(options.checkpoint),
+        # SVMs use threads of their own; other classifiers are given one for each core.
+        "n_jobs": options.jobs if alone else options.jobs or -1,
+    }
+    if options.split == INDEPENDENT:
+        if not columns.plain:
+            names = ", ".join(map(repr, dict.fromkeys((*columns.categorical, *columns.missing))))
+            raise ValueError(
+                f"--split independent is for columns of numbers without missing values, unlike {names}: leave them out "
+                "with --drop, or use --split shared"
+            )
+        kernel = options.kernel or "rbf"
+        return StochasticSVC(options.resolved_lambdas(), kernel=kernel, split=INDEPENDENT, **params)
     prepare = preparation(columns)
-    alone = options.machines and len(options.families) == 1
     candidates = _candidates(options, prepare)
-    # Machines with samples of their own prepare their rows inside.
-    inside = options.split == "independent" and options.machines
     return CertifiedClassifier(
         candidates[0] if len(candidates) == 1 else candidates,
-        prepare=None if inside else prepare,
-        split=options.split,
-        validation_size=options.size(),
-        distance=options.distances[0] if len(options.distances) == 1 else list(options.distances),
-        prior=options.prior,
-        delta=options.delta,
-        hedge=options.resolved_hedge(),
-        voting=options.voting,
+        prepare=prepare,
         limits=options.limits if cost is None else (*options.limits, cost),
         target=options.target,
-        pos_label=options.positive_of(classes),
         refit=options.refit,
-        duplicates=options.duplicates,
-        random_state=options.seed,
-        checkpoint=None if options.checkpoint is None else str(options.checkpoint),
-        # Machines use threads of their own; other classifiers are given one for each core.
-        n_jobs=options.jobs if alone else options.jobs or -1,
+        **params,
     )
 
 
@@ -309,29 +314,18 @@ def _candidates(options: CertifyOptions, prepare: Any) -> list[Any]:
 
     found: list[Any] = []
     given = options.lambdas is not None or options.kernel is not None
-    if options.split == "shared" and not given and options.candidates.strip() == "auto":
+    if not given and options.candidates.strip() == "auto":
         return [AUTO]
     for name in options.families:
-        if name in FAMILIES or (name == "svm" and options.split == "shared" and not given):
+        if name in FAMILIES or (name == "svm" and not given):
             found.append(name)
         elif name != "svm":
             found.append(Grid(*classifier_by_name(name, _read_grid(options.grid), prepare)))
-        elif options.split == "shared":
+        else:
             lambdas = None if options.lambdas is None else options.resolved_lambdas()
             machines = SVMs(lambdas, kernel=options.kernel or "rbf")
             # Among others it needs its name.
             found.append(machines if len(options.families) == 1 else (name, machines))
-        elif prepare is None:
-            # Each machine has a sample of its own, and a width of its own.
-            found.append(SVMs(options.resolved_lambdas(), kernel=options.kernel or "rbf", gamma="sigest", scale=True))
-        else:
-            from sklearn.pipeline import Pipeline
-
-            from pacbayes.svm.svm_classifier import SVMClassifier
-
-            # And each prepares the rows it is trained on, all over again.
-            pipeline = Pipeline([("prepare", prepare), ("model", SVMClassifier(kernel=options.kernel or "rbf"))])
-            found.append(Grid(pipeline, {"model__lam": options.resolved_lambdas()}))
     return found
 
 

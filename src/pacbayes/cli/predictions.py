@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
 _READING = ("target", "drop", "sep", "group", "skip_unlabelled")
-_CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "below", "positive", "limits")
+_CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "positive", "limits")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, An
     questions = {"--slice": choices.slice is not None, "--cost": options.cost is not None}
     questions |= {name: value is not None for name, value in options.targets.items()}
     for name in (name for name, wanted in questions.items() if wanted):
-        raise ValueError(f"{name} is for classifiers that are trained here: leave out {name}; --below is for both")
+        raise ValueError(f"{name} is for classifiers that are trained here: leave out {name}")
     for asked, usual, known in ((choices, Choices(None), _READING), (options, CertifyOptions.usual(), _CERTIFYING)):
         names = [one.name for one in fields(asked) if one.name not in known]
         given += [_option(name) for name in names if getattr(asked, name) != getattr(usual, name)]

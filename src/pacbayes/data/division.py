@@ -10,7 +10,9 @@ from pacbayes._utils.arrays import BoolArray, Labels, Rows
 from pacbayes._utils.checks import check_choice, need, need_array, need_choice, need_rows, need_whole
 from pacbayes._utils.seeds import Purpose, generator
 
-SPLITS = ("shared", "independent")
+#: One division for all classifiers, or for each its own, as in the paper.
+SHARED, INDEPENDENT = "shared", "independent"
+SPLITS = (SHARED, INDEPENDENT)
 # What is drawn, divided and counted: every row for itself, rows that are equal in features and class as one, or groups.
 EXAMPLE, DISTINCT, GROUP = "example", "distinct example", "group"
 

@@ -27,7 +27,16 @@ from pacbayes.certificates.refit import Refit, check_refit
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups
 from pacbayes.certificates.threshold import Target, Threshold, positive_class
 from pacbayes.certificates.voting import PROPOSAL, SOFT, VOTINGS, weights_of
-from pacbayes.data.division import EXAMPLE, GROUP, SPLITS, check_duplicates, check_own
+from pacbayes.data.division import (
+    EXAMPLE,
+    GROUP,
+    SHARED,
+    SPLITS,
+    DivisionChoices,
+    check_duplicates,
+    check_own,
+    usual_share,
+)
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.tables import TableReading
 from pacbayes.data.unusable import naming_remedy
@@ -64,6 +73,10 @@ class CertifiedModel(Predicts):
     @abstractmethod
     def _working(self, data: Labelled) -> AbstractContextManager[Any]:
         """Return what is to be around all work on rows."""
+
+    def _split(self) -> str:
+        """Return how rows are divided among the classifiers."""
+        return SHARED
 
     def _refit_voting(self) -> str | None:
         """Return how it predicts after a refit on all rows; None where nobody asked for one."""
@@ -131,7 +144,7 @@ class CertifiedModel(Predicts):
         self._check_asked(groups, slices)
         own = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
         given = given_rows(X, y, groups, slices, validation=validation, **own)
-        check_own(given.validation, self.split)
+        check_own(given.validation, self._split())
         forget_fit(self)
         data = self._labelled(given.X, given.y, given.groups, given.slices)
         check_classes(self.limits, self.pos_label, data.classes)
@@ -155,11 +168,15 @@ class CertifiedModel(Predicts):
 
     def _check_choices(self) -> None:
         """Raise for wrong parameters before any work."""
-        check_choice("split", self.split, SPLITS)
+        check_choice("split", self._split(), SPLITS)
         if self.cv is not None and (isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer)):
             raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
         if self.cv is not None and self.cv < 2:
             raise ValueError(f"cv must be at least 2 folds, or None, got {self.cv}")
+        if isinstance(self.validation_size, str) and self.validation_size != AUTO:
+            raise ValueError(
+                f"validation_size must be 'auto', a share or a number of rows, got {self.validation_size!r}"
+            )
         self._check_certified(self._no_proposal(), self._no_proposal())
 
     def _check_certified(self, no_proposal: str | None, no_training: str | None) -> None:
@@ -175,7 +192,7 @@ class CertifiedModel(Predicts):
         warn_of_level(level)
         if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
             raise ValueError(f"hedge * delta must not be less than the smallest number, got {hedge!r} * {level!r}")
-        check_prior_kind(self.prior, self.split)
+        check_prior_kind(self.prior, self._split())
         check_questions(asked_for(self.limits, self.pos_label), self.limits_share, self._target(), hedge)
         check_training_choices(self.prior, self.distance, no_training)
         again = self._refit_voting()
@@ -197,8 +214,8 @@ class CertifiedModel(Predicts):
 
     def _no_proposal(self) -> str | None:
         """Say why the training rows propose nothing, None where they do."""
-        if self.split != "shared":
-            return f"with split={self.split!r} every row validates some classifier"
+        if self._split() != SHARED:
+            return f"with split={self._split()!r} every row validates some classifier"
         return "cv=None leaves out the cross-validation behind it" if self.cv is None else None
 
     @abstractmethod
@@ -216,6 +233,13 @@ class CertifiedModel(Predicts):
         """Return the share of delta in reserve: none with a threshold, as nothing stands beside its soft vote."""
         found = resolve_hedge(self.hedge, no_proposal)
         return 0.0 if isinstance(self._target(), Threshold) and found < 1.0 else found
+
+    def _division(self, data: Labelled, given: Given) -> DivisionChoices:
+        """Return how the rows are to be divided: "auto" sizes depend on how many rows or groups there are."""
+        size, units = self.validation_size, data.units(self.duplicates)[1]
+        number = data.number if units is None else int(units.max()) + 1
+        share = usual_share(number) if isinstance(size, str) else size
+        return DivisionChoices(self._split(), share, given.groups, self.duplicates, given.validation)
 
     def _seed(self) -> int:
         """Return the seed of a fit: that of the run which a checkpoint holds where `random_state` is None."""
@@ -289,12 +313,6 @@ class CertifiedModel(Predicts):
         return weights_of(self._fitted.weights(self.voting_))
 
     @property
-    def draw_or_vote_weights_(self) -> FloatArray:
-        """The weights behind `vote_share`: of the draws for ``voting="stochastic"``, else of the vote."""
-        check_is_fitted(self)
-        return weights_of(self._fitted.weights(self._shared_voting()))
-
-    @property
     def vote_errors_(self) -> int | None:
         """The validation rows that the majority vote gets wrong; None where no row validates all classifiers."""
         check_is_fitted(self)
@@ -319,10 +337,7 @@ class CertifiedModel(Predicts):
         found = self._fitted.plan.cross_validation
         if found is None:
             why = self.certificates_["best"].baselines["hold-out"].note
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute 'cv_results_': {why}; fit it with "
-                "split='shared' and a number of folds as cv"
-            )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'cv_results_': {why}")
         return cv_results(self.classifiers_.params, found, self._fitted.plan.division(0)[0].size)
 
     # -- how it shows itself -----------------------------------------------------------------------------------------

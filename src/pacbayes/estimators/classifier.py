@@ -21,7 +21,7 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.threshold import Target, check_target
 from pacbayes.certificates.voting import SOFT
-from pacbayes.data.division import Division, DivisionChoices, training_division, usual_share
+from pacbayes.data.division import SHARED, Division, training_division
 from pacbayes.data.labelled import Labelled, check_rows, divide
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare, resolve_prepare
@@ -80,8 +80,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     validation_size : "auto", float or int
         The share or number of rows (with groups, of groups) that count errors.  "auto": half of up to 1000 rows, and
         less of more: :math:`\min(1/2, (1000/n)^{0.18}/2)`.
-    split : {"shared", "independent"}
-        One division for all classifiers, or for each its own, as in the paper.
     duplicates, prior, distance, limits, limits_share
         As for `StochasticSVC`.
     target : Abstain, Threshold or None
@@ -175,7 +173,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         voting: str = "auto",
         delta: float = 0.05,
         validation_size: float | int | str = "auto",
-        split: str = "shared",
         duplicates: str = "keep",
         hedge: float | str = "auto",
         prior: Any = "uniform",
@@ -195,7 +192,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.voting = voting
         self.delta = delta
         self.validation_size = validation_size
-        self.split = split
         self.duplicates = duplicates
         self.hedge = hedge
         self.prior = prior
@@ -243,30 +239,18 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
                 "CertifiedClassifier.from_fitted with fitted classifiers"
             )
         super()._check_choices()
-        if isinstance(self.validation_size, str) and self.validation_size != AUTO:
-            raise ValueError(
-                f"validation_size must be 'auto', a share or a number of rows, got {self.validation_size!r}"
-            )
         if isinstance(self.prepare, str):
             resolve_prepare(self.prepare, None)
         else:
-            check_prepare(self.prepare, "shared")
+            check_prepare(self.prepare, SHARED)
         families = resolve_families(self.candidates, None, Size(100))
         if isinstance(self.candidates, list):
             self._validate_names([one[0] for one in self.candidates if is_pair(one)])
-        self._check_families(families)
-
-    def _check_families(self, families: list[Any]) -> None:
-        machines = [one for one in families if isinstance(one, SvmFamily)]
-        if self.split == "independent" and machines and len(families) > 1:
-            raise ValueError("split='independent' takes support vector machines alone, or other candidates alone")
-        if machines and not isinstance(self.prepare, str):
-            check_prepare(self.prepare, self.split)
-        if machines:
+        if any(isinstance(one, SvmFamily) for one in families):
             # Before the machines are trained: settings that do not fit their estimator.
             plan_families([one for one in families if isinstance(one, GridFamily)], 0)
         for one in families:
-            one.check(self.split)
+            one.check(SHARED)
 
     def _labelled(self, X: Any, y: Any, groups: Any, slices: Any) -> Labelled:
         X, y = pickable_rows(X), check_complete(narrow_labels(y))
@@ -278,16 +262,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         return Labelled.checked(rows, labels, groups, slices)
 
     def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
-        size, units = self.validation_size, data.units(self.duplicates)[1]
-        number = data.number if units is None else int(units.max()) + 1
-        share = usual_share(number) if isinstance(size, str) else size
-        choices = DivisionChoices(self.split, share, given.groups, self.duplicates, given.validation)
-
+        choices = self._division(data, given)
         known: dict[int, Division] = {}
 
         def division(candidates: int, own: int) -> Division:
-            if self.split != "shared":
-                return divide(data, choices, candidates, own)
             if own not in known:  # once, with its warnings
                 known[own] = divide(data, choices, candidates, own)
             return known[own]
@@ -295,15 +273,12 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         work = Work(data, division, self.n_jobs, seed, self.checkpoint, choices.as_dict())
         warn_left_out(self.candidates, Size.of(data.rows, data.number, self._preparation(data.rows)))
         # Whatever the seed: how many rows train depends on sizes alone, but for groups.
-        return self._trained(work, division(1, seed)(0)[0].size if self.split == "shared" else data.number // 2)
+        return self._trained(work, division(1, seed)(0)[0].size)
 
     def _trained(self, work: Work, n_train: int) -> Trained:
         """Train what the candidates stand for where so many rows train."""
         rows, prepare = work.data.rows, self._preparation(work.data.rows)
-        families = resolve_families(self.candidates, prepare, Size.of(rows, n_train, prepare))
-        if any(isinstance(one, SvmFamily) for one in families):
-            check_prepare(prepare, self.split)
-        return train_families(families, work)
+        return train_families(resolve_families(self.candidates, prepare, Size.of(rows, n_train, prepare)), work)
 
     def _preparation(self, rows: Any) -> Any:
         """Return what prepares rows for families of our own; nothing where there are none, which get rows as given."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +14,6 @@ from pacbayes._utils.arrays import FloatArray, Labels
 from pacbayes._utils.checks import check_choice
 from pacbayes._utils.fingerprint import fingerprint
 from pacbayes.certificates.batch import Batch
-from pacbayes.certificates.below import CertifiedMember, members_below
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.voting import BITS, SOFT, VOTINGS, vote_sums
@@ -205,40 +203,6 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         voting = self._voting()
         with naming_remedy(X, self._remedy()):
             return self._fitted.covered(voting, self._validated(X))
-
-    def certified_below(
-        self,
-        target: float,
-        cost: ArrayLike | Callable[[Any], float] | None = None,
-        *,
-        risk: str = "error",
-        pos_label: Any = None,
-    ) -> list[CertifiedMember]:
-        """Return the single classifiers whose risk is certified to be below a target: all of them at once.
-
-        Whichever of them is taken afterwards, for whatever reason (speed, size, being readable), its limit holds: each
-        has the exact limit (for groups, Chernoff's) at delta times its prior weight.  That is a guarantee beside
-        `certificate_`, at the same delta, and not at once with it.
-
-        Parameters
-        ----------
-        target : float
-            Limits at most this, between 0 and 1; of recall at least this.
-        cost : array_like of shape (H,) or callable, optional
-            What each classifier of `classifiers_` costs, or a function of a fitted one: the cheapest comes first.
-        risk : {"error", "recall"}
-            What the limits are about: errors, or the recall of the class `pos_label`.
-        pos_label : label, optional
-            The class, for ``risk="recall"``.
-
-        Returns
-        -------
-        list of CertifiedMember
-            The cheapest first, or without `cost` the one with the smallest limit.
-        """
-        check_is_fitted(self)
-        plan = self._fitted.plan
-        return members_below(self.classifiers_, target, cost, plan.delta, plan.prior, risk, pos_label)
 
     def of_these(self, X: Any) -> Batch:
         """Return how many of the answers to a batch of new rows are wrong at most.

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -19,17 +18,14 @@ from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.threshold import Abstain, Target
-from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare
 from pacbayes.data.rows import check_table, check_values, pickable_rows
 from pacbayes.data.unusable import (
     ENCODE,
-    ENCODE_FIRST,
     IN_PREPARE,
     check_finite,
-    in_pipeline,
     naming_column,
 )
 from pacbayes.ensemble.classifier_set import Trained, Work
@@ -70,8 +66,8 @@ class StochasticSVC(CertifiedModel):
         One training and validation sample for all machines, or for each its own (the paper's).  The rows are divided
         without looking at the labels: in a stratified split the training rows would tell the class counts of the
         validation rows, and the two would not be independent.
-    validation_size : float or int
-        Fraction or number of validation rows (with groups, of groups).
+    validation_size : float, int or "auto"
+        Fraction or number of validation rows (with groups, of groups); "auto" as for `CertifiedClassifier`.
     duplicates : {"keep", "together", "independent"}
         Equal rows.  "keep": each is a draw of its own; `fit` warns where rows equal in features and class look copied,
         and refuses a division of your own with more equal rows on both sides than chance explains.  "independent": the
@@ -200,7 +196,7 @@ class StochasticSVC(CertifiedModel):
         scale: bool | str = True,
         prepare: Any = None,
         split: str = "shared",
-        validation_size: float | int = 0.5,
+        validation_size: float | int | str = 0.5,
         duplicates: str = "keep",
         prior: Any = "uniform",
         distance: str | Distance | list[str | Distance] = "kl",
@@ -250,8 +246,10 @@ class StochasticSVC(CertifiedModel):
         settings = (self.kernel, self.gamma, self.n_components, self.scale)
         family = replace(SvmFamily.checked("svm", lambdas, *settings), prepare=self.prepare)
         family.check(self.split)
-        choices = DivisionChoices(self.split, self.validation_size, given.groups, self.duplicates, given.validation)
-        return family.train(Work.divided(data, choices, self.n_jobs, seed, self.checkpoint))
+        return family.train(Work.divided(data, self._division(data, given), self.n_jobs, seed, self.checkpoint))
+
+    def _split(self) -> str:
+        return self.split
 
     def _target(self) -> Target | None:
         return None if self.max_error is None else Abstain(self.max_error)
@@ -305,14 +303,10 @@ class StochasticSVC(CertifiedModel):
 
     def _encode(self) -> str:
         """Say where text is turned into numbers."""
-        return (
-            ENCODE
-            if self.split == "shared"
-            else ENCODE_FIRST.replace("estimator", "estimator of a CertifiedClassifier")
-        )
+        return ENCODE if self.split == "shared" else f"Set split='shared'. {ENCODE}"
 
     def _remedy(self) -> str:
-        return IN_PREPARE if self.split == "shared" else in_pipeline(SVC())
+        return IN_PREPARE if self.split == "shared" else IN_PREPARE.replace("(", "(split='shared', ", 1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

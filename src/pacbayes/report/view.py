@@ -17,7 +17,7 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.find import choose_posterior
-from pacbayes.certificates.voting import POSTERIOR, SOFT
+from pacbayes.certificates.voting import POSTERIOR, SOFT, weights_of
 from pacbayes.data.labelled import check_same_order
 from pacbayes.data.labels import check_complete, check_same_kind
 from pacbayes.data.rows import check_new_rows, pick_rows
@@ -168,7 +168,7 @@ class ReportView:
     @cached_property
     def weights(self) -> FloatArray:
         """The weights that predict: of the soft vote, of the draws for voting="stochastic", else of the vote."""
-        return self.model.draw_or_vote_weights_
+        return weights_of(self.model._fitted.weights(self.model._shared_voting()))
 
     @cached_property
     def by_probabilities(self) -> bool:
