@@ -55,7 +55,7 @@ CASES = {
         CertifiedClassifier(
             Grid(LogisticRegression(), {"C": [1.0]}), delta=0.9, voting="stochastic", cv=3, validation_size=0.5
         ),
-        {"split": ["shared"]},
+        {"duplicates": ["keep"]},
         cv=2,
     ).fit(X, Y),
     "a constant": lambda: bound([1.0], [0.5], 1, distance="ch", constant="paper"),

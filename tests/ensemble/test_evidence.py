@@ -249,14 +249,9 @@ def test_a_fit_asks_about_a_validation_row_once(choices):
     assert [everybody[row] for row in validation] == [4] * len(validation)
 
 
-@pytest.mark.parametrize("make", [grid_set, CertifiedClassifier])
-def test_with_splits_of_ones_own_too(make):
-    (X, y), grid = noted_rows(), {"max_depth": [1, 2, 3]}
-    choices = {"split": "independent", "random_state": 0}
-    if make is grid_set:
-        found = grid_set(Noting(), grid, X, y, **choices)
-    else:
-        found = CertifiedClassifier(Grid(Noting(), grid), **choices, cv=3, validation_size=0.5).fit(X, y).classifiers_
+def test_with_splits_of_ones_own_too():
+    X, y = noted_rows()
+    found = grid_set(Noting(), {"max_depth": [1, 2, 3]}, X, y, split="independent", random_state=0)
     for i, one in enumerate(found):
         asked = Counter(one.asked_)
         assert [asked[row] for row in found.splits(i)[1].tolist()] == [1] * found.m

@@ -12,7 +12,6 @@ from tests.report.models import (
     abstaining,
     breast_cancer,
     grouped,
-    long_parameters,
     many_classes,
     rare,
     refitted,
@@ -142,7 +141,6 @@ def test_why_there_is_none():
     view = ReportView.of(fitted("svc", two_classes, "independent"))
     assert "no row validated all classifiers" in uncounted(view)
     assert Confusion.of(view) is None
-    assert "no row validated all classifiers" in Page(long_parameters()).text("errors")
 
 
 def test_a_row_at_the_threshold_is_answered():
