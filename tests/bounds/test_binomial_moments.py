@@ -10,7 +10,7 @@ from tests import oracles
 from pacbayes import DISTANCES, log_constant
 from pacbayes.bounds import get_distance
 from pacbayes.bounds.binomial_moments import CellBounds, log_binomial_peaks, log_square_moment
-from pacbayes.bounds.paper_distances import _ch_curvature, _ch_slope, ch_polynomial
+from pacbayes.bounds.distances import _ch_curvature, _ch_slope, ch_polynomial
 
 
 @pytest.mark.parametrize("m", [10**5, 10**7])

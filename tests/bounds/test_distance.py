@@ -11,8 +11,8 @@ from tests import oracles
 
 from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
 from pacbayes._utils.rounding import round_up
-from pacbayes.bounds import Distance, get_distance, register_distance, registry
-from pacbayes.bounds.paper_distances import ch_root
+from pacbayes.bounds import Distance, distances, get_distance, register_distance
+from pacbayes.bounds.distances import ch_root
 
 CASES = [(L, x) for L in (1e-9, 0.003, 0.2, 0.5, 0.97) for x in (1e-9, 1e-4, 0.02, 0.6, 3.0)]
 
@@ -169,7 +169,7 @@ class Hoeffding(Distance):
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    monkeypatch.setattr(distances, "_REGISTRY", dict(distances._REGISTRY))
     register_distance(Hoeffding())
 
 
@@ -208,7 +208,7 @@ def test_distances_are_values():
 
 
 def test_registration_is_by_name_and_once():
-    assert "hoeffding 0.5" not in registry._REGISTRY
+    assert "hoeffding 0.5" not in distances._REGISTRY
     assert DISTANCES == ("kl", "pinsker", "ch", "linear", "squared")
     with pytest.raises(ValueError, match="unknown distance 'hoeffding'"):
         get_distance("hoeffding")

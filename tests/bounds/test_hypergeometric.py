@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
-from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.bounds.binomial import binomial_upper, hypergeometric_upper
 
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5)
 

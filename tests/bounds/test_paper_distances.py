@@ -9,7 +9,7 @@ from tests import oracles
 
 from pacbayes import kl_divergence, log_constant
 from pacbayes.bounds import get_distance
-from pacbayes.bounds.paper_distances import ch_root
+from pacbayes.bounds.distances import ch_root
 
 
 def test_ch_is_half_of_a_lower_bound_of_kl():

@@ -8,7 +8,7 @@ from tests import oracles
 
 from pacbayes import kl_roots, log_constant
 from pacbayes.bounds import get_distance
-from pacbayes.bounds.paper_distances import ch_root
+from pacbayes.bounds.distances import ch_root
 
 
 def printed_ch_slope(R):

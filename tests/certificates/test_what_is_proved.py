@@ -11,8 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, Threshold, Trees
-from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
-from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper, hypergeometric_upper
 from pacbayes.certificates.batch import batch_of
 
 X, Y = load_breast_cancer(return_X_y=True)

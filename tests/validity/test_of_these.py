@@ -16,8 +16,7 @@ from scipy.stats import betabinom, binom
 from tests.bounds.test_hypergeometric import LEVELS, exact, tail
 from tests.validity.test_questions import CLEAN, DELTA, POINTS, VOTINGS, fitted, sample
 
-from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.bounds.binomial import binomial_upper, hypergeometric_upper
 from pacbayes.certificates import Plan, certify, find
 from pacbayes.certificates.batch import batch_of
 from pacbayes.data.division import validating_division

@@ -12,7 +12,7 @@ from pacbayes._utils.cached import cached_property
 from pacbayes._utils.checks import need
 from pacbayes._utils.rounding import round_down, usual_float_errors
 from pacbayes.bounds.bets import bet_upper
-from pacbayes.bounds.registry import get_distance
+from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.assumptions import (
     ALONE,
     AVERAGED,

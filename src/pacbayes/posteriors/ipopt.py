@@ -29,7 +29,7 @@ from pacbayes._utils.caller import import_optional
 from pacbayes._utils.checks import check_choice
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.bounds.distance import BoundFunction
-from pacbayes.bounds.paper_distances import ch_polynomial
+from pacbayes.bounds.distances import ch_polynomial
 from pacbayes.posteriors.paper_schemes import start_weights
 from pacbayes.posteriors.posterior import Posterior
 from pacbayes.posteriors.problem import Problem

@@ -12,7 +12,7 @@ from pacbayes._utils.cached import cached_property
 from pacbayes._utils.checks import check_risks, least_sample_size
 from pacbayes.bounds.bound import average_risk, divergence, products_with_logs
 from pacbayes.bounds.distance import BoundFunction, Distance
-from pacbayes.bounds.registry import get_distance
+from pacbayes.bounds.distances import get_distance
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve, check_prior
 from pacbayes.posteriors.grouping import Groups, group_risks
 from pacbayes.posteriors.posterior import Posterior
