@@ -16,7 +16,7 @@ from pacbayes import DISTANCES, bound, gibbs_posterior, log_constant, optimal_po
 from pacbayes.bounds import get_distance
 from pacbayes.posteriors.certified_search import CertifiedSearch
 from pacbayes.posteriors.gibbs import GibbsCurve
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Problem
 
 
 def attacks(risks, m, prior, delta, distance, rng):

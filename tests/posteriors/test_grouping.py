@@ -3,7 +3,7 @@
 import numpy as np
 
 from pacbayes import optimal_posterior
-from pacbayes.posteriors.grouping import group_risks
+from pacbayes.posteriors.gibbs import group_risks
 
 
 def test_grouping_by_count_and_by_sort_agree():

@@ -8,7 +8,7 @@ import pytest
 from pacbayes import DISTANCES, bound, optimal_posterior
 from pacbayes.paper.protocol import PROFILES, profile_risks
 from pacbayes.posteriors.ipopt import _paper
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Problem
 
 casadi = pytest.importorskip("casadi")
 

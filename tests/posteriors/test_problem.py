@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pacbayes import bound, optimal_posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Problem
 
 
 @pytest.mark.parametrize("H", [1, 3, 1990, 70_000])

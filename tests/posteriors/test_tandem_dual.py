@@ -6,7 +6,7 @@ import pytest
 from tests.posteriors.vote_problems import random_rows, random_vote, tandem_parts
 
 from pacbayes.posteriors.error_rows import TandemFactor
-from pacbayes.posteriors.tandem_dual import TandemDual
+from pacbayes.posteriors.tandem import TandemDual
 
 
 def test_every_line_is_below_all_weights():

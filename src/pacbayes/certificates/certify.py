@@ -59,8 +59,7 @@ from pacbayes.certificates.voting import (
 )
 from pacbayes.ensemble.counted import Counted
 from pacbayes.ensemble.evidence import Evidence, unit_losses
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 from pacbayes.posteriors.vote_bounds import VoteProblem, half_level
 
 _FIXED = {

@@ -41,8 +41,7 @@ from pacbayes.ensemble.evidence import Evidence, observe
 from pacbayes.ensemble.members import Members
 from pacbayes.posteriors.optimal import USUAL_TOL, certified
 from pacbayes.posteriors.optimal_vote import optimal_vote
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 # The search for a vote need not be exact to the last digit.
 _VOTE_TOL = 1e-4

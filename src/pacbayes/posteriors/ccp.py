@@ -30,8 +30,7 @@ from pacbayes._utils.rounding import SMALLEST
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.posteriors.paper_schemes import start_weights
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 FORMULATIONS = ("one-sided", "paper")
 # Clarabel's own tolerances are 1e-8, with which the paper's procedure drifts from its start three times as far.

@@ -31,8 +31,7 @@ from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.bounds.distances import ch_polynomial
 from pacbayes.posteriors.paper_schemes import start_weights
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 FORMULATIONS = ("lifted", "paper")
 

@@ -12,8 +12,7 @@ from pacbayes._utils.rounding import EPS
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.posteriors.certified_search import CertifiedSearch, Minimum
 from pacbayes.posteriors.gibbs import GibbsCurve
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 STARTS = ("random", "prior")
 # Minima on different subsets are compared, so they are found more exactly than asked for.

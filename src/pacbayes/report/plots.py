@@ -14,7 +14,7 @@ from pacbayes.certificates.certify import cut_counts
 from pacbayes.certificates.threshold import MEASURES, Cuts, Threshold
 from pacbayes.certificates.watching import Monitor
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Problem
 from pacbayes.report.guarantee import compared
 from pacbayes.report.questions import Coverage
 from pacbayes.report.tables import five_bounds
