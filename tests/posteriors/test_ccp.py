@@ -164,12 +164,8 @@ def test_prior_with_zeros():
 def test_summary_of_all_starts(capfd):
     risks, m = profile_risks("wdbc", 50)
     details = optimal_posterior(risks, m, method="ccp", n_init=4, max_iter=1, random_state=3, **PAPER).details
-    bounds, starts = details["bounds"], details["start_bounds"]
-    assert details["range"] == (bounds.min(), bounds.max())
-    assert details["mean"] == pytest.approx(bounds.mean())
-    assert details["std"] == pytest.approx(np.std(bounds, ddof=1))
     q = np.random.default_rng(5).exponential(size=50)
-    assert starts[2] == pytest.approx(bound(q / q.sum(), risks, m, **PAPER), abs=1e-12)
+    assert details["start_bounds"][2] == pytest.approx(bound(q / q.sum(), risks, m, **PAPER), abs=1e-12)
     assert not details["converged"].any()
     assert capfd.readouterr() == ("", "")
 

@@ -1,5 +1,7 @@
 """Linear machines by Newton's method: optimality checked independently, against scikit-learn, on hostile samples."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -7,14 +9,21 @@ from sklearn.svm import SVC
 
 from pacbayes._utils import threads
 from pacbayes._utils.threads import one_core, one_thread
-from pacbayes.svm.hinge_path import TOL, RowProducts, hinge_path
+from pacbayes.svm.landmarks import TOL, RowProducts, hinge_path
 
 LAMBDAS = np.geomspace(100.0, 0.01, 25)
 
 
+class Path(NamedTuple):
+    weights: np.ndarray
+    intercept: np.ndarray
+    n_iter: np.ndarray
+    kkt_violation: np.ndarray
+
+
 def solve(rows, signs, lambdas=LAMBDAS):
     with one_thread():
-        return hinge_path(RowProducts(np.ascontiguousarray(rows)), signs, np.asarray(lambdas))
+        return Path(*hinge_path(RowProducts(np.ascontiguousarray(rows)), signs, np.asarray(lambdas)))
 
 
 def sample(seed, n=300, d=12, noise=0.1):

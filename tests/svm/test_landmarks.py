@@ -11,9 +11,8 @@ from sklearn.svm import SVC
 from pacbayes import StochasticSVC, load, save, svm_set
 from pacbayes.svm import SVMClassifier
 from pacbayes.svm import landmarks as module
-from pacbayes.svm.hinge_path import TOL
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.landmarks import check_components, choose_landmarks, nystroem_map
+from pacbayes.svm.landmarks import TOL, check_components, choose_landmarks, nystroem_map
 
 RBF = Kernel("rbf", 0.2)
 

@@ -151,7 +151,7 @@ def ccp(
             raise ValueError(f"{name} must be at least 1, got {value}")
     if n_init > 1 and not (isinstance(start, str) and start == "random"):
         raise ValueError(f"n_init = {n_init} starts need start='random'; a given start has one run")
-    used = np.flatnonzero(np.ones(problem.risks.size) if problem.prior is None else problem.prior)
+    used = np.flatnonzero(problem.normalised_prior)
     program = _Round(problem, used, formulation == "paper", _TOLERANCES | dict(solver_options or {}))
     runs = [_run(program, start_weights(start, random_state + i, problem), tol, max_iter) for i in range(n_init)]
     bounds = np.array([run["trace"][-1] for run in runs])
@@ -170,9 +170,6 @@ def ccp(
             "start_bounds": np.array([run["trace"][0] for run in runs]),
             "rounds": np.array([len(run["trace"]) - 1 for run in runs]),
             "converged": np.array([run["converged"] for run in runs]),
-            "range": (float(bounds.min()), float(bounds.max())),
-            "mean": float(bounds.mean()),
-            "std": float(bounds.std(ddof=1)) if n_init > 1 else 0.0,
         },
     )
 

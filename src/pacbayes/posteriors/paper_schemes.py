@@ -26,8 +26,7 @@ _UNEQUAL = 1e-12
 
 def start_weights(start: str | ArrayLike, random_state: int, problem: Problem) -> FloatArray:
     """Return the first iterate: exponential weights normalised (the paper's), the prior, or the given array."""
-    size = problem.risks.size
-    prior = np.full(size, 1.0 / size) if problem.prior is None else problem.prior / problem.prior_total
+    prior, size = problem.normalised_prior, problem.risks.size
     if isinstance(start, str):
         if check_choice("start", start, STARTS) == "prior":
             return prior

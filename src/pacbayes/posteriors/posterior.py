@@ -205,6 +205,12 @@ class Problem:
         return cls(risks, *check_prior(prior, risks.size), function)
 
     @cached_property
+    def normalised_prior(self) -> FloatArray:
+        """The prior as weights that sum to one."""
+        size = self.risks.size
+        return np.full(size, 1.0 / size) if self.prior is None else self.prior / self.prior_total
+
+    @cached_property
     def groups(self) -> Groups:
         """The classifiers grouped by risk."""
         return group_risks(self.risks, self.function.m, self.prior, self.prior_total)
