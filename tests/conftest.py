@@ -13,7 +13,7 @@ UNCOUNTED = (
     "tests/attack/test_far_rows.py",
     "tests/attack/test_numbers.py",
     "tests/attack/test_validation_rows.py",
-    "tests/bounds/test_registry.py::test_supremum_over_a_fine_grid",
+    "tests/bounds/test_constants.py::test_the_supremum",
     "tests/bounds/test_binary_kl.py::test_roots_enclose_the_truth_tightly",
     "tests/bounds/test_bound.py::test_average_and_divergence_never_below_real_arithmetic",
     "tests/certificates/test_target.py::test_planted_faults_are_caught",
