@@ -20,11 +20,11 @@ UNCOUNTED = (
     "tests/certificates/test_target.py::test_the_target_is_kept",
     "tests/estimators/test_sklearn_checks.py",
     "tests/posteriors/test_ccp.py",
-    "tests/posteriors/test_certified_search.py::test_against_a_scan_in_arbitrary_precision",
-    "tests/posteriors/test_certified_search.py::test_nothing_on_the_simplex_beats_the_certificate",
+    "tests/posteriors/test_optimal.py::test_against_a_scan_in_arbitrary_precision",
+    "tests/posteriors/test_optimal.py::test_nothing_on_the_simplex_beats_the_certificate",
     "tests/posteriors/test_tandem.py::test_against_a_scan_in_arbitrary_precision",
     "tests/posteriors/test_tandem.py::test_nothing_on_the_simplex_beats_the_certificate",
-    "tests/posteriors/test_vote_bounds.py::test_never_below_arbitrary_precision",
+    "tests/posteriors/test_votes.py::test_never_below_arbitrary_precision",
     "tests/validity/",
 )
 
