@@ -60,11 +60,6 @@ def test_the_supremum_over_the_risk(name):
     assert distance.log_moment(np.int8(100), 0.3) == distance.log_moment(100, 0.3)
 
 
-def test_the_moment_of_kl_does_not_depend_on_the_risk():
-    moments = get_distance("kl").log_moment(57, np.linspace(0.001, 0.999, 31))
-    np.testing.assert_allclose(moments, log_constant("kl", 57), rtol=1e-13)
-
-
 @pytest.mark.parametrize("m", [10**5, 10**7])
 def test_xi_by_ramanujans_sum(m):
     # xi(m) = 1 + Q(m), Q(m) = 1 + (m-1)/m + (m-1)(m-2)/m^2 + ...: about 10 sqrt(m) terms count.
@@ -157,8 +152,6 @@ def test_the_papers_constant_of_ch_at_one_is_refused():
 
 @pytest.mark.parametrize(("arguments", "error", "message"), [
     (("kl", 0), ValueError, "m must be at least 1, got 0"),
-    (("kl", 2.5), TypeError, "m must be an integer"),
-    (("kl", True), TypeError, "m must be an integer"),
     (("euclid", 10), ValueError, "unknown distance 'euclid'; known are kl, pinsker, ch, linear, squared"),
     ((3, 10), TypeError, "distance must be a string"),
     (("kl", 10, "best"), ValueError, "unknown constant 'best'; known are exact, paper"),

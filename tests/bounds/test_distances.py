@@ -83,19 +83,6 @@ def test_partials_and_ratio_of_the_bound_function(name):
     assert f.ratio(L, K) == pytest.approx(in_risk / in_kl, rel=1e-12)
 
 
-def test_the_ratio_is_the_papers_formula():
-    m, L, K, delta = 200, 0.1, 2.0, 0.01
-    c = {d: K + log_constant(d, m) - math.log(delta) for d in DISTANCES}
-    ratio = {d: get_distance(d).bound_function(m, delta).ratio(L, K) for d in DISTANCES}
-    t, slope = ch_root(c["ch"] / (2 * m - 1))
-    r = bound([1.0], [L], m, delta=delta * math.exp(-K))
-    assert ratio["linear"] == m
-    assert ratio["squared"] == pytest.approx(2 * math.sqrt(m * c["squared"]), rel=1e-12)
-    assert ratio["pinsker"] == pytest.approx(2 * math.sqrt(2 * m * c["pinsker"]), rel=1e-12)
-    assert ratio["ch"] == pytest.approx((2 * m - 1) * 2 * math.sqrt(t) / slope, rel=1e-12)
-    assert ratio["kl"] == pytest.approx(m * math.log(r * (1 - L) / (L * (1 - r))), rel=1e-11)
-
-
 def test_the_corners():
     kl = get_distance("kl")
     assert (kl.slopes(1.0, 0.1), kl.slopes(0.2, 0.0)) == ((0.0, 0.0), (1.0, math.inf))

@@ -14,9 +14,8 @@ from tests import oracles
 from tests.posteriors.problems import forest_rows, random_rows, random_vote, random_weights, tandem_parts
 
 from pacbayes import bound, kl_roots, log_constant, optimal_posterior, optimal_vote, vote_bound
-from pacbayes.bounds import get_distance
-from pacbayes.posteriors.error_rows import OwnRows, TandemFactor
-from pacbayes.posteriors.optimal_vote import VoteDescent, lower_slopes
+from pacbayes.posteriors.error_rows import OwnRows
+from pacbayes.posteriors.optimal_vote import VoteDescent
 from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, VoteProblem, cantelli_bound, half_level
 
 
@@ -269,19 +268,6 @@ def test_cantelli_never_rises_and_proves_nothing():
     assert cantelli < tandem - 0.01
 
 
-def test_slopes_of_the_lower_root():
-    kl = get_distance("kl")
-    function = kl.bound_function(150)
-    for risk, divergence in ((0.1, 0.5), (0.5, 3.0), (0.95, 0.1)):
-        h = 1e-6
-        ends = [kl.lower(risk + s, function.threshold(divergence)) for s in (-h, h)]
-        in_risk, in_kl = lower_slopes(function, risk, divergence)
-        assert in_risk == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-6)
-        ends = [kl.lower(risk, function.threshold(divergence + s)) for s in (-1e-4, 1e-4)]
-        assert in_kl == pytest.approx((ends[1] - ends[0]) / 2e-4, rel=1e-6)
-    assert lower_slopes(function, 0.0, 1.0) == (0.0, 0.0)
-
-
 # Rows of each classifier's own.
 
 
@@ -298,22 +284,6 @@ def test_everything_validated_is_as_shared_rows():
         # All is convex here, up to rounding: the descent ends where the proof says the minimum is.
         assert best.lower_bound <= found.bound <= best.bound + 2e-6
         assert found.lower_bound == -math.inf
-
-
-def test_the_matrix_is_not_positive_semidefinite_and_the_factor_says_so():
-    indefinite = 0
-    for seed in range(10):
-        errors, validated = random_own(seed, share=0.3)
-        own = OwnRows.of(errors, validated)
-        factor = TandemFactor.of_losses(own.losses, own.risks, None, 1.0)
-        indefinite += factor.concave is not None
-        for q, other in zip(*np.random.default_rng(seed).dirichlet(np.ones(12), (2, 5)), strict=True):
-            assert factor.value(q) == pytest.approx(q @ own.losses @ q, abs=1e-12)
-            # The tangent of the concave part is above it.
-            if factor.concave is not None:
-                part, at = (-np.square(w @ factor.concave).sum() for w in (other, q))
-                assert part <= at + factor.tangent(q) @ (other - q) + 1e-12
-    assert indefinite >= 5
 
 
 def test_special_rows():
@@ -344,12 +314,7 @@ OWN = {"error_rows": [[1, 0, 0], [0, 0, 0]], "m": 3}
     (vote_bound, WEIGHED, {"error_rows": [[0, 1, math.nan], [0, 0, 0]]}, ValueError, "must be 0 or 1, got nan"),
     (vote_bound, WEIGHED, {"error_rows": [["a", "b", "c"]] * 2}, TypeError, "must be true or false, or 0 and 1"),
     (vote_bound, WEIGHED, {"error_rows": np.ma.masked_equal(np.eye(2, 3), 1)}, ValueError, "masked"),
-    (vote_bound, WEIGHED, {"m": 3.0}, TypeError, "m must be an integer"),
     (vote_bound, WEIGHED, {"bound": "third"}, ValueError, "unknown bound 'third'; known are tandem, cantelli, first-"),
-    (vote_bound, WEIGHED, {"delta": 1.0}, ValueError, "delta must be strictly between 0 and 1"),
-    (vote_bound, WEIGHED, {"prior": [0.5, 0.6]}, ValueError, "prior must sum to 1"),
-    (vote_bound, WEIGHED, {"constant": "old"}, ValueError, "unknown constant 'old'"),
-    (vote_bound, WEIGHED, {"weights": [0.5, 0.6]}, ValueError, "weights must sum to 1"),
     (vote_bound, WEIGHED, {"weights": [1.0]}, ValueError, "weights must have one entry per risk"),
     (optimal_vote, ROWS, {"tol": 0.0}, ValueError, "tol must be positive"),
     (optimal_vote, ROWS, {"max_iter": 3}, TypeError, "bound 'tandem' has no option 'max_iter'; its options are max_pr"),
