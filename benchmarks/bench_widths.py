@@ -41,8 +41,7 @@ from pacbayes.ensemble.cross_validation import counted_by_fold, dealt, middle_of
 from pacbayes.ensemble.families import FEW_LAMBDAS
 from pacbayes.ensemble.svm_folds import train_shared
 from pacbayes.svm import active_set, machines
-from pacbayes.svm.kernel import FACTORS
-from pacbayes.svm.kernel import _compiled as kernel_values
+from pacbayes.svm.kernel import FACTORS, load_compiled
 from pacbayes.svm.svm_classifier import MachineSettings
 
 FOLDS = 5
@@ -126,7 +125,7 @@ def speeds():
     big, square = np.ones(2**25), np.ones((1500, 1500))
     with one_thread():
         times = [_seconds(lambda: big.sum()), _seconds(lambda: square @ square)]
-    compiled = kernel_values()
+    compiled = load_compiled()
     values, buffer = -np.ones((200, 20_000)), compiled.buffer(20_000)
     rows, columns, out = np.arange(200), np.arange(20_000), np.empty((200, 20_000))
     times.append(_seconds(lambda: compiled.gaussian_of_distances(values, rows, columns, -1e-9, out, *buffer)))

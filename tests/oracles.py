@@ -33,6 +33,11 @@ def kl_upper(p, x):
     return r
 
 
+def kl_lower(p, x):
+    """Lower root, that of the mirrored problem."""
+    return 1 - kl_upper(1 - mp.mpf(p), x)
+
+
 def catoni_upper(C, L, x):
     """The largest risk within x of L in Catoni's distance."""
     C = mp.mpf(C)

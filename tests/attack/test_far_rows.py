@@ -14,9 +14,8 @@ from hypothesis.extra import numpy as hnp
 
 from pacbayes import StochasticSVC, svm_path, svm_set
 from pacbayes.svm.kernel import LARGEST, Kernel, Scaling, fit_scaling, shared_matrix, within_range
-from pacbayes.svm.machines import Machines, Pair
+from pacbayes.svm.machines import Machines, Pair, path_scores
 from pacbayes.svm.path import SVMPath
-from pacbayes.svm.path_scores import path_scores
 
 LAMBDAS = np.geomspace(0.03, 3.0, 5)
 numbers = st.one_of(

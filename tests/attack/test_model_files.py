@@ -18,7 +18,7 @@ from tests.files.model_files import Forged, saved
 
 from pacbayes import load
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.path_scores import decisions_of_one, path_scores
+from pacbayes.svm.machines import decisions_of_one, path_scores
 
 
 @pytest.mark.parametrize("name", [*MACHINES, *ASKED, *ENSEMBLES])

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from pacbayes.bounds import bets
 from pacbayes.bounds.bets import USUAL_BET, best_bet, best_bets, bet_upper, joint_upper
-from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
+from pacbayes.bounds.binomial import binomial_upper
 
 
 def capital(losses, b, r, counts=None):
@@ -48,38 +48,24 @@ def kinds_of_losses(rng, m):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_never_below_the_root_and_hardly_above(seed):
-    rng = np.random.default_rng(seed)
-    for m in [1, 2, 3, 10, 60, 300]:
-        for losses in kinds_of_losses(rng, m):
-            b = float(rng.choice([1e-6, 0.01, 0.5, USUAL_BET, 0.999, 1 - 1e-9, rng.random()]))
-            check_root(losses, b, float(10.0 ** rng.uniform(-12.0, -0.3)))
+@pytest.mark.parametrize("m", [1, 2, 3, 10, 60, 300, *(pytest.param(m, marks=pytest.mark.slow) for m in (2000, 5000))])
+def test_never_below_the_root_and_hardly_above(m, seed):
+    rng = np.random.default_rng([seed, m])
+    for losses in kinds_of_losses(rng, m):
+        b = float(rng.choice([1e-6, 0.01, 0.5, USUAL_BET, 0.999, 1 - 1e-9, rng.random()]))
+        check_root(losses, b, float(10.0 ** rng.uniform(-12.0, -0.3)))
 
 
 @pytest.mark.parametrize("b", [1e-9, 1e-3, 0.3, USUAL_BET, 1 - 1e-6, 1 - 2.0**-53])
 def test_never_below_the_root_at_the_ends(b):
-    rng = np.random.default_rng(1)
     for delta in (0.5, 0.05, 1e-12):
-        for losses in kinds_of_losses(rng, 5000):
+        for losses in kinds_of_losses(np.random.default_rng(1), 5000):
             if np.unique(losses).size < 10:
                 check_root(losses, b, delta)
     for delta in (1.0, 1.0 - 1e-12, 5e-324):
         check_root([0.0, 0.2, 0.9], b, delta, 1e-5 if delta > 0.5 else 1e-9)
-
-
-@pytest.mark.slow
-def test_never_below_the_root_for_many_rows():
-    rng = np.random.default_rng(2)
-    for m in (2000, 5000):
-        for losses in kinds_of_losses(rng, m):
-            for b in (0.02, 0.3, 0.95):
-                for delta in (0.5, 1e-3, 1e-12):
-                    check_root(losses, b, delta)
-
-
-def test_small_bets_that_hardly_ever_win():
-    for b in (1e-100, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-12):
-        check_root([0.0, 0.5], b, 0.05, counts=[4000, 1000])
+    for small in (1e-100, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-12):  # bets that hardly ever win
+        check_root([0.0, 0.5], small, 0.05, counts=[4000, 1000])
 
 
 def test_a_search_that_ends_too_early_does_no_harm(monkeypatch):
@@ -106,28 +92,25 @@ def test_capitals_are_rounded_down_and_slopes_nearly_exact():
                 assert abs(bet.rise(w) - mpmath.fsum(rises)) <= 8 * bets.EPS * mpmath.fsum(rises)
 
 
-def test_a_million_rows_by_counts():
+def test_rows_by_counts():
     limit = check_root([0.0, 0.1, 1.0], 0.05, 0.05, counts=[900_000, 90_000, 10_000])
     assert 0.019 < limit < 0.0195
-    assert bet_upper(np.repeat([0.0, 0.1, 1.0], [900, 90, 10]), 0.3, 0.05) == bet_upper(
-        [1.0, 0.0, 0.1, 0.7], 0.3, 0.05, [10, 900, 90, 0]
-    )
+    by_rows = bet_upper(np.repeat([0.0, 0.1, 1.0], [900, 90, 10]), 0.3, 0.05)
+    assert by_rows == bet_upper([1.0, 0.0, 0.1, 0.7], 0.3, 0.05, [10, 900, 90, 0])
     # Twice the same loss, with a count each.
-    assert bet_upper([0.2, 0.2, 0.0], 0.5, 0.1, [3, 4, 5]) == pytest.approx(
-        bet_upper([0.2, 0.0], 0.5, 0.1, [7, 5]), rel=1e-12
-    )
+    twice, once = bet_upper([0.2, 0.2, 0.0], 0.5, 0.1, [3, 4, 5]), bet_upper([0.2, 0.0], 0.5, 0.1, [7, 5])
+    assert twice == pytest.approx(once, rel=1e-12)
+    joint = joint_upper([[0.0] * 40 + [1.0] * 3, [0.0] * 20 + [0.5] * 5], [0.7, 0.8], 0.05, [0.5, 0.5])
+    assert joint == joint_upper([[0.0, 1.0], [0.5, 0.0]], [0.7, 0.8], 0.05, [0.5, 0.5], [[40, 3], [5, 20]])
 
 
 def test_ends():
-    assert bet_upper([], 0.5, 0.05) == 1.0
-    assert bet_upper([0.3], 0.5, 0.05, [0]) == 1.0
-    assert bet_upper([1.0] * 1000, 0.5, 0.05) == 1.0
-    assert bet_upper([0.0] * 1000, 0.5, 0.0) == 1.0
+    assert bet_upper([], 0.5, 0.05) == bet_upper([0.3], 0.5, 0.05, [0]) == 1.0
+    assert bet_upper([1.0] * 1000, 0.5, 0.05) == bet_upper([0.0] * 1000, 0.5, 0.0) == 1.0
     assert bet_upper([0.0], 0.5, 0.05) == pytest.approx(1 - 0.5 / 19.5)
     assert 0.2 < bet_upper([0.2] * 1000, 0.01, 1.0) < 0.2 + 1e-9
     limits = [bet_upper([0.0, 0.3, 0.1], 0.5, delta) for delta in (1.0, 0.5, 0.05, 1e-3, 1e-9, 1e-200, 0.0)]
     assert limits == sorted(limits)
-    assert limits[-1] == 1.0
 
 
 def test_the_callers_floating_point_errors_do_not_matter():
@@ -145,35 +128,30 @@ def test_the_callers_floating_point_errors_do_not_matter():
         assert all_of_them() == expected
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (([0.5, 1.5], 0.5, 0.05), ValueError, "losses must lie in"),
-        (([np.nan], 0.5, 0.05), ValueError, "losses must lie in"),
-        (([[0.5]], 0.5, 0.05), ValueError, "one-dimensional"),
-        (([0.5], 0.0, 0.05), ValueError, "b must lie strictly between 0 and 1"),
-        (([0.5], 1.0, 0.05), ValueError, "b must lie strictly"),
-        (([0.5], 1e-101, 0.05), ValueError, "not below 1e-100"),
-        (([0.5], "much", 0.05), TypeError, "b must be a number"),
-        (([0.5], 0.5, 1.05), ValueError, "delta must lie in"),
-        (([0.5], 0.5, None), TypeError, "delta must be a number"),
-        (([0.5], 0.5, 0.05, [1.0]), TypeError, "counts must be integers"),
-        (([0.5], 0.5, 0.05, [1, 2]), ValueError, "one entry per loss"),
-        (([0.5], 0.5, 0.05, [-1]), ValueError, "none below 0"),
-    ],
-)
-def test_wrong_input(arguments, error, message):
+@pytest.mark.parametrize(("call", "arguments", "error", "message"), [
+    (bet_upper, ([0.5, 1.5], 0.5, 0.05), ValueError, "losses must lie in"),
+    (bet_upper, ([np.nan], 0.5, 0.05), ValueError, "losses must lie in"),
+    (bet_upper, ([[0.5]], 0.5, 0.05), ValueError, "one-dimensional"),
+    (bet_upper, ([0.5], 0.0, 0.05), ValueError, "b must lie strictly between 0 and 1"),
+    (bet_upper, ([0.5], 1.0, 0.05), ValueError, "b must lie strictly"),
+    (bet_upper, ([0.5], 1e-101, 0.05), ValueError, "not below 1e-100"),
+    (bet_upper, ([0.5], "much", 0.05), TypeError, "b must be a number"),
+    (bet_upper, ([0.5], 0.5, 1.05), ValueError, "delta must lie in"),
+    (bet_upper, ([0.5], 0.5, None), TypeError, "delta must be a number"),
+    (bet_upper, ([0.5], 0.5, 0.05, [1.0]), TypeError, "counts must be integers"),
+    (bet_upper, ([0.5], 0.5, 0.05, [1, 2]), ValueError, "one entry per loss"),
+    (bet_upper, ([0.5], 0.5, 0.05, [-1]), ValueError, "none below 0"),
+    (best_bet, ([0.1], -1, 0.05), ValueError, "m must be"),
+    (best_bet, ([0.1], 2.5, 0.05), TypeError, "m must be"),
+    (joint_upper, ([], [], 0.05, []), ValueError, "at least one class"),
+    (joint_upper, ([[0.0]], [0.5, 0.5], 0.05, [1.0]), ValueError, "bets must have one entry per class, 1 of them"),
+    (joint_upper, ([[0.0]], [0.5], 0.05, [1.0], [[1], [2]]), ValueError, "counts must have one entry per class"),
+    (joint_upper, ([[0.0], [0.0]], [0.5, 0.5], 0.05, [0.5, 0.4]), ValueError, "shares must sum to 1"),
+    (best_bets, ([[0.0]], [1, 2], 0.05, [1.0]), ValueError, "rows must have one entry per class"),
+])  # fmt: skip
+def test_wrong_input(call, arguments, error, message):
     with pytest.raises(error, match=message):
-        bet_upper(*arguments)
-
-
-def test_no_bet_on_zeros_and_ones_beats_chernoff():
-    # The best one reaches it: for losses that are 0 or 1 the two are the same, after the fact.
-    for k, m in [(0, 20), (1, 20), (7, 60), (30, 100)]:
-        chernoff = float(chernoff_upper(k / m, m, 0.05))
-        limits = [bet_upper([0.0, 1.0], b, 0.05, [m - k, k]) for b in np.linspace(0.005, 0.995, 100)]
-        assert chernoff * (1 - 1e-9) < min(limits) < chernoff * (1.01 if k else 1.03)
-        assert min(limits) > float(binomial_upper(k, m, 0.05)) or k == 0
+        call(*arguments)
 
 
 # The choice of a bet.
@@ -207,9 +185,6 @@ def test_the_bet_where_little_is_known():
     assert best_bet([0.0] * 50, 50, 0.05) > 0.9
     assert 0.0 < best_bet([0.1], 50, 0.0) < 1.0
     assert 0.0 < best_bet([0.1, 1.0 - 2.0**-53], 1, 1.0) < 1.0
-    for wrong in (-1, 2.5):
-        with pytest.raises((ValueError, TypeError), match="m must be"):
-            best_bet([0.1], wrong, 0.05)
 
 
 def test_many_losses_are_put_together(monkeypatch):
@@ -220,44 +195,32 @@ def test_many_losses_are_put_together(monkeypatch):
 
 
 LAWS = {
-    "rare errors": lambda rng, n: rng.binomial(1, 0.05, n) * 1.0,
-    "errors": lambda rng, n: rng.binomial(1, 0.2, n) * 1.0,
-    "groups of ten": lambda rng, n: rng.binomial(10, rng.beta(1, 9, n)) / 10,
-    "Beta": lambda rng, n: rng.beta(2, 18, n),
-    "costs": lambda rng, n: rng.choice([0.0, 0.1, 1.0], n, p=[0.9, 0.07, 0.03]),
+    "errors": (lambda rng, n: rng.binomial(1, 0.1, n) * 1.0, 0.1),
+    "groups of ten": (lambda rng, n: rng.binomial(10, rng.beta(1, 9, n)) / 10, 0.1),
+    "Beta": (lambda rng, n: rng.beta(0.5, 4.5, n), 0.1),
+    "costs": (lambda rng, n: rng.choice([0.0, 0.1, 1.0], n, p=[0.9, 0.05, 0.05]), 0.055),
 }
 
 
 def ratios_to_the_best_fixed_bet(m, samples):
-    """Mean limits with chosen bets over those with the best fixed one, and Chernoff's over the same, for every law."""
-    rng = np.random.default_rng(5)
-    chosen, chernoff = [], []
-    for law in LAWS.values():
+    """Mean limits with chosen bets over those with the best fixed one, for every law."""
+    rng, chosen = np.random.default_rng(5), []
+    for law, _ in LAWS.values():
         rows = [law(rng, m) for _ in range(samples)]
         choices = [best_bet(law(rng, m), m, 0.05) for _ in range(samples)]
         grid = np.r_[0.05:0.8:0.05, 0.8:0.99:0.02]
         least = min(np.mean([bet_upper(x, b, 0.05) for x in rows]) for b in grid)
         chosen.append(np.mean([bet_upper(x, b, 0.05) for x in rows for b in choices]) / least)
-        chernoff.append(np.mean([float(chernoff_upper(min(x.mean(), 1.0), m, 0.05)) for x in rows]) / least)
-    return np.array(chosen), np.array(chernoff)
+    return np.array(chosen)
 
 
 def test_chosen_bets_are_nearly_the_best(monkeypatch):
-    chosen, chernoff = ratios_to_the_best_fixed_bet(60, 12)
+    chosen = ratios_to_the_best_fixed_bet(60, 12)
     assert chosen.mean() < 1.03
     assert chosen.max() < 1.06
-    # Losses between the ends gain most; without the quarter of a row the bet is too high.
-    assert chernoff[2:4].min() > 1.2
+    # Without the quarter of a row the bet is too high.
     monkeypatch.setattr(bets, "_ADDED", 0.0)
-    assert ratios_to_the_best_fixed_bet(60, 12)[0].mean() > 1.005 * chosen.mean()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("m", [20, 300])
-def test_chosen_bets_are_nearly_the_best_for_other_sizes(m):
-    chosen, _ = ratios_to_the_best_fixed_bet(m, 40)
-    assert chosen.mean() < 1.03
-    assert chosen.max() < 1.06
+    assert ratios_to_the_best_fixed_bet(60, 12).mean() > 1.005 * chosen.mean()
 
 
 # Several classes.
@@ -332,22 +295,6 @@ def float_log_capitals(losses, b, r):
     return np.log(1.0 - b + b * (1.0 - losses) / (1.0 - r[..., None])).sum(axis=-1)
 
 
-def test_three_classes_against_a_grid():
-    rng = np.random.default_rng(7)
-    grid = np.linspace(0.0, 1.0 - 1e-9, 400)
-    for _ in range(4):
-        losses = [rng.choice([0.0, 0.3, 1.0], rng.integers(3, 30), p=[0.7, 0.2, 0.1]) for _ in range(3)]
-        chosen, shares = rng.uniform(0.2, 0.95, 3), rng.dirichlet([1, 1, 1])
-        level = math.log(1 / 0.05)
-        first, second, third = (float_log_capitals(x, b, grid) for x, b in zip(losses, chosen, strict=True))
-        left = level - first[:, None] - second[None, :]
-        # The third mean: the last point of the grid within what is left.
-        last = np.searchsorted(third, left, side="right") - 1
-        sums = shares[0] * grid[:, None] + shares[1] * grid[None, :] + shares[2] * grid[np.maximum(last, 0)]
-        largest = sums[last >= 0].max()
-        assert largest - 1e-9 <= joint_upper(losses, chosen.tolist(), 0.05, shares) <= largest + 2 / 400
-
-
 def test_nothing_in_the_set_is_above_the_joint_limit():
     rng = np.random.default_rng(8)
     for k in (2, 3, 6):
@@ -397,44 +344,23 @@ def test_ends_of_the_joint_limit():
     )
 
 
-def test_joint_limits_by_counts():
-    rows = joint_upper([[0.0] * 40 + [1.0] * 3, [0.0] * 20 + [0.5] * 5], [0.7, 0.8], 0.05, [0.5, 0.5])
-    assert rows == joint_upper([[0.0, 1.0], [0.5, 0.0]], [0.7, 0.8], 0.05, [0.5, 0.5], [[40, 3], [5, 20]])
-
-
-def test_wrong_input_for_several_classes():
-    with pytest.raises(ValueError, match="at least one class"):
-        joint_upper([], [], 0.05, [])
-    with pytest.raises(ValueError, match="bets must have one entry per class, 1 of them; got 2"):
-        joint_upper([[0.0]], [0.5, 0.5], 0.05, [1.0])
-    with pytest.raises(ValueError, match="counts must have one entry per class"):
-        joint_upper([[0.0]], [0.5], 0.05, [1.0], [[1], [2]])
-    with pytest.raises(ValueError, match="rows must have one entry per class"):
-        best_bets([[0.0]], [1, 2], 0.05, [1.0])
-    with pytest.raises(ValueError, match="shares must sum to 1"):
-        joint_upper([[0.0], [0.0]], [0.5, 0.5], 0.05, [0.5, 0.4])
-
-
 def joint_over_union(rates, sizes, draws):
     """Means over draws of the joint limit over that by the exact limits of the classes, with bets of both kinds."""
-    rng = np.random.default_rng(9)
-    k = len(sizes)
-    shares, found = np.full(k, 1.0 / k), []
+    rng, k, found = np.random.default_rng(9), len(sizes), []
+    shares = np.full(k, 1.0 / k)
     for _ in range(draws):
         training = [rng.binomial(1, p, m) * 1.0 for p, m in zip(rates, sizes, strict=True)]
         errors = rng.binomial(sizes, rates)
         union = binomial_upper(errors, sizes, 0.05 / k).mean()
         counts = [[m - e, e] for m, e in zip(sizes, errors, strict=True)]
-        together = best_bets(training, sizes, 0.05, shares)
         alone = [best_bet(x, m, 0.05) for x, m in zip(training, sizes, strict=True)]
-        found.append([joint_upper([[0.0, 1.0]] * k, b, 0.05, shares, counts) / union for b in (together, alone)])
+        both = best_bets(training, sizes, 0.05, shares), alone
+        found.append([joint_upper([[0.0, 1.0]] * k, b, 0.05, shares, counts) / union for b in both])
     return np.mean(found, axis=0)
 
 
 def test_joint_limits_of_many_classes_are_smaller():
-    assert joint_over_union([0.1] * 2, [100] * 2, 10)[0] < 0.97
     assert joint_over_union([0.1] * 3, [100] * 3, 10)[0] < 0.86
-    assert joint_over_union([0.1] * 5, [60] * 5, 8)[0] < 0.72
     # Of unequal classes only with bets that know of each other.
     together, alone = joint_over_union([0.05, 0.1, 0.2], [300, 60, 20], 10)
     assert together < 0.95 < 1.0 < alone
@@ -503,36 +429,21 @@ def most_misses(draws, delta):
     return binom.ppf(0.9999, draws, delta)
 
 
-SIMULATED = {
-    "Beta": (lambda rng, n: rng.beta(0.5, 4.5, n), 0.1),
-    "errors": (lambda rng, n: rng.binomial(1, 0.1, n) * 1.0, 0.1),
-    "costs": (lambda rng, n: rng.choice([0.0, 0.1, 1.0], n, p=[0.9, 0.05, 0.05]), 0.055),
-}
-
-
-@pytest.mark.parametrize("law", SIMULATED)
-@pytest.mark.parametrize("m", [10, 150])
-def test_misses_of_one_mean(law, m):
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("sizes", [(10,), (150,), (60, 25, 8)])
+def test_misses_are_compatible_with_delta(law, sizes):
     rng = np.random.default_rng(11)
-    draw, mean = SIMULATED[law]
-    b = best_bet(draw(rng, 100), m, 0.1)
-    misses = sum(bet_upper(draw(rng, m), b, 0.1) < mean for _ in range(500))
-    assert misses <= most_misses(500, 0.1)
-    # With more rows the limit is near enough to be missed now and then.
-    assert misses > 0 or m < 100
-
-
-@pytest.mark.parametrize("law", SIMULATED)
-def test_misses_of_three_classes(law):
-    rng = np.random.default_rng(12)
-    draw, mean = SIMULATED[law]
-    shares, sizes, scales = np.array([0.5, 0.3, 0.2]), [60, 25, 8], np.array([1.0, 0.5, 0.8])
-    chosen = best_bets([draw(rng, 60) * scale for scale in scales], sizes, 0.2, shares)
+    draw, mean = LAWS[law]
+    shares, scales = np.array([0.5, 0.3, 0.2])[: len(sizes)], np.array([1.0, 0.5, 0.8])[: len(sizes)]
+    shares /= shares.sum()
+    chosen = best_bets([draw(rng, 80) * scale for scale in scales], sizes, 0.2, shares)
     misses = 0
-    for _ in range(500):
+    for _ in range(300):
         losses = [draw(rng, m) * scale for m, scale in zip(sizes, scales, strict=True)]
         misses += joint_upper(losses, chosen, 0.2, shares) < mean * float(shares @ scales)
-    assert misses <= most_misses(500, 0.2)
+    assert misses <= most_misses(300, 0.2)
+    # With more rows the limit is near enough to be missed now and then.
+    assert misses > 0 or max(sizes) < 100
 
 
 def test_dividing_by_the_largest_loss_seen_is_caught():

@@ -1,12 +1,22 @@
-"""The binomial limit and Chernoff's against arbitrary precision: never too small, and hardly too large."""
+"""Exact limits from counts, and Chernoff's: never too small, and hardly too large; how many rows a target needs."""
+
+from fractions import Fraction
+from itertools import product
+from math import comb
+from time import perf_counter
 
 import mpmath
 import numpy as np
 import pytest
 from mpmath import mpf
+from scipy.special import ndtr
+from scipy.stats import beta, betabinom, binom
 from tests.oracles import kl_upper
 
-from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
+from pacbayes import rows_needed
+from pacbayes.bounds import chances
+from pacbayes.bounds.binary_kl import kl_divergence
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper, hypergeometric_upper
 
 
 def tail(k, m, r):
@@ -49,69 +59,232 @@ def test_small_levels(delta):
         assert tail(k, m, limit - 2**-53) > 0.9 * mpf(delta), (k, m)
 
 
-def test_a_sample_size_for_each():
+def test_arrays_and_ends():
     errors, sizes = np.array([0, 3, 7, 9, 2]), np.array([5, 50, 7, 10**6, 40])
     for delta in (0.05, 1e-150, np.array([0.05, 1e-290, 0.1, 1e-6, 1.0])):
         levels = np.broadcast_to(delta, 5)
         alone = [float(binomial_upper(int(k), int(m), d)) for k, m, d in zip(errors, sizes, levels, strict=True)]
         assert binomial_upper(errors, sizes, delta).tolist() == alone
-    with pytest.raises(ValueError, match="errors must lie between 0 and m = 7, got 8"):
-        binomial_upper([0, 8], [8, 7], 0.05)
-
-
-def test_ends():
     assert binomial_upper([10, 0, 3], 10, [0.05, 0.0, 0.0]).tolist() == [1.0, 1.0, 1.0]
     assert binomial_upper([0, 1, 2], 2, 1.0).tolist() == [0.0, 0.0, 1.0]
-    assert binomial_upper(np.array([0, 5]), 50, 0.05)[0] < binomial_upper(np.array([0, 5]), 50, 0.05)[1]
-
-
-@pytest.mark.parametrize(
-    ("errors", "m", "delta", "message"),
-    [
-        (11, 10, 0.05, "between 0 and m = 10"),
-        (-1, 10, 0.05, "between 0"),
-        (1, 10, 1.5, "delta must lie in"),
-        (1, 0, 0.05, "m must"),
-    ],
-)
-def test_wrong_input(errors, m, delta, message):
-    with pytest.raises(ValueError, match=message):
-        binomial_upper(errors, m, delta)
-
-
-def test_fractions_are_no_errors():
-    with pytest.raises(TypeError, match="errors must be integers"):
-        binomial_upper(0.5, 10, 0.05)
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-3, 1e-12, 1e-300])
 @pytest.mark.parametrize("m", [1, 7, 100, 12345])
 def test_chernoffs_limit_is_the_root_rounded_up(m, delta):
     risks = np.array([0.0, 1e-9, 0.01, 1 / 3, 0.5, 0.9, 1 - 1e-12, 1.0])
-    found = chernoff_upper(risks, m, delta)
-    for risk, limit in zip(risks, found, strict=True):
-        exact = kl_upper(mpmath.mpf(float(risk)), -mpmath.log(mpmath.mpf(delta)) / m)
-        assert exact <= mpmath.mpf(float(limit)) <= min(exact * (1 + mpmath.mpf("1e-12")), mpmath.mpf(1))
+    for risk, limit in zip(risks, chernoff_upper(risks, m, delta), strict=True):
+        exact = kl_upper(mpf(float(risk)), -mpmath.log(mpf(delta)) / m)
+        assert exact <= mpf(float(limit)) <= min(exact * (1 + mpf("1e-12")), mpf(1))
 
 
-def test_chernoffs_limit_at_the_end_levels():
-    assert chernoff_upper([0.2, 0.2], 10, [0.0, 1.0]).tolist()[0] == 1.0
+def test_chernoffs_limit_at_the_ends_and_beside_the_exact_one():
+    assert chernoff_upper([0.2], 10, 0.0).tolist() == [1.0]
     assert 0.2 <= chernoff_upper(0.2, 10, 1.0) < 0.2 + 1e-9
-    with pytest.raises(ValueError, match="delta"):
-        chernoff_upper(0.2, 10, 1.5)
-    with pytest.raises(ValueError, match="risks"):
-        chernoff_upper(1.2, 10, 0.5)
-
-
-def test_the_callers_floating_point_errors_do_not_matter_to_chernoffs_limit():
     expected = chernoff_upper([0.0, 1e-300, 0.3], 10, [0.0, 1e-300, 0.05])
     with np.errstate(all="raise"):
         assert np.array_equal(chernoff_upper([0.0, 1e-300, 0.3], 10, [0.0, 1e-300, 0.05]), expected)
-
-
-def test_chernoffs_limit_is_never_below_the_exact_one():
-    m = 40
-    errors = np.arange(m + 1)
-    exact, chernoff = binomial_upper(errors, m, 0.05), chernoff_upper(errors / m, m, 0.05)
+    errors = np.arange(41)
+    exact, chernoff = binomial_upper(errors, 40, 0.05), chernoff_upper(errors / 40, 40, 0.05)
     assert np.all(exact <= chernoff + 1e-12)
     assert np.all(exact[1:-1] < chernoff[1:-1])
+
+
+# Errors among new rows.
+
+LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5)
+
+
+def new_tail(k, m, rows, f):
+    """P(Hypergeometric(m + N, k + f, m) <= k), a fraction."""
+    wrong, right = k + f, m + rows - k - f
+    return Fraction(sum(comb(wrong, j) * comb(right, m - j) for j in range(min(k, m) + 1)), comb(m + rows, m))
+
+
+def exact(k, m, rows, level):
+    """The limit by its definition; the tail falls with the number of errors."""
+    low, high = 0, rows + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if new_tail(k, m, rows, middle) > Fraction(level) else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_all_small_cases_of_new_rows(level):
+    """Equal to the definition, but for ties: where a probability is the level itself it is larger by one."""
+    ties = 0
+    for m, rows in product(range(1, 13), repeat=2):
+        for k in range(m + 1):
+            found, true = hypergeometric_upper(k, m, rows, level), exact(k, m, rows, level)
+            if found != true:
+                assert found == true + 1
+                assert abs(new_tail(k, m, rows, found) / Fraction(level) - 1) < 1e-9
+                ties += 1
+            # It never falls with errors, rows or confidence.
+            assert found <= hypergeometric_upper(min(k + 1, m), m, rows, level)
+            assert found <= hypergeometric_upper(k, m, rows + 1, level)
+            assert hypergeometric_upper(k, m + 1, rows, level) <= found <= hypergeometric_upper(k, m, rows, level / 2)
+    assert (ties > 0) == (level >= 0.05)
+
+
+def test_larger_cases_of_new_rows():
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        m, rows = (int(number) for number in rng.integers(1, 700, 2))
+        k = int(rng.integers(0, m) * rng.choice([0.02, 0.3, 1.0]))
+        for level in (0.05, 1e-7, 1e-40, 0.9):
+            assert hypergeometric_upper(k, m, rows, level) == exact(k, m, rows, level)
+    for k, m, rows in product((0, 3, 40), (41, 300), (1, 17, 5000)):
+        quantile = int(betabinom.isf(0.05 * (1 - 1e-9), rows, k + 1, m - k))
+        assert hypergeometric_upper(k, m, rows, 0.05) == quantile
+
+
+def test_rounding_never_makes_it_too_small():
+    """At the largest level that is still below a probability, to the last bit, its number of errors is possible."""
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        m, rows = (int(number) for number in rng.integers(20, 600, 2))
+        k = int(rng.integers(0, m // 2))
+        f = int(rng.integers(1, rows + 1))
+        probability = new_tail(k, m, rows, f)
+        level = float(probability)
+        while Fraction(level) >= probability:
+            level = float(np.nextafter(level, 0.0))
+        if level > 1e-280:
+            assert hypergeometric_upper(k, m, rows, level) >= f
+
+
+def long_tail(k, m, rows, f):
+    """The same probability to 40 digits: its first term by gamma functions, the others each from the one before."""
+    with mpmath.workdps(40):
+        term = mpmath.binomial(m, k) * mpmath.binomial(rows, f) / mpmath.binomial(m + rows, k + f)
+        total, wrong = mpf(0), k + f
+        for j in range(k, -1, -1):
+            total += term
+            if term < total * mpf(10) ** -35:
+                break
+            term *= mpf(j * (rows - wrong + j)) / ((m - j + 1) * (wrong - j + 1))
+        return total
+
+
+@pytest.mark.parametrize(("k", "m", "rows"), [(20_000, 10**6, 10**6), (500, 10**6, 3 * 10**5), (900, 2000, 10**8)])
+@pytest.mark.parametrize("level", [0.05, 1e-9])
+def test_many_new_rows_to_forty_digits(k, m, rows, level):
+    begun = perf_counter()
+    found = hypergeometric_upper(k, m, rows, level)
+    assert perf_counter() - begun < 5.0
+    assert long_tail(k, m, rows, found) > level * (1 - 1e-8)
+    assert long_tail(k, m, rows, found + 1) <= level
+
+
+def test_new_rows_at_the_ends():
+    for k, m, rows, level, limit in [
+        (0, 5, 0, 0.05, 0), (5, 5, 7, 0.05, 7), (5, 5, 7, 1.0, 7), (3, 5, 7, 0.0, 7), (3, 5, 7, 1e-300, 7),
+        (0, 10**6, 10**6, 1e-300, 10**6), (0, 1000, 1, 0.05, 0), (9, 900, 1000, 0.05, exact(9, 900, 1000, 0.05)),
+    ]:  # fmt: skip
+        with np.errstate(all="raise"):
+            assert hypergeometric_upper(np.int64(k), m, rows, level) == limit
+    # With very many new rows the limit is that of the risk.
+    assert hypergeometric_upper(7, 300, 2**31, 0.05) / 2**31 == pytest.approx(binomial_upper(7, 300, 0.05), rel=1e-5)
+
+
+# How many rows a target needs.
+
+# error, target, delta, chance
+SETTINGS = [
+    (0.05, 0.08, 0.05, 0.8), (0.0, 0.02, 0.05, 0.8), (0.1, 0.2, 0.01, 0.95), (0.5, 0.9, 0.05, 0.8),
+    (0.9, 0.99, 0.05, 0.8), (0.05, 0.06, 0.05, 0.05), (0.5, 0.6, 0.6, 0.05), (0.05, 0.9, 0.9, 0.9),
+]  # fmt: skip
+
+
+def chance_by_quantiles(m, error, target, delta):
+    """With SciPy's quantiles of the Beta distribution as limits, and its binomial distribution: nothing of ours."""
+    k = np.arange(m)
+    passes = np.flatnonzero(beta.ppf(1 - delta, k + 1, m - k) <= target)
+    return binom.cdf(passes[-1], m, error) if passes.size else 0.0
+
+
+@pytest.mark.parametrize(("error", "target", "delta", "chance"), SETTINGS)
+def test_from_there_on_the_chance_stays_and_just_before_it_does_not(error, target, delta, chance):
+    rows = rows_needed(error, target, delta=delta, chance=chance)
+    some = np.unique(np.concatenate([np.arange(rows, rows + 100), np.geomspace(rows, 6 * rows + 50, 60).astype(int)]))
+    by_quantiles = [chance_by_quantiles(m, error, target, delta) for m in some.tolist()]
+    assert min(by_quantiles) >= chance
+    np.testing.assert_allclose(chances(some, error, target, delta=delta), by_quantiles, rtol=1e-9)
+    assert rows == 1 or chance_by_quantiles(rows - 1, error, target, delta) < chance
+
+
+def test_the_first_number_of_rows_that_has_the_chance_is_not_enough():
+    """The planted fault: a search upwards stops at the first tooth that reaches it."""
+    rows = rows_needed(0.05, 0.08)
+    first = int(np.flatnonzero(chances(np.arange(1, 1000), 0.05, 0.08) >= 0.8)[0]) + 1
+    assert first < rows
+    assert chances(np.arange(first, rows), 0.05, 0.08).min() < 0.8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_against_all_numbers_of_rows_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(25):
+        error = float(rng.choice([0.0, rng.uniform(0, 0.3), rng.uniform(0, 0.9)]))
+        target = float(rng.uniform(error + 0.05, 1.0))
+        delta, chance = float(rng.choice([0.001, 0.05, 0.4])), float(rng.uniform(0.02, 0.98))
+        rows = rows_needed(error, target, delta=delta, chance=chance)
+        every = np.arange(1, 3 * rows + 100)
+        low = np.flatnonzero(chances(every, error, target, delta=delta) < chance)
+        assert rows == (1 if low.size == 0 else every[low[-1]] + 1)
+
+
+def test_many_rows_and_edges():
+    rows = rows_needed(0.05, 0.0502)
+    some = np.concatenate([np.arange(rows, rows + 3000), np.geomspace(rows, 4 * rows, 500).astype(int)])
+    assert chances(some, 0.05, 0.0502).min() >= 0.8 > chances([rows - 1], 0.05, 0.0502)[0]
+    assert 7e6 < rows < 8e6
+    assert rows_needed(0.3, 1.0) == 1
+    assert chances([1, 5], 0.3, 1.0).tolist() == [1.0, 1.0]
+    assert rows_needed(0.0, 0.05, chance=0.999) == 59
+    assert chances([58, 59], 0.0, 0.05).tolist() == [0.0, 1.0]
+    # At a tie the limit is rounded up, and above the target.
+    assert rows_needed(0.0, 0.5, delta=0.125) == 4
+    assert binomial_upper(0, 3, 0.125) > 0.5
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 10, 57, 400])
+def test_the_inequality_of_zubkov_and_serov(m):
+    """What the upper end of the search rests on, enumerated: P(Bin(m, p) <= k) between C(k) and C(k + 1)."""
+    k = np.arange(m + 1)
+    for p in (1e-4, 0.01, 0.2, 0.5, 0.73, 0.99):
+        C = ndtr(np.sign(k / m - p) * np.sqrt(2 * m * np.asarray(kl_divergence(k / m, p))))
+        below = binom.cdf(k, m, p)
+        assert (below[1:-1] >= C[1:-1] - 1e-12).all()
+        assert (below[:-1] <= C[1:] + 1e-12).all()
+
+
+@pytest.mark.parametrize(("call", "arguments", "error", "message"), [
+    (binomial_upper, (11, 10, 0.05), ValueError, "errors must lie between 0 and m = 10, got 11"),
+    (binomial_upper, ([0, 8], [8, 7], 0.05), ValueError, "errors must lie between 0 and m = 7, got 8"),
+    (binomial_upper, (-1, 10, 0.05), ValueError, "between 0"),
+    (binomial_upper, (1, 10, 1.5), ValueError, "delta must lie in"),
+    (binomial_upper, (1, 0, 0.05), ValueError, "m must"),
+    (binomial_upper, (0.5, 10, 0.05), TypeError, "errors must be integers"),
+    (chernoff_upper, (0.2, 10, 1.5), ValueError, "delta"),
+    (chernoff_upper, (1.2, 10, 0.5), ValueError, "risks"),
+    (hypergeometric_upper, (6, 5, 5, 0.05), ValueError, "errors must lie between 0 and 5, got 6"),
+    (hypergeometric_upper, (0, 0, 5, 0.05), ValueError, "m must lie between 1 and"),
+    (hypergeometric_upper, (0, 5, -1, 0.05), ValueError, "rows must lie between 0 and"),
+    (hypergeometric_upper, (0.0, 5, 5, 0.05), TypeError, "errors must be an integer, got 0.0"),
+    (hypergeometric_upper, (0, 5, True, 0.05), TypeError, "rows must be an integer, got True"),
+    (hypergeometric_upper, (0, 5, 5, 1.5), ValueError, "delta"),
+    (rows_needed, (0.05, 0.05), ValueError, r"target must be above error = 0\.05, and at most 1, got 0\.05"),
+    (rows_needed, (0.1, float("nan")), ValueError, "target must be above"),
+    (rows_needed, (-0.1, 0.2), ValueError, r"error must lie in \[0, 1\]"),
+    (rows_needed, (0.1, 0.1 + 1e-9), ValueError, "target must be farther from error"),
+    (rows_needed, ("0.05", 0.1), TypeError, "error must be a number"),
+])  # fmt: skip
+def test_wrong_arguments(call, arguments, error, message):
+    with pytest.raises(error, match=message):
+        call(*arguments)
+    for chance in (0.0, 1.0):
+        with pytest.raises(ValueError, match="chance must be strictly between 0 and 1"):
+            rows_needed(0.1, 0.2, chance=chance)

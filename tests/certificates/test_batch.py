@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.bounds.binomial import hypergeometric_upper
 from pacbayes.certificates import Batch
 
 ONE_STATEMENT = "This batch is one statement, beside the certificate and not at once with it."

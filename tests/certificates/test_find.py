@@ -9,7 +9,7 @@ from pacbayes.certificates import choose_posterior, find
 from pacbayes.certificates.find import restored_posterior
 from pacbayes.certificates.risks import asked_for
 from pacbayes.certificates.voting import integer_weights, weights_of
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Problem
 
 RISKS, M = np.array([8, 9, 9, 12, 40]) / 150, 150
 USUAL = {"delta": 0.05, "prior": None, "constant": "exact"}

@@ -10,8 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, Threshold
-from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
-from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper, hypergeometric_upper
 
 X, Y = load_breast_cancer(return_X_y=True)
 GROUPS = np.arange(Y.size) // 3

@@ -14,7 +14,7 @@ from tests.cli.running import in_process
 import pacbayes
 from pacbayes import DISTANCES, CertifiedClassifier, Grid, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds import Catoni
-from pacbayes.bounds.registry import get_distance
+from pacbayes.bounds.distances import get_distance
 from pacbayes.cli import app
 from pacbayes.cli import certify as certify_command
 from pacbayes.cli import compare as compare_command

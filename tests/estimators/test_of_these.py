@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
-from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.bounds.binomial import hypergeometric_upper
 
 X, Y = load_breast_cancer(return_X_y=True)
 ORDER = np.random.default_rng(0).permutation(Y.size)

@@ -1,11 +1,15 @@
-"""The judges of claims say no where a claim is planted to be false, and yes where it is true."""
+"""The judges of claims say no where a claim is planted to be false; the emulation of the paper's search."""
 
+import numpy as np
 import pytest
 
+from pacbayes import kl_roots, optimal_posterior
 from pacbayes.paper import claims
-from pacbayes.paper.bound_tables import COLUMNS
+from pacbayes.paper.bound_tables import COLUMNS, pick
 from pacbayes.paper.numbers import printed
-from pacbayes.paper.protocol import NINE
+from pacbayes.paper.protocol import NINE, profile_risks
+from pacbayes.paper.runs import Run
+from pacbayes.paper.support import bisected_root, scheme_bound, subset_bounds
 
 
 def view(bounds, errors, names=("banknote", "wdbc")):
@@ -43,7 +47,9 @@ def test_the_papers_own_table_contradicts_some_of_its_claims():
     assert claims.bound_above_test_error(theirs) == (False, "Spambase, kl: below")
 
 
-def test_a_missing_bound_is_no_bound():
+def test_a_missing_bound_is_no_bound_and_two_rows_are_none():
+    with pytest.raises(ValueError, match="must name one row, got 2"):
+        pick([{"a": 1}, {"a": 1}], a=1)
     some = TRUE | {("wdbc", "linear"): (None, 0.05)}
     assert claims.linear_second(some) == (True, "1 of 1: Banknote")
 
@@ -54,3 +60,27 @@ def test_support_and_concentration():
     assert claims.full_support(rows[:1])[0]
     assert claims.high_hhi(rows)[0]
     assert not claims.high_hhi([rows[0] | {"hhi": 0.05}])[0]
+
+
+@pytest.mark.parametrize(("p", "x"), [(0.1, 0.02), (0.3, 0.05), (0.001, 0.01), (0.0, 0.1)])
+def test_roots_are_within_the_tolerance(p, x):
+    true = float(kl_roots(p, x)[1])
+    assert bisected_root(p, x, 1e-12) == pytest.approx(true, abs=1e-8)
+    slope = (true - p) / (true * (1 - true))
+    assert abs(bisected_root(p, x, 1e-4) - true) <= 1.2e-4 / slope
+
+
+@pytest.mark.parametrize("name", ["wdbc", "haberman", "mushroom"])
+def test_the_scheme_ends_at_the_certified_minimum(name):
+    risks, m = profile_risks(name, 200)
+    best = optimal_posterior(risks, m, delta=0.01, constant="paper").bound
+    assert scheme_bound(risks, 200, m, 1e-10) == pytest.approx(best, abs=1e-6)
+
+
+def test_coarse_roots_put_a_subset_below_the_whole_and_fine_ones_do_not():
+    risks, m = profile_risks("spambase", 200)
+    errors = np.rint(risks * m).astype(np.int64)
+    run = Run("spambase", np.arange(200.0), errors, m, errors, m, 0.0, 0)
+    coarse, fine = subset_bounds(run, 1e-4), subset_bounds(run, 1e-10)
+    assert coarse[-1] - coarse.min() > 1e-5
+    assert fine[-1] - fine.min() < 1e-7

@@ -28,18 +28,10 @@ PROOF_READ = {
 }
 
 
-def fingerprint(text):
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 @pytest.mark.parametrize("table", TABLES)
 def test_the_transcription_is_the_one_that_was_proof_read(table):
     text = files("pacbayes.paper").joinpath("printed", f"{table}.csv").read_text(encoding="utf-8")
-    assert fingerprint(text) == PROOF_READ[table]
-    digits = [i for i, character in enumerate(text) if character.isdigit()]
-    for place in (digits[0], digits[len(digits) // 2], digits[-1]):
-        changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :]
-        assert fingerprint(changed) != PROOF_READ[table]
+    assert hashlib.sha256(text.encode()).hexdigest() == PROOF_READ[table]
 
 
 def rounds_to(value, text):
@@ -60,26 +52,25 @@ def test_every_cell_is_there(table):
 
 
 def test_sizes_of_the_other_tables():
-    assert len(printed("fp_vs_solver")) == 9 * 5
-    assert len(printed("ccp")) == 9
-    assert len(printed("support")) == 4 * 9
-    assert len(printed("top_lambdas")) == 24 * 8
-    assert {len(printed(table)) > 0 for table in TABLES} == {True}
+    sizes = {"fp_vs_solver": 9 * 5, "ccp": 9, "support": 4 * 9, "top_lambdas": 24 * 8}
+    assert {table: len(printed(table)) for table in sizes} == sizes
+    with pytest.raises(ValueError, match="unknown table 'nonsense'"):
+        printed("nonsense")
 
 
 @pytest.mark.parametrize("table", BOUND_TABLES)
-@pytest.mark.parametrize("dataset", NINE)
-def test_bounds_are_ordered_as_theory_orders_them(table, dataset):
+def test_bounds_are_ordered_as_theory_orders_them(table):
     """With the constant 2 sqrt(m) in each, Pinsker's inequality puts kl below Pinsker, and Pinsker below squared."""
-    of = {d: cell(table, "bound", dataset=dataset, distance=d, constant="paper") for d in DISTANCES}
-    assert of["kl"] < of["pinsker"] < of["squared"]
-    exact = cell(table, "bound", dataset=dataset, distance="squared", constant="exact")
-    assert exact is None or exact < of["squared"]
-    m = DATASETS[dataset].split_sizes.validation
-    # No risk is negative, no divergence either: each bound is at least its value at L = K = 0.
-    log_term = log_constant("linear", m) - math.log(DELTA)
-    assert of["linear"] is None or of["linear"] > log_term / m
-    assert of["squared"] > math.sqrt((math.log(2 * math.sqrt(m)) - math.log(DELTA)) / m)
+    for dataset in NINE:
+        of = {d: cell(table, "bound", dataset=dataset, distance=d, constant="paper") for d in DISTANCES}
+        assert of["kl"] < of["pinsker"] < of["squared"]
+        exact = cell(table, "bound", dataset=dataset, distance="squared", constant="exact")
+        assert exact is None or exact < of["squared"]
+        m = DATASETS[dataset].split_sizes.validation
+        # No risk is negative, no divergence either: each bound is at least its value at L = K = 0.
+        log_term = log_constant("linear", m) - math.log(DELTA)
+        assert of["linear"] is None or of["linear"] > log_term / m
+        assert of["squared"] > math.sqrt((math.log(2 * math.sqrt(m)) - math.log(DELTA)) / m)
 
 
 def test_mushroom_without_errors_fixes_delta():
@@ -94,20 +85,15 @@ def test_mushroom_without_errors_fixes_delta():
         assert not rounds_to(least(0.05), theirs)
 
 
-@pytest.mark.parametrize("dataset", NINE)
-def test_tables_that_share_a_cell_agree_unless_flagged(dataset):
-    main, at_1990 = (
-        cell("main", "bound", dataset=dataset, distance="kl", constant="paper"),
-        raw_cell("fp_vs_solver", "fixed_point", dataset=dataset, H=1990),
-    )
-    flagged = slip("fp_vs_solver", "fixed_point", dataset=dataset, H=1990) is not None
-    assert (abs(main - at_1990) < 1e-5) != flagged
-    at_50 = cell("fp_vs_solver", "fixed_point", dataset=dataset, H=50)
-    assert abs(at_50 - cell("ccp", "fp_bound", dataset=dataset)) <= 1e-5
-
-
-def test_banknotes_flagged_cells_repeat_bupas():
-    for H in (1000, 1990):
+def test_tables_that_share_a_cell_agree_unless_flagged():
+    for dataset in NINE:
+        main = cell("main", "bound", dataset=dataset, distance="kl", constant="paper")
+        at_1990 = raw_cell("fp_vs_solver", "fixed_point", dataset=dataset, H=1990)
+        flagged = slip("fp_vs_solver", "fixed_point", dataset=dataset, H=1990) is not None
+        assert (abs(main - at_1990) < 1e-5) != flagged
+        at_50 = cell("fp_vs_solver", "fixed_point", dataset=dataset, H=50)
+        assert abs(at_50 - cell("ccp", "fp_bound", dataset=dataset)) <= 1e-5
+    for H in (1000, 1990):  # Banknote's flagged cells repeat Bupa's
         cells = [raw_cell("fp_vs_solver", "fixed_point", dataset=name, H=H) for name in ("banknote", "bupa-leaky")]
         assert cells[0] == cells[1]
         assert cell("fp_vs_solver", "fixed_point", dataset="banknote", H=H) is None
@@ -142,8 +128,3 @@ def test_constants_are_recomputed(row):
     ours = math.exp(log_constant(row["distance"], row["m"]))
     assert ours == pytest.approx(row["constant"], rel=0.02)
     assert ours >= row["constant"] * (1 - 0.02)
-
-
-def test_unknown_table():
-    with pytest.raises(ValueError, match="unknown table 'nonsense'"):
-        printed("nonsense")

@@ -58,11 +58,8 @@ def test_every_page_follows_from_its_table(name):
     assert follows(RESULTS, name)
     assert (RESULTS / f"{name}.md").read_text(encoding="utf-8").startswith("# ")
     assert committed(name)
-
-
-def test_the_page_of_the_claims_is_in_the_documentation():
-    copies = [(folder / "claims.md").read_text(encoding="utf-8") for folder in (RESULTS, ROOT / "docs")]
-    assert copies[0] == copies[1]
+    if name == "claims":  # the page is in the documentation too
+        assert (RESULTS / "claims.md").read_bytes() == (ROOT / "docs" / "claims.md").read_bytes()
 
 
 def another_digit(text, place):
@@ -72,27 +69,27 @@ def another_digit(text, place):
     return text[: found.start()] + str((int(found[0]) + 1) % 10) + text[found.end() :]
 
 
-@pytest.mark.parametrize("place", [0.1, 0.5, 0.999])
 @pytest.mark.parametrize("ending", ["csv", "md"])
 @pytest.mark.parametrize("name", DESCRIPTIONS)
-def test_a_changed_digit_is_noticed(name, ending, place, tmp_path):
-    for path in RESULTS.glob("*.csv"):
+def test_a_changed_digit_is_noticed(name, ending, tmp_path):
+    for path in (*RESULTS.glob("*.csv"), RESULTS / f"{name}.md"):
         shutil.copy(path, tmp_path)
-    shutil.copy(RESULTS / f"{name}.md", tmp_path)
     changed = tmp_path / f"{name}.{ending}"
-    changed.write_text(another_digit(changed.read_text(encoding="utf-8"), place), encoding="utf-8")
-    assert not follows(tmp_path, name)
+    text = changed.read_text(encoding="utf-8")
+    for place in (0.1, 0.999):
+        changed.write_text(another_digit(text, place), encoding="utf-8")
+        assert not follows(tmp_path, name)
 
 
-@pytest.mark.parametrize("number", range(len(committed("claims"))))
-def test_a_flipped_verdict_is_noticed_though_the_page_agrees(number, tmp_path):
+def test_a_flipped_verdict_is_noticed_though_the_page_agrees(tmp_path):
     for path in RESULTS.glob("*.csv"):
         shutil.copy(path, tmp_path)
-    rows = committed("claims")
-    rows[number]["holds"] = {"yes": "no", "no": "yes"}[rows[number]["holds"]]
-    (tmp_path / "claims.csv").write_text(to_csv(rows), encoding="utf-8")
-    (tmp_path / "claims.md").write_text(results.page(tmp_path, "claims"), encoding="utf-8")
-    assert not follows(tmp_path, "claims")
+    for number in range(len(committed("claims"))):
+        rows = committed("claims")
+        rows[number]["holds"] = {"yes": "no", "no": "yes"}[rows[number]["holds"]]
+        (tmp_path / "claims.csv").write_text(to_csv(rows), encoding="utf-8")
+        (tmp_path / "claims.md").write_text(results.page(tmp_path, "claims"), encoding="utf-8")
+        assert not follows(tmp_path, "claims")
 
 
 @pytest.mark.parametrize(("table", "name"), [("main", "main"), ("small_lambda", "small-lambda")])
@@ -125,10 +122,10 @@ def test_the_agreement_that_the_pages_state():
 
 
 def test_the_table_of_small_lambda_stands_beside_the_first():
+    keys = ("dataset", "split", "distance", "constant")
+    main = {tuple(row[key] for key in keys): (row["bound"], row["test_error"]) for row in committed("main")}
     for row in committed("small-lambda"):
-        where = {key: row[key] for key in ("dataset", "split", "distance", "constant")}
-        (first,) = committed("main", **where)
-        assert (row["main_bound"], row["main_test_error"]) == (first["bound"], first["test_error"])
+        assert (row["main_bound"], row["main_test_error"]) == main[tuple(row[key] for key in keys)]
 
 
 @pytest.mark.parametrize(("table", "name"), [("main", "main"), ("small_lambda", "small-lambda")])

@@ -73,16 +73,20 @@ def test_a_second_run_computes_nothing(tmp_path, monkeypatch):
 
 
 def test_what_a_key_depends_on(tmp_path):
-    cache = Cache(tmp_path)
-    for protocol in (
-        Protocol("raw"),
-        Protocol("min-max"),
-        Protocol("raw", sigma="once"),
-        Protocol("raw", cost=COSTS[1]),
-    ):
-        train("haberman", LAMBDAS, protocol, 0, cache, 1)
-    train("haberman", LAMBDAS[:2], Protocol("raw"), 0, cache, 1)
-    train("haberman", LAMBDAS, Protocol("raw"), 1, cache, 1)
+    raw = Protocol("raw")
+    others = (Protocol("min-max"), Protocol("raw", sigma="once"), Protocol("raw", cost=COSTS[1]))
+    for lambdas, protocol, seed in [(LAMBDAS, one, 0) for one in (raw, *others)] + [
+        (LAMBDAS[:2], raw, 0),
+        (LAMBDAS, raw, 1),
+    ]:
+        train("haberman", lambdas, protocol, seed, Cache(tmp_path), 1)
+    assert len(list(tmp_path.iterdir())) == 6
+
+    def fail():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):  # an interrupted computation leaves nothing
+        Cache(tmp_path).get("a", {}, fail)
     assert len(list(tmp_path.iterdir())) == 6
 
 
@@ -100,12 +104,3 @@ def test_overlapping_flatters():
         wrong = found.predict(data.data[sample])[0] != data.target[sample]
         differences.append(found.errors[0] - wrong.sum())
     assert np.mean(differences) > 5
-
-
-def test_an_interrupted_computation_leaves_nothing(tmp_path):
-    def fail():
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Cache(tmp_path).get("a", {}, fail)
-    assert not list(tmp_path.iterdir())

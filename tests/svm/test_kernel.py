@@ -16,46 +16,33 @@ from pacbayes.svm.kernel import Kernel, fit_scaling, shared_matrix, sigma_of_pai
 def test_exponential_is_within_one_unit_in_the_last_place():
     rng = np.random.default_rng(0)
     x = np.concatenate([20.0 * rng.random(5000), 708.0 * rng.random(5000), [0.0, 1e-300, 1e-17, 707.99]])
-    columns = np.arange(x.size)
-    values = Kernel("rbf", 1.0).of_shared(x[None, :], np.array([0]), columns)[0]
+    values = Kernel("rbf", 1.0).of_shared(x[None, :], np.array([0]), np.arange(x.size))[0]
     exact = np.exp(-x.astype(np.longdouble))
     assert np.max(np.abs(values - exact) / np.spacing(exact.astype(float))) < 1.0
     assert values[10_000] == 1.0
+    huge = Kernel("rbf", 1.0).of_shared(np.array([[708.0, 1e4, 1e300, np.inf]]), np.array([0]), np.arange(4))
+    np.testing.assert_array_equal(huge, 0.0)
 
 
-def test_exponential_of_huge_distances_is_zero():
-    values = Kernel("rbf", 1.0).of_shared(np.array([[708.0, 1e4, 1e300, np.inf]]), np.array([0]), np.arange(4))
-    np.testing.assert_array_equal(values, 0.0)
-
-
-def test_gaussian_of_rows():
+@pytest.mark.parametrize(("kernel", "plain"), [
+    (Kernel("rbf", 0.3), lambda A, B: rbf(A, B, 0.3)), (Kernel("linear", None), lambda A, B: A @ B.T),
+])  # fmt: skip
+def test_kernel_values_of_rows(kernel, plain):
     rng = np.random.default_rng(1)
-    A, B = rng.normal(size=(70, 5)), rng.normal(size=(33, 5))
-    kernel = Kernel("rbf", 0.3)
-    np.testing.assert_allclose(kernel.between(A, B), rbf(A, B, 0.3), rtol=1e-12)
+    A, B = rng.normal(size=(500, 5)), rng.normal(size=(33, 5))
+    np.testing.assert_allclose(kernel.between(A, B), plain(A, B), rtol=1e-10, atol=1e-13)
     gram = kernel.gram(A)
-    np.testing.assert_allclose(gram, rbf(A, A, 0.3), rtol=1e-12)
+    np.testing.assert_allclose(gram, plain(A, A), rtol=1e-10, atol=1e-13)
     np.testing.assert_array_equal(gram, gram.T)
-    np.testing.assert_array_equal(gram.diagonal(), 1.0)
     some = np.array([3, 1, 60])
-    np.testing.assert_allclose(
-        kernel.of_shared(shared_matrix(A, "rbf"), some, some), gram[np.ix_(some, some)], rtol=1e-12
-    )
-
-
-def test_linear_of_rows():
-    rng = np.random.default_rng(1)
-    A, B = rng.normal(size=(7, 5)), rng.normal(size=(3, 5))
-    kernel = Kernel("linear", None)
-    np.testing.assert_allclose(kernel.between(A, B), A @ B.T)
-    some = np.array([2, 0])
-    np.testing.assert_allclose(kernel.of_shared(shared_matrix(A, "linear"), some, some), kernel.gram(A[some]))
-
-
-def test_distances_survive_a_large_offset():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(30, 2))
-    np.testing.assert_allclose(shared_matrix(X + 1e6, "rbf"), ((X[:, None] - X[None]) ** 2).sum(-1), atol=1e-8)
+    shared = shared_matrix(A, kernel.name)
+    np.testing.assert_allclose(kernel.of_shared(shared, some, some), gram[np.ix_(some, some)], rtol=1e-12)
+    single = kernel.gram_in_single(A)
+    assert single.dtype == np.float32
+    np.testing.assert_array_equal(single, gram.astype(np.float32))
+    if kernel.name == "rbf":  # distances survive a large offset
+        np.testing.assert_array_equal(gram.diagonal(), 1.0)
+        np.testing.assert_allclose(shared_matrix(A + 1e6, "rbf"), ((A[:, None] - A[None]) ** 2).sum(-1), atol=1e-7)
 
 
 def test_scaling_uses_the_sample_deviation_and_leaves_constant_columns():
@@ -66,14 +53,11 @@ def test_scaling_uses_the_sample_deviation_and_leaves_constant_columns():
     # kernlab scales nothing when one column is constant; the kernel sees differences only.
     np.testing.assert_allclose(np.diff(fit_scaling(X, "kernlab")(X), axis=0), np.diff(X, axis=0))
     np.testing.assert_array_equal(fit_scaling(X, False)(X), X)
-
-
-@pytest.mark.parametrize("scale", [True, "kernlab"])
-def test_scaling_without_constant_columns(scale):
     X = np.random.default_rng(0).normal(size=(20, 3)) * [1.0, 10.0, 100.0]
-    scaled = fit_scaling(X, scale)(X)
-    np.testing.assert_allclose(scaled.std(axis=0, ddof=1), 1.0)
-    np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-14)
+    for scale in (True, "kernlab"):
+        scaled = fit_scaling(X, scale)(X)
+        np.testing.assert_allclose(scaled.std(axis=0, ddof=1), 1.0)
+        np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("kernel", [Kernel("rbf", 0.3), Kernel("linear", None)])
@@ -92,15 +76,6 @@ def test_the_same_bits_in_one_call_and_in_many(kernel, monkeypatch):
         assert steps == [1] * (2 * (3 if terms > 1 else 6))
         steps.clear()
     assert results[0] == results[1]
-
-
-@pytest.mark.parametrize("kernel", [Kernel("rbf", 0.3), Kernel("linear", None)])
-def test_single_precision_is_the_double_one_rounded(kernel):
-    A = np.random.default_rng(0).normal(size=(500, 4))
-    single = kernel.gram_in_single(A)
-    assert single.dtype == np.float32
-    np.testing.assert_array_equal(single, kernel.gram(A).astype(np.float32))
-    np.testing.assert_array_equal(single, single.T)
 
 
 class RSample:
@@ -132,12 +107,6 @@ class RSample:
         return np.array(drawn)
 
 
-def test_r_sampling():
-    # R 4.2.2: set.seed(1); sample(1:50, 25, replace = TRUE)
-    expected = [4, 39, 1, 34, 23, 43, 14, 18, 33, 21, 21, 42, 46, 10, 7, 9, 15, 21, 37, 41, 25, 46, 37, 37, 34]
-    assert (RSample(1)(50, 25) + 1).tolist() == expected
-
-
 @pytest.mark.parametrize(
     ("frac", "scaled", "first", "last"),
     [
@@ -151,6 +120,9 @@ def test_same_value_as_kernlab(frac, scaled, first, last):
     X = load_iris().data
     if scaled:
         X = (X - X.mean(0)) / X.std(0, ddof=1)
+    # R 4.2.2: set.seed(1); sample(1:50, 25, replace = TRUE)
+    expected = [4, 39, 1, 34, 23, 43, 14, 18, 33, 21, 21, 42, 46, 10, 7, 9, 15, 21, 37, 41, 25, 46, 37, 37, 34]
+    assert (RSample(1)(50, 25) + 1).tolist() == expected
     sample = RSample(7)
     pairs = int(frac * len(X))
     sigma = sigma_of_pairs(X, sample(len(X), pairs), sample(len(X), pairs))
@@ -158,32 +130,19 @@ def test_same_value_as_kernlab(frac, scaled, first, last):
     assert sigma == pytest.approx((first + last) / 2, rel=1e-12)
 
 
-def test_draws_as_many_pairs_as_the_fraction_says(monkeypatch):
-    X = load_iris().data
+def test_which_pairs_are_drawn(monkeypatch):
+    X, one = load_iris().data, np.zeros((200, 1))
+    assert sigest(X, random_state=3) == sigest(X, random_state=3) != sigest(X, random_state=4)
+    assert sigest(X) != sigest(X)
+    for make in (np.random.default_rng, np.random.RandomState):
+        assert sigest(X, random_state=make(1)) == sigest(X, random_state=make(1))
+    assert sigest(3.0 * X, random_state=0) == pytest.approx(sigest(X, random_state=0) / 9.0, rel=1e-12)
+    one[17] = 2.0  # one different row among many is found
+    assert sigest(one, random_state=0) == 0.25
     seen = []
     monkeypatch.setattr(module, "sigma_of_pairs", lambda rows, a, b: seen.append((a.size, b.size)) or 1.0)
     sigest(X, frac=0.3, random_state=0)
     assert seen == [(45, 45)]
-
-
-def test_same_seed_same_value_and_generators():
-    X = load_iris().data
-    assert sigest(X, random_state=3) == sigest(X, random_state=3)
-    assert sigest(X, random_state=3) != sigest(X, random_state=4)
-    for make in (np.random.default_rng, np.random.RandomState):
-        assert sigest(X, random_state=make(1)) == sigest(X, random_state=make(1))
-    assert sigest(X) != sigest(X)
-
-
-def test_scales_with_the_square_of_the_data():
-    X = load_iris().data
-    assert sigest(3.0 * X, random_state=0) == pytest.approx(sigest(X, random_state=0) / 9.0, rel=1e-12)
-
-
-def test_one_different_row_among_many_is_found():
-    X = np.zeros((200, 1))
-    X[17] = 2.0
-    assert sigest(X, random_state=0) == 0.25
 
 
 @pytest.mark.parametrize(
@@ -202,9 +161,6 @@ def test_one_different_row_among_many_is_found():
 def test_wrong_input(X, arguments, message):
     with pytest.raises(ValueError, match=message):
         sigest(X, **{"random_state": 0, **arguments})
-
-
-def test_wrong_random_state():
     with pytest.raises(TypeError, match="random_state must be an integer"):
         sigest([[0.0], [1.0]], random_state="today")
 

@@ -1,7 +1,14 @@
-"""Nyström's features, against scikit-learn's and the kernel; machines on landmarks: what is counted and predicted."""
+"""Machines on landmarks: Nyström's features against scikit-learn's and the kernel; linear machines by Newton's method.
+
+Optimality is checked by a linear program, against LIBSVM, and on hostile samples; errors as a user recomputes them.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import zero_one_loss
@@ -9,11 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from pacbayes import StochasticSVC, load, save, svm_set
+from pacbayes._utils import threads
+from pacbayes._utils.threads import one_core, one_thread
 from pacbayes.svm import SVMClassifier
 from pacbayes.svm import landmarks as module
-from pacbayes.svm.hinge_path import TOL
 from pacbayes.svm.kernel import Kernel
-from pacbayes.svm.landmarks import check_components, choose_landmarks, nystroem_map
+from pacbayes.svm.landmarks import TOL, RowProducts, check_components, choose_landmarks, hinge_path, nystroem_map
 
 RBF = Kernel("rbf", 0.2)
 
@@ -22,53 +30,34 @@ def rows_of(seed, n=200, d=4):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-def test_products_are_those_of_scikit_learn():
+def test_features_against_scikit_learn_and_the_kernel(monkeypatch):
     rows, landmarks = rows_of(0), rows_of(1, 25)
-    ours = nystroem_map(landmarks, RBF).features(rows)
-    theirs = Nystroem(gamma=0.2, n_components=25).fit(landmarks).transform(rows)
-    np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-5)
-
-
-def test_the_kernel_is_exact_at_landmarks_and_never_too_large():
-    rows, landmarks = rows_of(2), rows_of(3, 25)
     found = nystroem_map(landmarks, RBF)
     features, own = found.features(rows), found.features(landmarks)
+    theirs = Nystroem(gamma=0.2, n_components=25).fit(landmarks).transform(rows)
+    np.testing.assert_allclose(features @ features.T, theirs @ theirs.T, atol=1e-5)
+    # The kernel is exact at landmarks, and never too large.
     np.testing.assert_allclose(own @ features.T, RBF.between(landmarks, rows), atol=1e-5)
     assert (np.square(features).sum(axis=1) <= 1.0 + 1e-9).all()
-
-
-def test_weights_and_coefficients_decide_alike():
-    rows, found = rows_of(4), nystroem_map(rows_of(5, 40), RBF)
     weights = np.random.default_rng(6).normal(size=(3, found.matrix.shape[1]))
-    by_landmarks = found.coefficients(weights) @ RBF.between(found.landmarks, rows)
-    np.testing.assert_allclose(by_landmarks, weights @ found.features(rows).T, atol=1e-8)
-
-
-def test_blocks_change_nothing_that_matters(monkeypatch):
-    rows, found = rows_of(7, 300), nystroem_map(rows_of(8, 20), RBF)
-    whole = found.features(rows)
-    monkeypatch.setattr(module, "BLOCK_BYTES", 8 * 20 * 7)
-    np.testing.assert_allclose(found.features(rows), whole, rtol=1e-12, atol=1e-12)
-
-
-def test_equal_landmarks_are_one():
-    landmarks = np.repeat(rows_of(9, 3), 5, axis=0)
-    assert nystroem_map(landmarks, RBF).matrix.shape == (15, 3)
+    by_landmarks = found.coefficients(weights) @ RBF.between(landmarks, rows)
+    np.testing.assert_allclose(by_landmarks, weights @ features.T, atol=1e-8)
+    monkeypatch.setattr(module, "BLOCK_BYTES", 8 * 25 * 7)  # blocks change nothing that matters
+    np.testing.assert_allclose(found.features(rows), features, rtol=1e-12, atol=1e-12)
+    # Equal landmarks are one.
+    assert nystroem_map(np.repeat(rows_of(9, 3), 5, axis=0), RBF).matrix.shape == (15, 3)
     assert np.isfinite(nystroem_map(np.zeros((4, 2)), RBF).matrix).all()
 
 
 def test_landmarks_are_rows_without_repetition():
     chosen = choose_landmarks(1000, 300, np.random.default_rng(0))
-    assert np.unique(chosen).size == 300
+    assert chosen.size == 300
     assert (np.diff(chosen) > 0).all()
     assert chosen.max() < 1000
     np.testing.assert_array_equal(choose_landmarks(7, 300, np.random.default_rng(0)), np.arange(7))
-
-
-@pytest.mark.parametrize("wrong", [True, 2.0, "9", None])
-def test_numbers_of_landmarks_that_are_none(wrong):
-    with pytest.raises(TypeError, match="n_components must be an integer of at least 1"):
-        check_components(wrong)
+    for wrong in (True, 2.0, "9", None):
+        with pytest.raises(TypeError, match="n_components must be an integer of at least 1"):
+            check_components(wrong)
 
 
 GRID = np.array([0.02, 0.3, 2.0, 40.0])
@@ -81,8 +70,7 @@ def sample(name):
 
 
 @pytest.mark.parametrize("split", ["shared", "independent"])
-@pytest.mark.parametrize("scale", [True, False])
-@pytest.mark.parametrize("name", ["two", "three"])
+@pytest.mark.parametrize(("name", "scale"), [("two", True), ("three", False)])
 def test_errors_are_what_a_user_recomputes(split, scale, name):
     X, y = sample(name)
     gamma = "sigest" if scale else 1e-3
@@ -152,6 +140,11 @@ def test_one_machine_alone():
     one = SVMClassifier(0.5, kernel="nystroem", n_components=20, random_state=3).fit(X, y)
     assert one.score(X, y) > 0.9
     np.testing.assert_array_equal(one.fit(X, y).predict(X[:7]), one.predict(X)[:7])
+    # One of a set can be cloned and fitted again.
+    classifiers = svm_set(X, y, [0.5], gamma=0.02, random_state=0)
+    train, _ = classifiers.splits(0)
+    again = clone(classifiers[0]).fit(X[train], y[train])
+    np.testing.assert_array_equal(again.decision_function(X), classifiers[0].decision_function(X))
 
 
 def test_few_rows_of_features_fit_where_a_kernel_matrix_does_not():
@@ -185,3 +178,149 @@ def test_samples_that_leave_few_landmarks_or_many_classes(case):
     assert (found.kkt_violation <= TOL).all()
     # The bound is that of what predicts.
     assert model.certificate_.bound >= np.mean(model.predict(X[validation]) != y[validation])
+
+
+# Linear machines.
+
+LAMBDAS = np.geomspace(100.0, 0.01, 25)
+
+
+class Path(NamedTuple):
+    weights: np.ndarray
+    intercept: np.ndarray
+    n_iter: np.ndarray
+    kkt_violation: np.ndarray
+
+
+def solve(rows, signs, lambdas=LAMBDAS):
+    with one_thread():
+        return Path(*hinge_path(RowProducts(np.ascontiguousarray(rows)), signs, np.asarray(lambdas)))
+
+
+def hinge_sample(seed, n=300, d=12, noise=0.1):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d)) / np.sqrt(d)
+    signs = np.sign(rows[:, 0] + rows[:, 1] ** 2 - 0.05)
+    signs[rng.random(n) < noise] *= -1.0
+    return rows, signs
+
+
+def objective(rows, signs, weights, intercept, lam):
+    margins = signs * (rows @ weights + intercept)
+    return 0.5 * weights @ weights + np.maximum(1.0 - margins, 0.0).sum() / lam
+
+
+def duality_gap(rows, signs, weights, intercept, lam):
+    """Objective minus the best dual value with w fixed, a linear program of its own; relative to the objective.
+
+    For duals a of a feasible point, sum(a) - |sum(a y x)|^2 / 2 is a lower bound of every objective.  Near the optimum
+    a may be taken from the margins; here by a linear program: the duals that come closest to w = sum(a y x).
+    """
+    n, cost = signs.size, 1.0 / lam
+    signed = signs[:, None] * rows
+    # minimise  sum |w - sum(a y x)|_1 * 10 - sum(a)  over 0 <= a <= C, sum(a y) = 0
+    d = rows.shape[1]
+    target = np.concatenate([-np.ones(n), np.full(2 * d, 10.0 * (1.0 + np.abs(weights).max()))])
+    equal = np.block([[signed.T, np.eye(d), -np.eye(d)], [signs[None, :], np.zeros((1, 2 * d))]])
+    found = linprog(
+        target, A_eq=equal, b_eq=np.append(weights, 0.0), bounds=[(0.0, cost)] * n + [(0.0, None)] * (2 * d)
+    )
+    duals = found.x[:n]
+    lower = duals.sum() - 0.5 * np.square(duals @ signed).sum()
+    value = objective(rows, signs, weights, intercept, lam)
+    return (value - lower) / value
+
+
+def test_no_machine_has_a_much_smaller_objective():
+    rows, signs = hinge_sample(0)
+    path = solve(rows, signs)
+    assert (path.kkt_violation <= TOL).all()
+    for i in range(0, LAMBDAS.size, 3):
+        gap = duality_gap(rows, signs, path.weights[i], path.intercept[i], LAMBDAS[i])
+        assert -1e-9 <= gap <= 2e-3
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_machines_are_those_of_libsvm(seed):
+    rows, signs = hinge_sample(seed)
+    path = solve(rows, signs)
+    for i in range(0, LAMBDAS.size, 3):
+        svc = SVC(C=1.0 / LAMBDAS[i], kernel="linear", tol=1e-8).fit(rows, signs)
+        reference = objective(rows, signs, svc.coef_[0], svc.intercept_[0], LAMBDAS[i])
+        excess = objective(rows, signs, path.weights[i], path.intercept[i], LAMBDAS[i]) / reference - 1.0
+        assert -1e-8 <= excess <= 1e-4
+        ours = rows @ path.weights[i] + path.intercept[i]
+        assert np.mean((ours >= 0.0) != (svc.decision_function(rows) >= 0.0)) <= 0.01
+
+
+def test_separable_classes_reach_the_hard_margin():
+    rows = np.array([[-2.0, 0.3], [-1.0, -0.5], [1.0, 0.1], [3.0, 0.2]])
+    signs = np.array([-1.0, -1.0, 1.0, 1.0])
+    path = solve(rows, signs, [1e-2, 1e-6, 1e-12])
+    svc = SVC(C=1e6, kernel="linear", tol=1e-8).fit(rows, signs)
+    np.testing.assert_allclose(path.weights, np.repeat(svc.coef_, 3, axis=0), rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((40, 3)),
+        np.ones((40, 3)),
+        np.repeat(np.random.default_rng(4).normal(size=(4, 3)), 10, axis=0),
+        np.outer(np.linspace(-1.0, 1.0, 40), [1.0, 1.0, 1e-9]),
+        np.random.default_rng(5).normal(size=(40, 3)) * [1e-8, 1.0, 1e3],
+    ],
+    ids=["zero", "constant", "copies with both classes", "nearly singular", "scales"],
+)
+@pytest.mark.parametrize("share", [0.5, 0.05])
+@pytest.mark.filterwarnings("ignore:Solver terminated early")  # LIBSVM: whatever it reached is to be reached here too
+def test_hostile_samples(rows, share):
+    signs = np.where(np.arange(40) % round(1 / share) == 0, 1.0, -1.0)
+    lambdas = np.geomspace(1e6, 1e-3, 12)
+    path = solve(rows, signs, lambdas)
+    assert np.isfinite(path.weights).all()
+    assert np.isfinite(path.intercept).all()
+    for i, lam in enumerate(lambdas):
+        svc = SVC(C=1.0 / lam, kernel="linear", tol=1e-6, max_iter=10**5).fit(rows, signs)
+        reference = objective(rows, signs, svc.coef_[0], svc.intercept_[0], lam)
+        ours = objective(rows, signs, path.weights[i], path.intercept[i], lam)
+        assert ours <= reference * (1.0 + 5e-3) + 1e-12
+
+
+def test_lambdas_in_any_order_and_far_apart():
+    rows, signs = hinge_sample(6)
+    lambdas = np.array([3.0, 1e4, 0.02, 3.0, 1e-4])
+    path = solve(rows, signs, lambdas)
+    np.testing.assert_allclose(path.weights[0], path.weights[3], atol=1e-2)
+    for i in (0, 2):
+        alone = solve(rows, signs, lambdas[i : i + 1])
+        np.testing.assert_allclose(path.weights[i], alone.weights[0], atol=2e-2 * np.abs(alone.weights).max())
+
+
+def test_same_bits_for_any_number_of_cores(monkeypatch):
+    rows, signs = hinge_sample(7, n=9000, d=150)
+    with one_core():
+        one = solve(rows, signs, LAMBDAS[::8])
+    monkeypatch.setattr(threads, "_cores_of_process", lambda: 3)
+    two = solve(rows, signs, LAMBDAS[::8])
+    assert one.weights.tobytes() == two.weights.tobytes()
+    assert one.intercept.tobytes() == two.intercept.tobytes()
+
+
+@pytest.fixture(params=[1, 4], ids=["one core", "four cores"])
+def some_cores(request, monkeypatch):
+    monkeypatch.setattr(threads, "_cores_of_process", lambda: request.param)
+
+
+@pytest.mark.usefixtures("some_cores")
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (40_000, 60), (3, 700_000)])
+def test_products_are_those_of_the_whole_matrix(shape):
+    rng = np.random.default_rng(0)
+    matrix, down, across = rng.normal(size=shape), rng.normal(size=shape[0]), rng.normal(size=shape[1])
+    products = RowProducts(matrix)
+    np.testing.assert_allclose(products.times(across), matrix @ across, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(products.transposed_times(down), down @ matrix, rtol=1e-9, atol=1e-9)
+    for which in (np.arange(0), np.array([0]), np.flatnonzero(rng.random(shape[0]) < 0.7)):
+        if shape[1] < 100:
+            rows = np.column_stack([matrix[which], np.ones(which.size)])
+            np.testing.assert_allclose(products.gram(which), rows.T @ rows, atol=1e-8)

@@ -13,11 +13,10 @@ from math import comb
 import numpy as np
 import pytest
 from scipy.stats import betabinom, binom
-from tests.bounds.test_hypergeometric import LEVELS, exact, tail
+from tests.bounds.test_binomial import LEVELS, exact, new_tail
 from tests.validity.test_questions import CLEAN, DELTA, POINTS, VOTINGS, fitted, sample
 
-from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.bounds.binomial import binomial_upper, hypergeometric_upper
 from pacbayes.certificates import Plan, certify, find
 from pacbayes.certificates.batch import batch_of
 from pacbayes.data.division import validating_division
@@ -54,7 +53,7 @@ def test_never_above_the_level_and_at_ties_exactly_at_it(level):
     # As it is written: 0.1 is the double next to a tenth.
     written = Fraction(str(level))
     for m, rows in product(SIZES, repeat=2):
-        defined = [max(f for f in range(rows + 1) if tail(k, m, rows, f) > written) for k in range(m + 1)]
+        defined = [max(f for f in range(rows + 1) if new_tail(k, m, rows, f) > written) for k in range(m + 1)]
         most = max(misses(m, rows, defined))
         assert most <= written
         reached += most == written

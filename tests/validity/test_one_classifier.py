@@ -29,7 +29,7 @@ def worst_failure(bounds, m):
 
 def bounds_for_each_count(m, distance, delta, constant):
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the paper's constant of ch at m = 1")  # tested in test_paper_distances.py
+        warnings.filterwarnings("ignore", "the paper's constant of ch at m = 1")  # tested in test_constants.py
         return np.array(
             [bound([1.0], [k / m], m, distance=distance, delta=delta, constant=constant) for k in range(m + 1)]
         )

@@ -240,17 +240,21 @@ def kl_roots(p: ArrayLike, x: ArrayLike) -> tuple[FloatArray | float, FloatArray
     array([[0.393469, 1.      ],
            [0.632121, 1.      ]])
     """
-    p = check_between("p", p, 0.0, 1.0)
-    x = check_between("x", x, 0.0, math.inf)
-    try:
-        shape = np.broadcast_shapes(p.shape, x.shape)
-    except ValueError:
-        raise ValueError(f"p and x must broadcast, got shapes {p.shape} and {x.shape}") from None
-    if shape == ():
+    p, x = _broadcast(p, "x", x, math.inf)
+    if p.ndim == 0:
         return lower_root(float(p), float(x)), upper_root(float(p), float(x)).rounded
-
     with usual_float_errors():
-        return _roots_arrays(np.broadcast_to(p, shape), np.broadcast_to(x, shape))
+        return _roots_arrays(p, x)
+
+
+def _broadcast(p: ArrayLike, name: str, other: ArrayLike, most: float) -> tuple[FloatArray, FloatArray]:
+    """Check probabilities and the other argument, and broadcast them against each other."""
+    p, other = check_between("p", p, 0.0, 1.0), check_between(name, other, 0.0, most)
+    try:
+        p, other = np.broadcast_arrays(p, other)
+    except ValueError:
+        raise ValueError(f"p and {name} must broadcast, got shapes {p.shape} and {other.shape}") from None
+    return p, other
 
 
 def _roots_arrays(p: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -320,12 +324,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> FloatArray | float:
     >>> kl_divergence([0.0, 0.5, 1.0], 0.5).round(6)
     array([0.693147, 0.      , 0.693147])
     """
-    p = check_between("p", p, 0.0, 1.0)
-    q = check_between("q", q, 0.0, 1.0)
-    try:
-        p, q = np.broadcast_arrays(p, q)
-    except ValueError:
-        raise ValueError(f"p and q must broadcast, got shapes {p.shape} and {q.shape}") from None
+    p, q = _broadcast(p, "q", q, 1.0)
     D = q - p
     total = np.zeros(p.shape)
     with np.errstate(all="ignore"):

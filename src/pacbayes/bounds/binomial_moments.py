@@ -185,6 +185,7 @@ class CellBounds:
         return 1.0 + float(np.exp(self.log_terms(np.array(end))[1:]).sum())
 
 
+@lru_cache(maxsize=1024)
 def log_supremum(m: int, n: int, phi: Function, slope: Function, curvature: Function, tol: float = 1e-9) -> float:
     """Return an upper bound of ln sup F, at most `tol` above it where sup F is at least 1.002.
 

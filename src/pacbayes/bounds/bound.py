@@ -12,7 +12,7 @@ from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_distribution, check_risks, least_sample_size
 from pacbayes._utils.rounding import EPS, SMALLEST, usual_float_errors
 from pacbayes.bounds.distance import Distance
-from pacbayes.bounds.registry import get_distance
+from pacbayes.bounds.distances import get_distance
 
 # Sums over classifiers run over blocks that stay in the cache; the temporaries then cost no memory.
 _BLOCK = 16_384

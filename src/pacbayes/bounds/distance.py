@@ -122,9 +122,7 @@ class Distance(ABC):
 
     def bound_function(self, m: int, delta: float = 0.05, constant: str = "exact") -> "BoundFunction":
         """Return the bound as a function of the empirical risk and the divergence."""
-        return BoundFunction(
-            self, check_sample_size(m), check_level(delta), check_choice("constant", constant, CONSTANTS)
-        )
+        return BoundFunction(self, check_sample_size(m), check_level(delta), constant)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """What is guaranteed, and for whom: the stochastic classifier, the majority vote, the best single classifier."""
 
-from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
-from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper, hypergeometric_upper
 from pacbayes.certificates.baselines import constant_baseline, most_frequent
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Baseline, Certificate, Claim, Missed

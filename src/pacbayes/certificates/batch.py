@@ -10,7 +10,7 @@ import numpy as np
 from pacbayes._utils.cached import cached_property
 from pacbayes._utils.checks import check_level, need, need_whole
 from pacbayes._utils.words import confidence, format_level
-from pacbayes.bounds.hypergeometric import hypergeometric_upper
+from pacbayes.bounds.binomial import hypergeometric_upper
 from pacbayes.certificates.certify import fixed_answers
 from pacbayes.certificates.plan import Plan
 from pacbayes.data.division import DISTINCT, GROUP

@@ -12,7 +12,7 @@ from pacbayes._utils.cached import cached_property
 from pacbayes._utils.checks import need
 from pacbayes._utils.rounding import round_down, usual_float_errors
 from pacbayes.bounds.bets import bet_upper
-from pacbayes.bounds.registry import get_distance
+from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.assumptions import (
     ALONE,
     AVERAGED,
@@ -58,8 +58,7 @@ from pacbayes.certificates.voting import (
 )
 from pacbayes.ensemble.counted import Counted
 from pacbayes.ensemble.evidence import Evidence, unit_losses
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 _FIXED = {
     SOFT: "its classifiers, their probabilities and weights were fixed before any validation row was looked at",

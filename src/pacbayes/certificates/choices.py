@@ -10,9 +10,8 @@ import numpy as np
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_distribution
 from pacbayes._utils.rounding import usual_float_errors
-from pacbayes.bounds.catoni import Catoni
 from pacbayes.bounds.distance import Distance
-from pacbayes.bounds.registry import CATONI, get_distance
+from pacbayes.bounds.distances import CATONI, Catoni, get_distance
 from pacbayes.data.division import Division
 from pacbayes.ensemble.cross_validation import CrossValidation
 

@@ -38,8 +38,7 @@ from pacbayes.data.rows import pick_rows
 from pacbayes.ensemble.evidence import Evidence, observe
 from pacbayes.ensemble.members import Members
 from pacbayes.posteriors.optimal import USUAL_TOL, certified
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from typer import BadParameter
 
 from pacbayes._utils.checks import check_choice, check_level, did_you_mean
 from pacbayes._utils.words import printable
-from pacbayes.bounds.registry import CATONI, get_distance
+from pacbayes.bounds.distances import CATONI, get_distance
 from pacbayes.certificates.limits import COST, WORDS, Cost
 from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.cli.options import parse_share

@@ -31,7 +31,7 @@ def plan(
     rows, and with every larger number, it reaches the target with the given chance.
     """
     from pacbayes._utils.checks import check_level, warn_of_level
-    from pacbayes.bounds.rows_needed import rows_needed
+    from pacbayes.bounds.binomial import rows_needed
     from pacbayes.certificates.target import format_target
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
@@ -61,7 +61,7 @@ def plan(
 
 def _others(error: float, target: float, delta: float, chance: float) -> dict[tuple[float, float], int | None]:
     """Return the rows for targets and chances around those that were asked for; None where it takes too many."""
-    from pacbayes.bounds.rows_needed import rows_needed
+    from pacbayes.bounds.binomial import rows_needed
 
     # As a person would write them; the one asked for stays as it is.
     gaps = [float(f"{part * (target - error):.4g}") for part in _FARTHER]

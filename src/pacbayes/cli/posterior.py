@@ -59,7 +59,7 @@ def posterior(
     """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
     from pacbayes._utils.checks import check_choice, check_level, warn_of_level
     from pacbayes.bounds.distance import CONSTANTS
-    from pacbayes.bounds.registry import get_distance
+    from pacbayes.bounds.distances import get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.data.reading import read_frame
     from pacbayes.posteriors.optimal import METHODS, optimal_posterior
@@ -123,7 +123,7 @@ def bound(
     """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
     from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes._utils.words import confidence, format_up
-    from pacbayes.bounds.registry import DISTANCES, get_distance
+    from pacbayes.bounds.distances import DISTANCES, get_distance
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
     from pacbayes.report.tables import TextTable
 
@@ -159,7 +159,7 @@ def _bounds(
     from pacbayes._utils.checks import check_choice, check_sample_size, least_sample_size
     from pacbayes.bounds.bound import bound as bound_of
     from pacbayes.bounds.distance import CONSTANTS
-    from pacbayes.bounds.registry import get_distance
+    from pacbayes.bounds.distances import get_distance
 
     check_choice("--constant", constant, CONSTANTS)
     if path is None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.checks import did_you_mean
-from pacbayes.bounds.registry import CATONI
+from pacbayes.bounds.distances import CATONI
 from pacbayes.certificates.voting import SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out, take_groups
 from pacbayes.cli.model import CertifyOptions

@@ -23,7 +23,6 @@ from pacbayes.ensemble.calibration import PAIRS, calibrate
 from pacbayes.ensemble.cross_validation import OutOfFold, candidates_of, dealt, trainable
 from pacbayes.ensemble.members import Answers, kept_as
 from pacbayes.ensemble.svm_members import SharedMachines
-from pacbayes.svm.hinge_path import MOST_STEPS
 from pacbayes.svm.kernel import (
     AUTO_SCALE,
     NYSTROEM,
@@ -34,7 +33,7 @@ from pacbayes.svm.kernel import (
     shared_matrix,
     within_range,
 )
-from pacbayes.svm.landmarks import NystroemMap, choose_landmarks, nystroem_map, train_on_features
+from pacbayes.svm.landmarks import MOST_STEPS, NystroemMap, choose_landmarks, nystroem_map, train_on_features
 from pacbayes.svm.machines import Machines, Pair, blocks, train_machines
 from pacbayes.svm.path import MAX_ITER, SVMPath, warn_unconverged
 from pacbayes.svm.svm_classifier import MachineSettings

@@ -17,7 +17,6 @@ from pacbayes._utils.units import run_units
 from pacbayes.data.division import Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble.members import Estimators
-from pacbayes.svm.hinge_path import MOST_STEPS
 from pacbayes.svm.kernel import (
     NYSTROEM,
     Kernel,
@@ -27,7 +26,7 @@ from pacbayes.svm.kernel import (
     shared_matrix,
     within_range,
 )
-from pacbayes.svm.landmarks import train_on_landmarks
+from pacbayes.svm.landmarks import MOST_STEPS, train_on_landmarks
 from pacbayes.svm.machines import Machines, OneMachine, train_machines
 from pacbayes.svm.path import MAX_ITER, warn_unconverged
 from pacbayes.svm.svm_classifier import MachineSettings

@@ -17,8 +17,7 @@ from pacbayes.data.preparing import apply_prepare
 from pacbayes.ensemble.calibration import PAIRS
 from pacbayes.ensemble.members import Answers, Calibrated, Coding, kept_as, runs_of
 from pacbayes.svm.kernel import NYSTROEM, Kernel, Scaling
-from pacbayes.svm.machines import Machines, Pair, blocks
-from pacbayes.svm.path_scores import decisions_of_one, sizes_of, tie_widths
+from pacbayes.svm.machines import Machines, Pair, blocks, decisions_of_one, sizes_of, tie_widths
 from pacbayes.svm.svm_classifier import MachineSettings
 
 

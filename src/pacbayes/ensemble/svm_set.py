@@ -27,7 +27,6 @@ from pacbayes.ensemble.classifier_set import ClassifierSet, Trained, Work
 from pacbayes.ensemble.evidence import check_evidence_fits
 from pacbayes.ensemble.svm_folds import train_shared
 from pacbayes.ensemble.svm_independent import SVM_CHUNKS, IndependentTask, train_independent
-from pacbayes.svm.hinge_path import GRAM_BLOCKS
 from pacbayes.svm.kernel import (
     AUTO_SCALE,
     NYSTROEM,
@@ -38,7 +37,7 @@ from pacbayes.svm.kernel import (
     check_scale,
     number_of_widths,
 )
-from pacbayes.svm.landmarks import N_COMPONENTS, check_components
+from pacbayes.svm.landmarks import GRAM_BLOCKS, N_COMPONENTS, check_components
 from pacbayes.svm.path import check_lambdas
 from pacbayes.svm.svm_classifier import MachineSettings
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pacbayes._utils.values import Decoder, Encoder, check_place
 from pacbayes.bounds.distance import Distance
-from pacbayes.bounds.registry import get_distance
+from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.limits import Cost
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit

@@ -30,8 +30,7 @@ from pacbayes._utils.rounding import SMALLEST
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.posteriors.paper_schemes import start_weights
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 FORMULATIONS = ("one-sided", "paper")
 # Clarabel's own tolerances are 1e-8, with which the paper's procedure drifts from its start three times as far.
@@ -152,7 +151,7 @@ def ccp(
             raise ValueError(f"{name} must be at least 1, got {value}")
     if n_init > 1 and not (isinstance(start, str) and start == "random"):
         raise ValueError(f"n_init = {n_init} starts need start='random'; a given start has one run")
-    used = np.flatnonzero(np.ones(problem.risks.size) if problem.prior is None else problem.prior)
+    used = np.flatnonzero(problem.normalised_prior)
     program = _Round(problem, used, formulation == "paper", _TOLERANCES | dict(solver_options or {}))
     runs = [_run(program, start_weights(start, random_state + i, problem), tol, max_iter) for i in range(n_init)]
     bounds = np.array([run["trace"][-1] for run in runs])
@@ -171,9 +170,6 @@ def ccp(
             "start_bounds": np.array([run["trace"][0] for run in runs]),
             "rounds": np.array([len(run["trace"]) - 1 for run in runs]),
             "converged": np.array([run["converged"] for run in runs]),
-            "range": (float(bounds.min()), float(bounds.max())),
-            "mean": float(bounds.mean()),
-            "std": float(bounds.std(ddof=1)) if n_init > 1 else 0.0,
         },
     )
 

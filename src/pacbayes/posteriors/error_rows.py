@@ -28,7 +28,7 @@ from pacbayes._utils.arrays import BoolArray, FloatArray
 from pacbayes._utils.checks import check_not_masked, check_sample_size
 from pacbayes._utils.rounding import EPS, SMALLEST, round_down, round_up
 from pacbayes.bounds.bound import average_risk
-from pacbayes.posteriors.grouping import Groups, group_risks
+from pacbayes.posteriors.gibbs import Groups, group_risks
 
 # Rows are turned into floating-point numbers in blocks of about this many entries.
 _BLOCK = 1 << 20

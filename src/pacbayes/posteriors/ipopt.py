@@ -29,10 +29,9 @@ from pacbayes._utils.caller import import_optional
 from pacbayes._utils.checks import check_choice
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.bounds.distance import BoundFunction
-from pacbayes.bounds.paper_distances import ch_polynomial
+from pacbayes.bounds.distances import ch_polynomial
 from pacbayes.posteriors.paper_schemes import start_weights
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 FORMULATIONS = ("lifted", "paper")
 
@@ -109,7 +108,7 @@ def ipopt(
     """
     check_choice("formulation", formulation, FORMULATIONS)
     first = start_weights(start, random_state, problem)
-    used = np.flatnonzero(np.ones(first.size) if problem.prior is None else problem.prior)
+    used = np.flatnonzero(problem.normalised_prior)
     if not 0.0 < eps < 1.0 / used.size:
         raise ValueError(f"eps must lie between 0 and 1/{used.size} (one over the number of classifiers), got {eps!r}")
     if time_limit is not None and not time_limit > 0.0:
@@ -162,7 +161,7 @@ def _weights(found: FloatArray, used: Any, first: FloatArray) -> FloatArray:
 
 def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
     """Give L, K and r their own variables, and scale the weights to average one."""
-    function, risks, prior = problem.function, problem.risks[used], _prior(problem, used)
+    function, risks, prior = problem.function, problem.risks[used], problem.normalised_prior[used]
     size = used.size
     weights = weights / weights.sum()
     v, risk, kl, r = (casadi.MX.sym(name, length) for name, length in (("v", size), ("L", 1), ("K", 1), ("r", 1)))
@@ -194,7 +193,7 @@ def _lifted(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: 
 
 def _paper(casadi: Any, problem: Problem, used: Any, weights: FloatArray, eps: float) -> Program:
     """Use the weights alone, and r for kl."""
-    function, risks, prior = problem.function, problem.risks[used], _prior(problem, used)
+    function, risks, prior = problem.function, problem.risks[used], problem.normalised_prior[used]
     with_root = function.distance.name == "kl"
     q = casadi.MX.sym("q", used.size)
     r = casadi.MX.sym("r", int(with_root))
@@ -254,10 +253,6 @@ def _dense_hessian(casadi: Any, function: BoundFunction, risks: FloatArray, prio
     dense = casadi.mtimes([jacobian, inner, jacobian.T]) + casadi.diag(diagonal)
     names = ["x", "p", "lam_f", "lam_g"], ["triu_hess_gamma_x_x"]
     return casadi.Function("nlp_hess_l", [x, parameters, factor, multipliers], [casadi.triu(dense)], *names)
-
-
-def _prior(problem: Problem, used: Any) -> FloatArray:
-    return np.full(used.size, 1.0 / used.size) if problem.prior is None else problem.prior[used] / problem.prior_total
 
 
 def _excess(casadi: Any, function: BoundFunction, risk: Any, kl: Any, r: Any) -> Any:

@@ -15,8 +15,7 @@ from pacbayes.posteriors.ccp import ccp
 from pacbayes.posteriors.certified_search import CertifiedSearch
 from pacbayes.posteriors.ipopt import ipopt
 from pacbayes.posteriors.paper_schemes import fixed_point, ordered_subsets
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 #: The gap between bound and lower bound where nobody asks for another.
 USUAL_TOL = 1e-9
@@ -52,6 +51,14 @@ METHODS: dict[str, Callable[..., Posterior]] = {
     "ipopt": ipopt,
     "ccp": ccp,
 }
+
+
+def check_options(owner: str, solve: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Raise if a method has no option of a name."""
+    known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise TypeError(f"{owner} has no option {option!r}; its options are {', '.join(known)}")
 
 
 def optimal_posterior(
@@ -126,10 +133,7 @@ def optimal_posterior(
     """
     name = check_choice("method", method, METHODS)
     solve = METHODS[name]
-    for option in options:
-        known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        if option not in known:
-            raise TypeError(f"method {name!r} has no option {option!r}; its options are {', '.join(known)}")
+    check_options(f"method {name!r}", solve, options)
     accuracy = check_tolerance(tol)
     with usual_float_errors():
         return solve(Problem.checked(risks, m, distance, delta, prior, constant), accuracy, **options)

@@ -23,7 +23,6 @@ stationary point, one for each start.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,16 +34,57 @@ from numpy.typing import ArrayLike
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_choice, check_tolerance
 from pacbayes._utils.rounding import usual_float_errors
+from pacbayes._utils.words import format_up
 from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.distance import BoundFunction
-from pacbayes.posteriors.optimal import optimal_posterior
-from pacbayes.posteriors.posterior import Posterior, VotePosterior
-from pacbayes.posteriors.tandem import TandemSearch
-from pacbayes.posteriors.tandem_dual import TandemDual
-from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, VoteProblem, VoteValues
+from pacbayes.posteriors.optimal import check_options, optimal_posterior
+from pacbayes.posteriors.posterior import Posterior, Result
+from pacbayes.posteriors.tandem import TandemDual, TandemSearch
+from pacbayes.posteriors.vote_bounds import VoteProblem, VoteValues
 
 # The share of the tolerance to which an inner problem is solved.
 _INNER = 1e-3
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class VotePosterior(Result):
+    """The weights of a majority vote, the bound of its risk, and what is proved about it.
+
+    `bound` is computed anew from `weights` by `vote_bound`, so that results compare.
+
+    See Also
+    --------
+    optimal_vote : What makes one.
+    vote_bound : How its bound is computed.
+
+    References
+    ----------
+    .. [1] A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Second order PAC-Bayesian bounds for the weighted majority
+       vote", NeurIPS, 2020.
+    .. [2] Y.-S. Wu, A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Chebyshev-Cantelli PAC-Bayes-Bennett inequality
+       for the weighted majority vote", NeurIPS, 2021.
+
+    Examples
+    --------
+    >>> from pacbayes import optimal_vote
+    >>> errors = np.random.default_rng(0).random((25, 1000)) < 0.2
+    >>> optimal_vote(errors, 1000)  # doctest: +ELLIPSIS
+    VotePosterior(bound=0.2924, proved within ... of the least of all weights; tandem, m=1000, delta=0.05)
+    """
+
+    #: T, the share of rows on which two classifiers drawn by the weights both err, rounded up.
+    tandem_risk: float
+    #: G, the empirical risk of one classifier drawn by the weights, rounded up.
+    gibbs_risk: float
+    #: Where the Chebyshev-Cantelli inequality is taken; None for the other bounds.
+    mu: float | None
+
+    _title, _others = "Vote of", "weights"
+
+    def _facts(self) -> tuple[str, dict[str, str], dict[str, str]]:
+        line = f"{self.method}, m={self.m}, delta={self.delta:g}"
+        first = {"tandem risk T": format_up(self.tandem_risk, 4), "validation risk G": format_up(self.gibbs_risk, 4)}
+        return line, first, {"inequality": f"{self.method}, {self.constant} constant"}
 
 
 class State(NamedTuple):
@@ -245,12 +285,6 @@ METHODS: dict[str, Callable[..., VotePosterior]] = {
     "cantelli": _cantelli,
     "first-order": _first_order,
 }
-# For classifiers with rows of their own, where the tandem risk need not be convex.
-METHODS_OF_OWN_ROWS: dict[str, Callable[..., VotePosterior]] = {
-    "tandem": _own_rows,
-    "cantelli": _own_rows,
-    "first-order": _first_order,
-}
 
 
 def optimal_vote(
@@ -324,13 +358,10 @@ def optimal_vote(
     cantelli: 0.2261, 10.5 classifiers
     tandem: 0.2207, 10.6 classifiers
     """
-    methods = METHODS if validated is None else METHODS_OF_OWN_ROWS
-    solve = methods[check_choice("bound", bound, VOTE_BOUNDS)]
-    if options:
-        known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        for option in options:
-            if option not in known:
-                raise TypeError(f"bound {bound!r} has no option {option!r}; its options are {', '.join(known)}")
+    solve = METHODS[check_choice("bound", bound, METHODS)]
+    if validated is not None and solve is not _first_order:
+        solve = _own_rows  # where the tandem risk need not be convex
+    check_options(f"bound {bound!r}", solve, options)
     accuracy = check_tolerance(tol)
     with usual_float_errors():
         problem = VoteProblem.checked(error_rows, m, bound, delta, prior, constant, validated)

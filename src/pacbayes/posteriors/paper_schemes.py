@@ -12,8 +12,7 @@ from pacbayes._utils.rounding import EPS
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.posteriors.certified_search import CertifiedSearch, Minimum
 from pacbayes.posteriors.gibbs import GibbsCurve
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Posterior, Problem
 
 STARTS = ("random", "prior")
 # Minima on different subsets are compared, so they are found more exactly than asked for.
@@ -27,8 +26,7 @@ _UNEQUAL = 1e-12
 
 def start_weights(start: str | ArrayLike, random_state: int, problem: Problem) -> FloatArray:
     """Return the first iterate: exponential weights normalised (the paper's), the prior, or the given array."""
-    size = problem.risks.size
-    prior = np.full(size, 1.0 / size) if problem.prior is None else problem.prior / problem.prior_total
+    prior, size = problem.normalised_prior, problem.risks.size
     if isinstance(start, str):
         if check_choice("start", start, STARTS) == "prior":
             return prior

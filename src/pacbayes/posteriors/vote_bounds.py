@@ -27,7 +27,7 @@ from pacbayes._utils.rounding import EPS, round_up, usual_float_errors
 from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.bound import divergence
 from pacbayes.bounds.distance import BoundFunction
-from pacbayes.bounds.registry import get_distance
+from pacbayes.bounds.distances import get_distance
 from pacbayes.posteriors.error_rows import (
     OwnRows,
     TandemFactor,

@@ -8,13 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from pacbayes._utils.caller import import_optional
 from pacbayes._utils.words import PLURAL, confidence, format_up
-from pacbayes.bounds.registry import DISTANCES
-from pacbayes.bounds.rows_needed import chances, rows_needed
+from pacbayes.bounds.binomial import chances, rows_needed
+from pacbayes.bounds.distances import DISTANCES
 from pacbayes.certificates.certify import cut_counts
 from pacbayes.certificates.threshold import MEASURES, Cuts, Threshold
 from pacbayes.certificates.watching import Monitor
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.posteriors.problem import Problem
+from pacbayes.posteriors.posterior import Problem
 from pacbayes.report.guarantee import compared
 from pacbayes.report.questions import Coverage
 from pacbayes.report.tables import five_bounds

@@ -14,7 +14,7 @@ from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes._utils.cached import cached_property
 from pacbayes._utils.words import format_share
 from pacbayes.bounds.distance import Distance
-from pacbayes.bounds.registry import DISTANCES, get_distance
+from pacbayes.bounds.distances import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.find import choose_posterior
 from pacbayes.certificates.voting import POSTERIOR, SOFT, weights_of

@@ -157,7 +157,7 @@ def number_of_widths(gamma: Gamma) -> int:
     """
     if isinstance(gamma, tuple):
         return len(gamma)
-    return len(_FACTORS[gamma]) if isinstance(gamma, str) and gamma in _FACTORS else 1
+    return len(_FACTORS.get(gamma, (1.0,))) if isinstance(gamma, str) else 1
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Kernel:
     """A kernel with its width; `gamma` is None for the linear one.
 
     The value of two rows depends on these and the width alone, to the last bit: not on their order, on other rows, or
-    on which of the methods computes it (see kernel_values.py).
+    on which of the methods computes it (see decisions.py).
     """
 
     name: str
@@ -236,7 +236,7 @@ class Kernel:
     ) -> NDArray[Any]:
         """Return the kernel values of some rows and columns of what `shared_matrix` computed for all, in `out`."""
         values: NDArray[Any] = np.empty((rows.size, columns.size)) if out is None else out
-        compiled = _compiled()
+        compiled = load_compiled()
         height = max(1, _TERMS_PER_PART // (16 * max(1, columns.size)))
 
         def work(top: int) -> None:
@@ -279,13 +279,17 @@ def fit_kernels(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Genera
         return (Kernel("rbf", gamma),)
     if isinstance(gamma, tuple):
         return tuple(Kernel("rbf", width) for width in gamma)
-    if gamma in ("scale", "auto"):
-        return (Kernel("rbf", _width_of_scikit_learn(rows, gamma)),)
     if gamma == "sigest":
         return (Kernel("rbf", sigest(rows, random_state=rng)),)
-    # Rows that are all equal have no width of their own, and any other serves.
-    width = 1.0 if bool((rows == rows[0]).all()) else sigest(rows, random_state=rng)
-    return tuple(Kernel("rbf", min(max(factor * width, _LEAST_WIDTH), _FARTHEST)) for factor in _FACTORS[gamma])
+    if gamma in ("scale", "auto"):  # as in `sklearn.svm.SVC`
+        with np.errstate(over="ignore", under="ignore"):
+            spread = float(rows.var()) if gamma == "scale" else 1.0
+        width = 1.0 / (rows.shape[1] * spread) if 0.0 < spread < np.inf else 1.0
+    else:
+        # Rows that are all equal have no width of their own, and any other serves.
+        width = 1.0 if bool((rows == rows[0]).all()) else sigest(rows, random_state=rng)
+    factors = _FACTORS.get(gamma, (1.0,))
+    return tuple(Kernel("rbf", min(max(factor * width, _LEAST_WIDTH), _FARTHEST)) for factor in factors)
 
 
 def fit_kernel(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Generator) -> Kernel:
@@ -294,17 +298,9 @@ def fit_kernel(rows: FloatArray, name: str, gamma: Gamma, rng: np.random.Generat
     return kernel
 
 
-def _width_of_scikit_learn(rows: FloatArray, gamma: str) -> float:
-    """Return the width that `sklearn.svm.SVC` means by "scale" and "auto"."""
-    with np.errstate(over="ignore", under="ignore"):
-        spread = float(rows.var()) if gamma == "scale" else 1.0
-    width = 1.0 / (rows.shape[1] * spread) if 0.0 < spread < np.inf else 1.0
-    return min(max(width, _LEAST_WIDTH), float(_FARTHEST))
-
-
 def _of_pairs(A: FloatArray, B: FloatArray | None, kind: str, gamma: float | None) -> FloatArray:
     """Return values of rows of A (down) and B (across), of A with itself where B is None."""
-    compiled = _compiled()
+    compiled = load_compiled()
     down, across = np.ascontiguousarray(A), np.ascontiguousarray((A if B is None else B).T)
     # Compiled code does not look: rows of a file may have any width.
     if down.shape[1] != len(across):
@@ -347,13 +343,13 @@ def _places(shape: tuple[int, ...], n_columns: int, tile: int, triangle: bool) -
 
 
 @cache
-def _compiled() -> Any:
-    """Return the compiled module; numba is imported here, when first needed."""
-    from pacbayes.svm import kernel_values
+def load_compiled() -> Any:
+    """Return the compiled functions; numba is imported here, when first needed."""
+    from pacbayes.svm import decisions
 
-    with compile_notice(kernel_values.pairs_between, kernel_values.pairs_within, kernel_values.gaussian_of_distances):
-        kernel_values.compile_all()
-    return kernel_values
+    with compile_notice(decisions.pairs_between, decisions.gaussian_of_distances, decisions.accumulate):
+        decisions.compile_all()
+    return decisions
 
 
 def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> float:
@@ -410,13 +406,8 @@ def sigest(X: ArrayLike, *, frac: float = 0.5, random_state: Any = None) -> floa
         differ = np.square(rows - rows[0]).any()
     if not differ:
         raise ValueError("X must hold rows that differ: all are equal, so no kernel width fits; give gamma a number")
-    return _estimate(rows, pairs, generator(random_state))
-
-
-def _estimate(rows: FloatArray, pairs: int, rng: np.random.Generator) -> float:
-    """Draw pairs until some differ, as some do: equal rows were refused before."""
-    sigma = np.nan
-    while np.isnan(sigma):
+    rng, sigma = generator(random_state), np.nan
+    while np.isnan(sigma):  # no pair differs, but some rows do
         first, second = rng.integers(len(rows), size=(2, pairs))
         sigma = sigma_of_pairs(rows, first, second)
     if not 0.0 < sigma < np.inf:

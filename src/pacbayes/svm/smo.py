@@ -19,7 +19,6 @@ Weighted sums of rows of a matrix are a pass over memory as fast as it can be re
 columns: ranges are computed side by side.  The bits of a sum may depend on the ranges but not on who computes them.
 """
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.compiled import compile_notice, compiled
+from pacbayes._utils.compiled import compiled
 from pacbayes._utils.rounding import EPS
 from pacbayes._utils.threads import on_cores
 
@@ -361,15 +360,6 @@ def go_on(state: FloatArray, cost: float, iterations: int, updates: float) -> No
     state[_UPDATES] += updates
 
 
-def compile_for(dtype: np.dtype[Any]) -> None:
-    """Compile `run_stages` for kernels of this precision, or load it from the cache."""
-    matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
-    vector, integers = types.float64[::1], types.int64[::1]
-    numbers = (types.float64, types.int64, types.int64, types.int64)
-    inputs = (matrix, vector, vector, integers, vector, vector, vector, *numbers)
-    run_stages.compile((*inputs, types.float64[:, ::1], vector, integers, vector))
-
-
 @compiled(fastmath=_FAST)
 def _add_range(matrix, rows, coefs, out, start, stop):
     """Add to out[start:stop] the same columns of the listed rows, weighted."""
@@ -403,16 +393,6 @@ def _ranges(size: int) -> list[tuple[int, int]]:
     return [(start, min(start + width, size)) for start in range(0, size, width)]
 
 
-@cache
-def _compiled_for(dtype: np.dtype[Any]) -> Any:
-    """Return the function for matrices of this precision, or load it from the cache."""
-    matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
-    vector, integers, number = types.float64[::1], types.int64[::1], types.int64
-    with compile_notice(_add_range):
-        _add_range.compile((matrix, integers, vector, vector, number, number))
-    return _add_range
-
-
 def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArray) -> None:
     """Add to `out` the listed rows of a matrix times their coefficients, as many columns as `out` has.
 
@@ -423,5 +403,13 @@ def add_rows(matrix: NDArray[Any], rows: Rows, coefs: FloatArray, out: FloatArra
     >>> sums
     array([2., 2.])
     """
-    add = _compiled_for(matrix.dtype)
-    on_cores(lambda columns: add(matrix, rows, coefs, out, *columns), _ranges(out.size))
+    on_cores(lambda columns: _add_range(matrix, rows, coefs, out, *columns), _ranges(out.size))
+
+
+def compile_for(dtype: np.dtype[Any]) -> None:
+    """Compile what is called from outside compiled code for kernels of this precision, or load it from the cache."""
+    matrix = types.Array(types.float32 if dtype == np.float32 else types.float64, 2, "C")
+    vector, integers, number = types.float64[::1], types.int64[::1], types.int64
+    inputs = (matrix, vector, vector, integers, vector, vector, vector, types.float64, number, number, number)
+    run_stages.compile((*inputs, types.float64[:, ::1], vector, integers, vector))
+    _add_range.compile((matrix, integers, vector, vector, number, number))

@@ -1,0 +1,592 @@
+"""The distances, by name: kl, linear, squared, Pinsker's and the sixth-degree polynomial ch of the paper; Catoni's.
+
+A new one is a subclass of `Distance`, here or in your own project.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import check_between, check_choice, check_level, check_number, check_sample_size
+from pacbayes._utils.rounding import (
+    SMALLEST,
+    SMALLEST_NORMAL,
+    Number,
+    difference_down,
+    round_up,
+    usual_float_errors,
+)
+from pacbayes.bounds.binary_kl import UpperRoot, kl_divergence, lower_root, upper_root
+from pacbayes.bounds.binomial_moments import log_square_moment, log_supremum, log_xi
+from pacbayes.bounds.distance import Distance
+
+# Digits of Catoni's parameter where it is chosen: at the minimum the bound is flat, and the name stays short.
+_DIGITS = 3
+# No use is near its ends; within, no bound overflows.
+_LARGEST_C = 1e100
+#: Catoni's distance without its parameter, which the estimators choose on the training rows.
+CATONI = "catoni"
+# At most as many digits as a number has that means something.
+_WITH_PARAMETER = re.compile(r"catoni\(([0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,3})?)\)")
+_REGISTRY: dict[str, Distance] = {}
+
+
+class KL(Distance):
+    r""":math:`\phi = kl`, the tightest of the five when all use one constant: the bound is the upper kl root.
+
+    Its moment is the same for every true risk in (0, 1): :math:`\xi(m)`, equation (xi) of docs/mathematics.md.
+
+    Examples
+    --------
+    >>> print(f"{math.exp(KL().exact_log_constant(1840)):.6f}")
+    54.430273
+    """
+
+    name = "kl"
+
+    def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
+        """Return the binary kl divergence."""
+        return np.asarray(kl_divergence(empirical, true))
+
+    def exact_log_constant(self, m: int) -> float:
+        """Return ln xi(m)."""
+        return log_xi(m)
+
+    def upper(self, empirical: float, x: float) -> float:
+        """Return the largest r with kl(L, r) <= x, equation (kl-root), rounded up; at most 1."""
+        return upper_root(empirical, x).rounded
+
+    def lower(self, empirical: float, x: float) -> float:
+        """Return the smallest r with kl(L, r) <= x, rounded down; at least 0."""
+        return lower_root(empirical, x)
+
+    def slopes(self, empirical: float, x: float) -> tuple[float, float]:
+        """Return (logit r - logit L) r (1-r) / (r-L) and r (1-r) / (r-L)."""
+        root = upper_root(empirical, x)
+        if root.one_minus_r == 0.0:
+            return 0.0, 0.0
+        if x == 0.0:
+            return (1.0, math.inf) if empirical > 0.0 else (math.inf, 1.0)
+        in_x = root.r * root.one_minus_r / ((empirical - 1.0) * math.expm1(-root.w))
+        return _change_of_logit(empirical, root) * in_x, in_x
+
+    def ratio(self, empirical: float, x: float) -> float:
+        """Return logit r - logit L, infinite at L = 0."""
+        return self.upper_and_ratio(empirical, x)[1]
+
+    def upper_and_ratio(self, empirical: float, x: float) -> tuple[float, float]:
+        """Return the upper root and logit r - logit L."""
+        root = upper_root(empirical, x)
+        return root.rounded, _change_of_logit(empirical, root)
+
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        r"""Return whether :math:`L + r \le 1`.
+
+        Where the risk changes by dL < 0 and x rises, the ratio :math:`\rho/m` changes by at least
+        :math:`dL\,[(\rho/m)/(r-L) - 1/(L(1-L))]`, equation (kl-monotone) of docs/mathematics.md.  Now
+        :math:`\rho/m = \int_L^r dt/(t(1-t))`, and for :math:`L + r \le 1` the integrand is largest at the end `L`: the
+        bracket is not positive.  No root is needed for it: the condition says that
+        :math:`kl(L, 1-L) = (1-2L) \ln((1-L)/L)` is at least x.
+        """
+        if not 0.0 < empirical < 0.5:
+            return empirical == 0.0
+        return (1.0 - 2.0 * empirical) * math.log((1.0 - empirical) / empirical) * (1.0 - 1e-12) >= x
+
+    def ratio_range(self, low_risk: float, high_risk: float, low_x: float, high_x: float) -> tuple[float, float]:
+        """Return bounds of logit r - logit L from bounds of r and L."""
+        low, high = upper_root(low_risk, low_x), upper_root(high_risk, high_x)
+        if high_risk == 1.0 or high.one_minus_r == 0.0 or low_risk == 0.0:
+            return 0.0, math.inf
+        least = math.log(low.r / low.one_minus_r) - math.log(high_risk / (1.0 - high_risk))
+        most = math.log(high.r / high.one_minus_r) - math.log(low_risk / (1.0 - low_risk))
+        return max(least, 0.0), most
+
+
+def _change_of_logit(empirical: float, root: UpperRoot) -> float:
+    """Return logit r - logit L: ln((1-L)/(1-r)) + ln(r/L), the second from r - L without cancellation."""
+    if empirical == 0.0:
+        return math.inf
+    change = (empirical - 1.0) * math.expm1(-root.w) / empirical
+    log_ratio = math.log1p(change) if change < math.inf else math.log(root.r) - math.log(empirical)
+    return root.w + log_ratio
+
+
+# 1/(e-1) + ln(1 - 1/e), whose two terms cancel two bits in double precision.
+_RATE = 0.12330156148224453
+
+
+class Linear(Distance):
+    r""":math:`\phi(\hat l, l) = l - \hat l`: the bound is :math:`L + x`, and the optimal posterior has a closed form.
+
+    The moment is :math:`[e^{l} (1 - l + l/e)]^m`, largest at :math:`l = 1/(e-1) \approx 0.582`, so that
+    :math:`\ln I(m) = m (1/(e-1) + \ln(1 - 1/e)) = 0.12330156... m`.
+
+    Examples
+    --------
+    >>> print(f"{Linear().exact_log_constant(1000):.5f}")
+    123.30156
+    """
+
+    name = "linear"
+    two_sided = False
+
+    def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
+        """Return the true minus the empirical risk."""
+        return np.subtract(true, empirical, dtype=np.float64)
+
+    def exact_log_constant(self, m: int) -> float:
+        """Return m (1/(e-1) + ln(1 - 1/e)), rounded up."""
+        return round_up(m * _RATE, 2)
+
+    def paper_log_constant(self, m: int) -> float:
+        """Return the exact constant: the paper's supremum, printed there at l = 0.58."""
+        return self.exact_log_constant(m)
+
+    def log_moment(self, m: int, risk: ArrayLike) -> FloatArray:
+        """Return m (l + ln(1 - l + l/e)), the closed form of the binomial sum."""
+        risk = check_between("risk", risk, 0.0, 1.0)
+        return np.asarray(check_sample_size(m) * (risk + np.log1p(risk * math.expm1(-1.0))))
+
+    def upper(self, empirical: float, x: float) -> float:
+        """Return L + x, rounded up."""
+        return round_up(empirical + x)
+
+    def slopes(self, empirical: float, x: float) -> tuple[float, float]:
+        """Return 1 and 1."""
+        return 1.0, 1.0
+
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        """Return True: the ratio is constant."""
+        return True
+
+
+class Squared(Distance):
+    r""":math:`\phi(\hat l, l) = c (l - \hat l)^2` with `c` = 1: the bound is :math:`L + \sqrt{x/c}`.
+
+    The moment is largest at :math:`l = 1/2` for every :math:`c \le 2` (equation (one-half) of
+    docs/mathematics.md), where it is below :math:`\sqrt 2` for c = 1 and about :math:`1.346035 m^{1/4}` for c = 2.
+
+    Examples
+    --------
+    >>> print(f"{np.exp(Squared().exact_log_constant(10)):.2f}")
+    1.39
+    """
+
+    name = "squared"
+    #: The factor of the square.
+    c = 1.0
+
+    def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
+        """Return c times the squared difference."""
+        return np.asarray(self.c * np.subtract(true, empirical, dtype=np.float64) ** 2)
+
+    def exact_log_constant(self, m: int) -> float:
+        """Return ln E e^{c m (k/m - 1/2)^2} at l = 1/2, the supremum, rounded up."""
+        return log_square_moment(self.c, m)
+
+    def upper(self, empirical: float, x: float) -> float:
+        """Return L + sqrt(x/c), rounded up."""
+        return round_up(empirical + math.sqrt(x / self.c))
+
+    def lower(self, empirical: float, x: float) -> float:
+        """Return L - sqrt(x/c), rounded down."""
+        return difference_down(empirical, math.sqrt(x / self.c))
+
+    def slopes(self, empirical: float, x: float) -> tuple[float, float]:
+        """Return 1 and 1 / (2 sqrt(c x))."""
+        return 1.0, 0.5 / math.sqrt(self.c * x) if x > 0.0 else math.inf
+
+    def ratio(self, empirical: float, x: float) -> float:
+        """Return 2 sqrt(c x)."""
+        return 2.0 * math.sqrt(self.c * x)
+
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        """Return True: the ratio is a function of x alone, increasing."""
+        return True
+
+
+class Pinsker(Squared):
+    r""":math:`\phi(\hat l, l) = 2 (l - \hat l)^2 \le kl(\hat l, l)`: the bound is :math:`L + \sqrt{x/2}`.
+
+    Examples
+    --------
+    >>> import math
+    >>> print(f"{math.exp(Pinsker().exact_log_constant(1840)):.6f}")
+    8.863891
+    """
+
+    name = "pinsker"
+    c = 2.0
+
+
+# The largest m for which the supremum over l is enclosed (a tenth of a second); above it ln xi(m) is used.
+_LARGEST_ENCLOSED_M = 10_000
+
+
+def ch_polynomial(d: Number) -> Number:
+    r"""Return :math:`d^2 + \frac{2}{9} d^4 + \frac{16}{135} d^6`, half of a lower bound of kl at distance `d`.
+
+    Examples
+    --------
+    >>> print(f"{4 * (1 - np.exp(-ch_polynomial(0.5))):.4f}")
+    0.9334
+    """
+    t = d * d
+    return t * (1.0 + t * (2.0 / 9.0 + t * (16.0 / 135.0)))
+
+
+def _ch_slope(d: FloatArray) -> FloatArray:
+    t = d * d
+    return d * (2.0 + t * (8.0 / 9.0 + t * (32.0 / 45.0)))
+
+
+def _ch_curvature(d: FloatArray) -> FloatArray:
+    t = d * d
+    return 2.0 + t * (8.0 / 3.0 + t * (32.0 / 9.0))
+
+
+def ch_root(R: float) -> tuple[float, float]:
+    r"""Return the root `t` of :math:`t + \frac{2}{9} t^2 + \frac{16}{135} t^3 = R` and its slope dt/dR.
+
+    The left side is convex and increasing, and both :math:`R` and :math:`(135 R/16)^{1/3}` lie above the root: Newton's
+    method descends to it from the smaller one, without the cancellation of Cardano's formula.
+
+    Examples
+    --------
+    >>> t, slope = ch_root(0.1)
+    >>> print(f"{t:.6f} {slope:.5f}")
+    0.097765 0.95525
+    """
+    t = min(R, math.cbrt(R) * math.cbrt(135.0 / 16.0))
+    if R > 1e100:  # the cubic term is all, to all digits
+        return t, t / (3.0 * R) if math.inf > R else 0.0
+    for _ in range(6):
+        residual = t * (1.0 + t * (2.0 / 9.0 + t * (16.0 / 135.0))) - R
+        t -= residual / (1.0 + t * (4.0 / 9.0 + t * (16.0 / 45.0)))
+    return t, 1.0 / (1.0 + t * (4.0 / 9.0 + t * (16.0 / 45.0)))
+
+
+class CH(Distance):
+    r""":math:`\phi(\hat l, l) = d^2 + \frac{2}{9} d^4 + \frac{16}{135} d^6`, :math:`d = l - \hat l`, and n = 2m - 1.
+
+    Twice this polynomial is the sixth-degree lower bound of kl of Fedotov, Harremoës and Topsøe.  The bound is
+    :math:`L + \sqrt{r_{CH}(x)}` with the root of `ch_root`.
+
+    Its moment is not largest at l = 1/2.  Up to m = 10 000 the supremum is enclosed to 1e-9 by branch and bound
+    (`pacbayes.bounds.binomial_moments.log_supremum`); above, :math:`\xi(m)` is used, an upper bound because
+    :math:`(2m-1) \phi \le 2m\phi \le m\,kl`.
+
+    Examples
+    --------
+    >>> print(f"{math.exp(CH().exact_log_constant(138)):.6f}")
+    5.568953
+    """
+
+    name = "ch"
+
+    def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
+        """Return the polynomial of the difference."""
+        return np.asarray(ch_polynomial(np.subtract(true, empirical, dtype=np.float64)))
+
+    def factor(self, m: int) -> int:
+        """Return 2m - 1."""
+        return 2 * m - 1
+
+    def exact_log_constant(self, m: int) -> float:
+        """Return ln of the supremum for m <= 10 000, ln xi(m) above."""
+        if m > _LARGEST_ENCLOSED_M:
+            return log_xi(m)
+        return log_supremum(m, 2 * m - 1, ch_polynomial, _ch_slope, _ch_curvature)
+
+    def paper_log_constant(self, m: int) -> float:
+        """Return ln(4m (1 - e^{-phi(1/2)})) = ln(0.9334 m); invalid at m = 1: warn and return the exact one."""
+        if m == 1:
+            warn_caller(
+                "the paper's constant of ch at m = 1 (0.9334) is below the true one (1.3044) and gives an invalid "
+                "bound; the true one is used"
+            )
+            return self.exact_log_constant(m)
+        return round_up(math.log(4.0 * m * -math.expm1(-ch_polynomial(0.5))), 8)
+
+    def upper(self, empirical: float, x: float) -> float:
+        """Return L + sqrt(r_CH(x)), rounded up."""
+        return round_up(empirical + math.sqrt(ch_root(x)[0]), 8)
+
+    def lower(self, empirical: float, x: float) -> float:
+        """Return L - sqrt(r_CH(x)), rounded down."""
+        return difference_down(empirical, math.sqrt(ch_root(x)[0]))
+
+    def slopes(self, empirical: float, x: float) -> tuple[float, float]:
+        """Return 1 and r_CH'(x) / (2 sqrt(r_CH(x)))."""
+        t, slope = ch_root(x)
+        return 1.0, 0.5 * slope / math.sqrt(t) if t > 0.0 else math.inf
+
+    def ratio(self, empirical: float, x: float) -> float:
+        """Return 2 sqrt(r_CH(x)) / r_CH'(x)."""
+        t = ch_root(x)[0]
+        return 2.0 * math.sqrt(t) * (1.0 + t * (4.0 / 9.0 + t * (16.0 / 45.0)))
+
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        """Return True: the ratio is a function of x alone, increasing."""
+        return True
+
+
+@dataclass(frozen=True, repr=False)
+class Catoni(Distance):
+    r""":math:`\phi(\hat l, l) = -\ln(1 - l (1 - e^{-C})) - C \hat l`: Catoni's bound for a `C` fixed beforehand.
+
+    Its moment is one for every true risk, so that there is no constant to pay: with probability at least
+    :math:`1 - \delta`, for all posteriors at once, equation (catoni) of docs/mathematics.md,
+
+    .. math:: l \le \frac{1 - e^{-C L - (K - \ln\delta)/m}}{1 - e^{-C}}.
+
+    The optimal posterior is the Gibbs posterior of the inverse temperature `C m`.  For `C` the logit of the bound minus
+    that of `L` it is the Chernoff limit, the kl bound without its constant; away from there it is larger.  A `C` chosen
+    after the validation errors were seen makes the bound invalid: choose it from an expected risk (`Catoni.expecting`),
+    or let the estimators do so on the training rows (``distance="catoni"``).
+
+    Parameters
+    ----------
+    C : float
+        Positive, fixed without looking at the validation errors.
+
+    See Also
+    --------
+    pacbayes.bound : Takes it as `distance`, as does all that takes the name of one.
+
+    Notes
+    -----
+    Its name is ``catoni(C)`` with the digits of `C`; by that name it is known everywhere, on the command line too.
+    Only the upper side follows from the theorem: the distance rises with the true risk.
+
+    References
+    ----------
+    .. [1] O. Catoni, "PAC-Bayesian supervised classification: the thermodynamics of statistical learning", IMS Lecture
+       Notes Monograph Series 56, 2007.
+
+    Examples
+    --------
+    >>> from pacbayes import bound
+    >>> from pacbayes.bounds import Catoni
+    >>> print(f"{bound([0.5, 0.5], [0.10, 0.12], m=500, distance=Catoni(0.4)):.4f}")
+    0.1479
+    >>> Catoni(0.4), Catoni(0.4).name
+    (Catoni(C=0.4), 'catoni(0.4)')
+    """
+
+    C: float
+    name: str = field(init=False, compare=False)
+
+    two_sided = False
+
+    def __post_init__(self) -> None:
+        given: Any = self.C
+        C = check_number("C", given, "a number")
+        if not 1.0 / _LARGEST_C <= C <= _LARGEST_C:
+            raise ValueError(f"C must be positive, from 1e-100 to 1e100, got {given!r}")
+        object.__setattr__(self, "C", C)
+        object.__setattr__(self, "name", f"catoni({C!r})")
+
+    @classmethod
+    def expecting(cls, risk: float, m: int, delta: float = 0.05) -> Self:
+        r"""Return the distance whose bound is smallest where the empirical risk is `risk` and the divergence 0.
+
+        The minimum over `C` is Chernoff's limit `r`, the kl root at :math:`x = \ln(1/\delta)/m`, and is reached at
+        :math:`C = \mathrm{logit}\,r - \mathrm{logit}\,L`, equation (catoni-C), here with three digits.
+
+        Parameters
+        ----------
+        risk : float
+            The risk that is expected, from elsewhere than the validation rows; above 0 and below 1.
+        m : int
+            Number of validation examples.
+        delta : float
+            The level.
+
+        Examples
+        --------
+        >>> Catoni.expecting(0.05, 250)
+        Catoni(C=0.643)
+        """
+        expected = float(check_between("risk", risk, 0.0, 1.0))
+        if not 0.0 < expected < 1.0:
+            raise ValueError(f"risk must lie strictly between 0 and 1, got {risk!r}")
+        with usual_float_errors():
+            C = KL().ratio(expected, -math.log(check_level(delta)) / check_sample_size(m))
+        return cls(float(f"{min(max(C, 1.0 / _LARGEST_C), _LARGEST_C):.{_DIGITS}g}"))
+
+    def __repr__(self) -> str:
+        return f"Catoni(C={self.C!r})"
+
+    def value(self, empirical: ArrayLike, true: ArrayLike) -> FloatArray:
+        """Return -ln(1 - l (1 - e^-C)) - C l^."""
+        true = np.asarray(true, dtype=np.float64)
+        # Where l (1 - e^-C) rounds to one the difference to it is e^-C and 1 - l.
+        log = np.log1p(true * math.expm1(-self.C)) if self.C < 1.0 else np.log((1.0 - true) + true * math.exp(-self.C))
+        return np.asarray(-log - self.C * np.asarray(empirical, dtype=np.float64))
+
+    def exact_log_constant(self, m: int) -> float:
+        """Return 0: the moment is (1 - l + l e^-C)^m / (1 - l (1 - e^-C))^m, which is one."""
+        return 0.0
+
+    def paper_log_constant(self, m: int) -> float:
+        """Return 0, as `exact_log_constant`: the paper has no such bound."""
+        return 0.0
+
+    def upper(self, empirical: float, x: float) -> float:
+        """Return (1 - e^(-C L - x)) / (1 - e^-C), rounded up; at most 1 / (1 - e^-C)."""
+        exponent = self._exponent(empirical, x)
+        # At most seven roundings, none of which a difference amplifies.
+        return round_up(math.expm1(-exponent) / math.expm1(-self.C), 8.0)
+
+    def slopes(self, empirical: float, x: float) -> tuple[float, float]:
+        """Return C e^(-C L - x) / (1 - e^-C) and the same without the first factor."""
+        in_x = -math.exp(-self._exponent(empirical, x)) / math.expm1(-self.C)
+        return self.C * in_x, in_x
+
+    def ratio(self, empirical: float, x: float) -> float:
+        """Return C."""
+        return self.C
+
+    def ratio_is_monotone(self, empirical: float, x: float) -> bool:
+        """Return True: the ratio is constant."""
+        return True
+
+    def _exponent(self, empirical: float, x: float) -> float:
+        """Return C L + x, not rounded down where the product is too small to have all its digits."""
+        product = self.C * empirical
+        if product < SMALLEST_NORMAL and empirical > 0.0:
+            product += SMALLEST
+        return product + x
+
+
+def register_distance(distance: Distance) -> None:
+    """Make a distance available by its name wherever one is asked for.
+
+    Parameters
+    ----------
+    distance : Distance
+        An instance of a subclass; a name that is taken is refused.  One that is handed over itself need not be
+        registered, but that a saved model can be loaded again.
+
+    Examples
+    --------
+    >>> register_distance(KL())
+    Traceback (most recent call last):
+    ...
+    ValueError: a distance named 'kl' is registered already
+    """
+    if not isinstance(distance, Distance):
+        raise TypeError(f"distance must be an instance of Distance with a name, got {distance!r}")
+    if isinstance(distance, Catoni):
+        raise ValueError(f"{distance!r} need not be registered: its name {distance.name!r} is known")
+    if getattr(distance, "name", None) in _REGISTRY:
+        raise ValueError(f"a distance named {distance.name!r} is registered already")
+    _REGISTRY[_checked(distance).name] = distance
+
+
+def get_distance(distance: str | Distance) -> Distance:
+    """Return the distance with this name; a `Distance` is returned as it is.
+
+    ``"catoni(0.4)"`` is `Catoni` with the parameter 0.4, as its name says.
+
+    Examples
+    --------
+    >>> get_distance("ch").factor(100), get_distance("catoni(0.4)")
+    (199, Catoni(C=0.4))
+    """
+    if isinstance(distance, Distance):
+        return _checked(distance)
+    if isinstance(distance, type) and issubclass(distance, Distance):
+        raise TypeError(f"distance must be an instance of Distance, got the class {distance.__name__}")
+    if distance == CATONI:
+        raise ValueError(
+            "distance 'catoni' needs its parameter, fixed without looking at the validation errors: Catoni(C), or its "
+            "name, such as 'catoni(0.4)'"
+        )
+    found = _WITH_PARAMETER.fullmatch(distance) if isinstance(distance, str) else None
+    return Catoni(float(found[1])) if found else _REGISTRY[check_choice("distance", distance, _REGISTRY)]
+
+
+def _checked(distance: Distance) -> Distance:
+    """Return a distance that is given itself, or raise if it has no name, or that of another."""
+    name = getattr(distance, "name", None)
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"distance must be an instance of Distance with a name, got {type(distance).__name__}")
+    if name.startswith(CATONI) and type(distance) is not Catoni:
+        raise ValueError(f"a distance must not be named {name!r}: names that begin so are those of Catoni(C)")
+    if _REGISTRY.get(name, distance) != distance:
+        raise ValueError(f"a distance named {name!r} is registered already, and {distance!r} is another")
+    return distance
+
+
+for _distance in (KL(), Pinsker(), CH(), Linear(), Squared()):
+    register_distance(_distance)
+
+#: The five distances of the paper; others that come with the library are registered below this line.
+DISTANCES = tuple(_REGISTRY)
+
+
+def log_constant(distance: str | Distance, m: int, constant: str = "exact") -> float:
+    r"""Logarithm of the constant :math:`I(m)` of a distance.
+
+    .. math:: I(m) \ge \sup_{0\le l\le 1} \sum_{k=0}^m \binom{m}{k} l^k (1-l)^{m-k} e^{n\phi(k/m,\, l)},
+              \qquad n = m \text{, and } 2m - 1 \text{ for ch}.
+
+    Parameters
+    ----------
+    distance : str or Distance
+        One of `DISTANCES`, or a distance itself, such as `pacbayes.bounds.Catoni`, whose constant is one.
+    m : int
+        Number of validation examples, from 1 to 1e9 and beyond.
+    constant : {"exact", "paper"}
+        "exact" is the supremum itself, rounded up (by less than 1e-9 or a relative 1e-15), with one exception:
+
+        ======== ============================================================ =======================
+        distance value                                                        where it is the supremum
+        ======== ============================================================ =======================
+        linear   m (1/(e-1) + ln(1 - 1/e)), reached at l = 1/(e-1)            every m
+        squared  ln E exp(m (k/m - 1/2)^2), reached at l = 1/2                every m
+        pinsker  ln E exp(2m (k/m - 1/2)^2), reached at l = 1/2               every m
+        kl       ln xi(m), the same for all l in (0, 1)                       every m
+        ch       enclosed by branch and bound on l                            m <= 10 000
+        ch       ln xi(m), an upper bound since (2m-1) phi <= m kl            never (m > 10 000)
+        ======== ============================================================ =======================
+
+        "paper" is what Sahu and Hemachandra (2019) use: the same for linear, ``ln(2 sqrt(m))`` for squared, pinsker and
+        kl, ``ln(0.9334 m)`` for ch.  The last is invalid at m = 1, where a warning is given and the exact one returned.
+
+    Returns
+    -------
+    float
+        Finite for every `m`.
+
+    See Also
+    --------
+    bound : The bound that these constants are part of.
+    pacbayes.bounds.Distance : What a distance is.
+
+    References
+    ----------
+    .. [1] P. Sahu and N. Hemachandra, "Optimal PAC-Bayesian Posteriors for Stochastic Classifiers and their use for
+       Choice of SVM Regularization Parameter", ACML, PMLR 101, 2019.
+    .. [2] A. Maurer, "A note on the PAC Bayesian theorem", arXiv:cs/0411099, 2004.
+    .. [3] A. A. Fedotov, P. Harremoës and F. Topsøe, "Refinements of Pinsker's inequality", IEEE Transactions on
+       Information Theory 49, 2003.
+
+    Examples
+    --------
+    >>> print(f"{log_constant('kl', 1000):.6f} {log_constant('kl', 1000, constant='paper'):.6f}")
+    3.696431 4.147025
+    >>> print(f"{log_constant('pinsker', 10**9):.6f}")
+    5.477987
+    """
+    return get_distance(distance).log_constant(m, constant)
