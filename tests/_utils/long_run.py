@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, grid_set, svm_set
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[:200, :6]

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 
 SOURCES = Path(__file__).parents[2] / "src"
 X, Y = load_iris(return_X_y=True)
@@ -80,7 +80,7 @@ def test_one_bit_of_a_fitted_forest_shows():
 def test_same_in_another_process():
     code = (
         "from sklearn.ensemble import RandomForestClassifier\n"
-        "from pacbayes._utils.fingerprint import fingerprint\n"
+        "from pacbayes._utils.values import fingerprint\n"
         "print(fingerprint([RandomForestClassifier(3, max_features=0.5), set('abcdefghijklmnop'), 'text', 1.5]))"
     )
     # In another process the letters come in another order, of which there are too many to meet the same one.

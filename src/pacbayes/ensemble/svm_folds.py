@@ -231,8 +231,10 @@ def _are_arrays(one: Any) -> bool:
 
 
 # The machines of a width, and what the machines of a part said of a fold.
-WIDTHS = npz_codec((Machines, Pair, SVMPath), lambda one: isinstance(one, Machines), "support vector machines", 1)
-FOLDS = npz_codec((), _are_arrays, "answers and decisions of support vector machines", 1)
+WIDTHS = npz_codec(
+    dict.fromkeys((Machines, Pair, SVMPath)), lambda one: isinstance(one, Machines), "support vector machines", 1
+)
+FOLDS = npz_codec({}, _are_arrays, "answers and decisions of support vector machines", 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,6 @@ from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.voting import integer_weights, weights_of
-from pacbayes.data.tables import check_reading
 from pacbayes.ensemble.evidence import Evidence
 from pacbayes.ensemble.joined import Joined
 from pacbayes.ensemble.members import Estimators
@@ -42,6 +41,7 @@ from pacbayes.files.archive import (
     read_parts,
     write_archive,
 )
+from pacbayes.files.checks import check_reading
 from pacbayes.files.objects import dump_objects, load_objects, settle_objects, untrusted_types
 from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.posteriors.posterior import Posterior

@@ -12,7 +12,7 @@ import numpy as np
 
 import pacbayes
 from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL, cut, format_value
 from pacbayes.data.division import DISTINCT, OUT_OF_BAG
 from pacbayes.estimators.base import CertifiedModel
