@@ -10,7 +10,7 @@ import pytest
 from tests import oracles
 
 from pacbayes import DISTANCES, bound, log_constant, optimal_posterior
-from pacbayes._utils.rounding import round_up
+from pacbayes._utils.arrays import round_up
 from pacbayes.bounds import Distance, get_distance, register_distance, registry
 from pacbayes.bounds.paper_distances import ch_root
 

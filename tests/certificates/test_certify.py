@@ -10,7 +10,7 @@ from scipy.stats import beta, binom
 from tests.certificates.cases import a_set, certified, claims_of, erring, grouped, planned
 
 from pacbayes import DISTANCES, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
-from pacbayes._utils.rounding import round_down
+from pacbayes._utils.arrays import round_down
 from pacbayes.certificates import Found, best_single, binomial_upper, certify, find
 from pacbayes.certificates.risks import asked_for
 from pacbayes.ensemble.counted import Counted

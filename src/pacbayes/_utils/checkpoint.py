@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.files import hold_lock, write_file
 from pacbayes._utils.seeds import seed_of
 from pacbayes._utils.values import Decoder, Encoder, Known, fingerprint

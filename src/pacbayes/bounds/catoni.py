@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import SMALLEST, SMALLEST_NORMAL, FloatArray, round_up, usual_float_errors
 from pacbayes._utils.checks import check_between, check_level, check_number, check_sample_size
-from pacbayes._utils.rounding import SMALLEST, SMALLEST_NORMAL, round_up, usual_float_errors
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.paper_distances import KL
 

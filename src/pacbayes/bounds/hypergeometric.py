@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from pacbayes._utils.arrays import EPS, usual_float_errors
 from pacbayes._utils.checks import MOST, check_between
-from pacbayes._utils.rounding import EPS, usual_float_errors
 
 # A tail counts as above the level unless it is below by this part of it, and by what rounding may have done.
 _MARGIN = 1e-9

@@ -6,10 +6,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.caller import warn_caller
-from pacbayes._utils.checks import check_between, check_sample_size
-from pacbayes._utils.rounding import Number, difference_down, round_up
+from pacbayes._utils.arrays import FloatArray, Number, difference_down, round_up
+from pacbayes._utils.checks import check_between, check_sample_size, warn_caller
 from pacbayes.bounds.binary_kl import UpperRoot, kl_divergence, lower_root, upper_root
 from pacbayes.bounds.binomial_moments import log_square_moment, log_supremum, log_xi
 from pacbayes.bounds.distance import Distance

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betaincc, ndtri
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_level, check_number, check_sample_sizes
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.bounds.binary_kl import kl_divergence
 from pacbayes.bounds.binomial import tail_wanted
 

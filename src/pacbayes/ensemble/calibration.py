@@ -12,9 +12,8 @@ from itertools import combinations
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.arrays import FloatArray, Rows, usual_float_errors
 from pacbayes._utils.checks import need, need_array, need_choice, need_whole, read_only
-from pacbayes._utils.rounding import usual_float_errors
 
 #: Decisions of one-vs-one machines, a column for each pair of classes in order, positive: the second of the pair.
 PAIRS = "pairs"

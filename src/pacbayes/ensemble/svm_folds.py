@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import FloatArray, Labels, Rows
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import FloatArray, Labels, Rows, cached_property, usual_float_errors
 from pacbayes._utils.checkpoint import Codec, describe_run, npz_codec, open_checkpoint
 from pacbayes._utils.checks import need
 from pacbayes._utils.memory import memory_limit
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import run_units, shares_memory

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_distribution, check_risks
-from pacbayes._utils.rounding import EPS, usual_float_errors
 from pacbayes.posteriors.grouping import Groups, group_risks
 
 # Up to this many groups the worst error of a sum in any order stays small.

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.rounding import EPS
+from pacbayes._utils.arrays import EPS, FloatArray
 
 _BLOCK = 65_536
 _SUM_BLOCK = 2_048

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.html_card import card
-from pacbayes._utils.rounding import usual_float_errors
-from pacbayes._utils.words import format_up
+from pacbayes._utils.arrays import FloatArray, usual_float_errors
+from pacbayes._utils.words import card, format_up
 from pacbayes.bounds.distance import Distance
 
 

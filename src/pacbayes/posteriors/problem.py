@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import FloatArray, cached_property
 from pacbayes._utils.checks import check_risks, least_sample_size
 from pacbayes.bounds.bound import average_risk, divergence, products_with_logs
 from pacbayes.bounds.distance import BoundFunction, Distance

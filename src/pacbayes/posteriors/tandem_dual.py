@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.rounding import EPS
+from pacbayes._utils.arrays import EPS, FloatArray
 from pacbayes.posteriors.error_rows import TandemFactor
 
 _MAX_NEWTON, _MAX_CG, _MAX_HALVINGS = 60, 200, 40

@@ -102,7 +102,7 @@ def data_table(view: ReportView) -> TextTable:
     rows.append(("SHA-256 of the rows", given if X is None else fingerprint(X)))
     rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
     rows.append(("SHA-256 of validation errors and weights", _result_fingerprint(view)))
-    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes._utils.fingerprint)."
+    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes._utils.values)."
     return TextTable(caption, ("what", "value"), rows)
 
 

@@ -17,8 +17,8 @@ take ten times as long, whatever changes along it.
 import numpy as np
 from numba import types
 
-from pacbayes._utils.compiled import compiled
-from pacbayes._utils.rounding import EPS
+from pacbayes._utils.arrays import EPS
+from pacbayes._utils.progress import compiled
 
 # Multiplying by C and dividing again may move a variable that stood still by a few units in the last place.
 _STILL = 4.0 * EPS

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.compiled import compile_notice
+from pacbayes._utils.progress import compile_notice
 from pacbayes._utils.threads import on_cores
 from pacbayes.svm.path import SVMPath
 
