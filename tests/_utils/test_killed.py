@@ -18,7 +18,7 @@ from pacbayes._utils.checkpoint import UNIT
 from pacbayes._utils.files import hold_lock
 
 ROOT = Path(__file__).parents[2]
-FAST = [("grid", 2, 1), ("svm", 1, 2)]
+FAST = [("grid", 1, 1), ("svm", 1, 2)]
 SLOW = [(kind, n_jobs, 10 * n_jobs + seed) for kind in RUNS for n_jobs in (1, 2) for seed in range(5)]
 
 

@@ -4,7 +4,6 @@ import io
 import os
 import re
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -164,17 +163,6 @@ def test_weights_that_are_not_the_best_have_their_own_bound_and_gap(tmp_path):
     assert again.posterior_.bound == again.certificate_.bound == expected > clf.certificate_.bound
     assert again.posterior_.lower_bound == clf.posterior_.lower_bound
     assert not again.posterior_.converged
-
-
-def test_of_a_posterior_its_weights_alone_are_stored(tmp_path):
-    model = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
-    true, found = model.posterior_, model._fitted.found
-    wrong = replace(true, bound=0.001, m=10**6, delta=0.5, lower_bound=0.0)
-    model._fitted = replace(model._fitted, found=replace(found, posterior=wrong))
-    save(model, tmp_path / "model")
-    again = load(tmp_path / "model").posterior_
-    for name in ("bound", "m", "delta", "lower_bound"):
-        assert getattr(again, name) == getattr(true, name) != getattr(wrong, name)
 
 
 @pytest.mark.parametrize("other", [-1, model_file.FORMAT - 1, model_file.FORMAT + 1, "10", None, True, 10.0, [[]]])
