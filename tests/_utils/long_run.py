@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, grid_set, svm_set
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[:200, :6]
@@ -18,29 +18,26 @@ NUMBER = 230
 
 
 class SlowTree(DecisionTreeClassifier):
-    """A tree that takes a little longer, and notes every fit as one byte in the file that `PACBAYES_FITS` names."""
+    """A tree that sleeps for `PACBAYES_SLEEP` seconds, and notes every fit in the file that `PACBAYES_FITS` names."""
 
     def fit(self, X, y):
-        time.sleep(0.003)
+        time.sleep(float(os.environ.get("PACBAYES_SLEEP", "0.003")))
         super().fit(X, y)
         if path := os.environ.get("PACBAYES_FITS"):
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            os.write(descriptor, b".")
-            os.close(descriptor)
+            with open(path, "ab", buffering=0) as file:
+                file.write(b".")
         return self
 
 
 def grid(checkpoint, n_jobs=None, number=NUMBER, split="independent"):
-    settings = [{"min_samples_leaf": i % 7 + 1, "max_features": i % 5 + 1} for i in range(number)]
-    listed = [{name: [value] for name, value in setting.items()} for setting in settings]
-    arguments = {"split": split, "n_jobs": n_jobs, "random_state": 4}
-    return grid_set(SlowTree(), listed, X, Y, checkpoint=checkpoint, **arguments)
+    settings = [{"min_samples_leaf": [i % 7 + 1], "max_features": [i % 5 + 1]} for i in range(number)]
+    choices = {"split": split, "n_jobs": n_jobs, "random_state": 4, "checkpoint": checkpoint}
+    return grid_set(SlowTree(), settings, X, Y, **choices)
 
 
 def svm(checkpoint, n_jobs=1, number=NUMBER):
-    lambdas = np.geomspace(0.01, 100.0, number)
-    arguments = {"split": "independent", "n_jobs": n_jobs, "random_state": 4}
-    return svm_set(X, Y, lambdas, checkpoint=checkpoint, **arguments)
+    choices = {"split": "independent", "n_jobs": n_jobs, "random_state": 4, "checkpoint": checkpoint}
+    return svm_set(X, Y, np.geomspace(0.01, 100.0, number), **choices)
 
 
 def family(checkpoint, n_jobs=None, seed=4, cv=3):
@@ -53,21 +50,13 @@ SETS = {"grid": grid, "svm": svm}
 RUNS = SETS | {"family": family}
 
 
-def bits(classifiers):
+def bits(found):
     """A fingerprint of everything a set of classifiers, or a fitted model, holds."""
-    if isinstance(classifiers, CertifiedClassifier):
-        folds, certificates = classifiers.cv_results_, classifiers.certificates_
-        return fingerprint(
-            [
-                bits(classifiers.classifiers_),
-                {name: folds[name] for name in folds if name != "params"},
-                {voting: str(one) for voting, one in certificates.items()},
-                classifiers.predict_proba(X),
-            ]
-        )
-    arrays = [classifiers.evidence.answers, classifiers.errors, classifiers.risks, classifiers.kkt_violation]
-    members = [vars(classifiers[i]) for i in range(len(classifiers))]
-    return fingerprint([arrays, classifiers.params, members, classifiers.m])
+    if isinstance(found, CertifiedClassifier):
+        folds = {name: values for name, values in found.cv_results_.items() if name != "params"}
+        return fingerprint([bits(found.classifiers_), folds, str(found.certificates_), found.predict_proba(X)])
+    arrays = [found.evidence.answers, found.errors, found.risks, found.kkt_violation]
+    return fingerprint([arrays, found.params, [vars(found[i]) for i in range(len(found))], found.m])
 
 
 if __name__ == "__main__":

@@ -1,16 +1,21 @@
-"""One line on a terminal shows what is going on, early enough, and nowhere else."""
+"""One line on a terminal shows what is going on, early enough; elsewhere words do, now and then."""
 
 import io
-import pickle
+import re
 import sys
+import threading
 import time
+from contextlib import contextmanager
+from types import SimpleNamespace
 
+import joblib
 import numpy as np
+import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, svm_path, svm_set
 from pacbayes._utils import progress as module
-from pacbayes._utils.progress import Stage, current_stage, progress, quiet
+from pacbayes._utils.progress import compile_notice, progress, quiet
 
 
 class Terminal(io.StringIO):
@@ -18,31 +23,56 @@ class Terminal(io.StringIO):
         return True
 
 
-def on_a_terminal(monkeypatch):
+@contextmanager
+def terminal():
     """Put a terminal on stderr; not as a fixture, since pytest puts its own stream there before a test begins."""
-    stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
-    return stream
+    before, sys.stderr = sys.stderr, Terminal()
+    try:
+        yield sys.stderr
+    finally:
+        sys.stderr = before
 
 
-def labels(monkeypatch, delay=0.0):
-    """Return a list to which everything the line says is added."""
-    said = []
-    show = module._Line.show
-    monkeypatch.setattr(module._Line, "show", lambda self, stage: (said.append(stage.label()), show(self, stage))[1])
-    monkeypatch.setattr(module, "_new_line", lambda _: module._Line(delay))
-    return said
+def wait_for(text, stream):
+    for _ in range(1000):
+        if text in stream.getvalue():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"no {text!r} in {stream.getvalue()!r}")
 
 
-def test_nothing_without_a_terminal(capsys):
-    with progress("work", 2, delay=0.0) as advance:
+def interrupt_after(text, stream):
+    wait_for(text, stream)
+    raise KeyboardInterrupt
+
+
+@pytest.fixture
+def stages(monkeypatch, capfd):
+    """A function that lists the stages of a call, in the order in which words name them for the first time."""
+    monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
+
+    def of(call):
+        capfd.readouterr()
+        call()
+        lines = capfd.readouterr().err.splitlines()
+        names = [re.fullmatch(r"pacbayes: (.*?)(, \d+ of \d+)?; \d+ s so far", line) for line in lines]
+        return list(dict.fromkeys(name[1] for name in names if name))
+
+    return of
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_nothing_without_a_terminal(silent, capsys, monkeypatch):
+    if silent:
+        monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
+    with quiet(silent), progress("work", 2, delay=0.0) as advance, progress("part of it", None):
         advance(2)
     assert capsys.readouterr() == ("", "")
 
 
 def test_words_without_a_terminal_for_what_lasts(monkeypatch, capsys):
     clock = iter(range(0, 1000, 6))
-    monkeypatch.setattr("pacbayes._utils.progress.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(module.time, "monotonic", lambda: float(next(clock)))
     with progress("fitting", None), progress("forest", 4) as advance:
         for _ in range(4):
             advance(1)
@@ -54,54 +84,75 @@ def test_words_without_a_terminal_for_what_lasts(monkeypatch, capsys):
     ]
 
 
-def test_no_words_where_somebody_asked_for_quiet(monkeypatch, capsys):
-    monkeypatch.setattr("pacbayes._utils.progress.WORDS_SECONDS", 0.0)
-    with quiet(), progress("fitting", None), progress("forest", 4) as advance:
-        advance(1)
-    assert capsys.readouterr().err == ""
-
-
-def test_bar_on_a_terminal_after_the_delay(monkeypatch):
-    terminal = on_a_terminal(monkeypatch)
-    with progress("long", 3, delay=60.0) as advance:
-        advance(3)
-    assert terminal.getvalue() == ""
-    with progress("classifiers", 3, delay=0.0) as advance:
-        advance(1)
-        advance(2)
-    assert "classifiers" in terminal.getvalue()
-    assert sys.stderr is terminal
-
-
-def test_the_line_is_there_in_the_first_second_though_the_first_step_takes_longer(monkeypatch):
-    terminal = on_a_terminal(monkeypatch)
-    assert module.DELAY_SECONDS < 1.0
-    with progress("one long step", 1, delay=0.01):
+def test_a_line_on_a_terminal_after_the_delay():
+    threads = set(threading.enumerate())
+    with terminal() as stream:
+        with progress("long", 3, delay=60.0) as advance:
+            advance(3)
+        assert stream.getvalue() == ""
         # No sign of life from the work: the line has a clock of its own.
-        for _ in range(1000):
-            if "one long step" in terminal.getvalue():
-                break
-            time.sleep(0.01)
-    assert "one long step" in terminal.getvalue()
+        with progress("one long [step]", 3, delay=0.01) as advance:
+            wait_for("one long [step]", stream)
+            advance(2)
+            wait_for("2/3", stream)
+            with progress("part of it", None):
+                wait_for("one long [step]: part of it", stream)
+        assert sys.stderr is stream
+    assert module.DELAY_SECONDS < 1.0
+    assert set(threading.enumerate()) <= threads
 
 
-def test_work_inside_other_work_takes_the_line_over_and_gives_it_back(monkeypatch):
-    on_a_terminal(monkeypatch)
-    said = labels(monkeypatch)
-    with progress("fitting", None):
-        outer = current_stage()
-        with progress("fold 1 of 2", 5) as advance, progress("machines", 3), progress("kernel", 9):
+def test_an_interrupt_takes_the_line_away():
+    threads = set(threading.enumerate())
+    with terminal() as stream:
+        with pytest.raises(KeyboardInterrupt), progress("work", 3, delay=0.0):
+            interrupt_after("work", stream)
+        assert stream.getvalue().endswith("\x1b[2K")
+        assert set(threading.enumerate()) <= threads
+        with progress("next", 1, delay=0.0):
+            wait_for("next", stream)
+
+
+def test_a_terminal_that_is_gone_does_not_stop_the_work():
+    with terminal() as stream, progress("work", 3, delay=0.0) as advance:
+        wait_for("work", stream)
+        stream.close()
+        time.sleep(0.2)
+        advance(1)
+
+
+def test_work_inside_other_work_takes_the_line_over_and_gives_it_back(stages):
+    def work():
+        with progress("fitting", None) as outer, progress("fold", 5) as advance:
+            with progress("machines", 3), progress("kernel", 9), progress("kernel", 9):
+                advance(0)
             advance(1)
-        assert current_stage() is outer
-    assert current_stage() is None
-    assert said == ["fitting", "fold 1 of 2", "fold 1 of 2: machines", "fold 1 of 2: kernel"]
+            outer(1)
+
+    assert stages(work) == ["fitting", "fold", "fold: machines", "fold: kernel"]
 
 
-def test_another_process_gets_a_stage_of_its_own():
-    with progress("work", 3):
-        stage = pickle.loads(pickle.dumps(current_stage()))
-    stage.advance(1)
-    assert (stage.name, stage.done, stage.line) == ("work", 1, None)
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_workers_show_nothing(backend, stages):
+    def work():
+        with progress("work", 4) as advance, joblib.parallel_config(backend, n_jobs=2):
+            for _ in joblib.Parallel()(joblib.delayed(show_inner)() for _ in range(4)):
+                advance(1)
+
+    assert stages(work) == ["work"]
+
+
+def show_inner():
+    module.WORDS_SECONDS = 0.0
+    with progress("inner", 1) as advance:
+        advance(1)
+
+
+def test_steps_of_several_threads_are_all_counted(capsys, monkeypatch):
+    monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
+    with progress("work", 4000) as advance, joblib.parallel_config("threading", n_jobs=4):
+        joblib.Parallel()(joblib.delayed(lambda: [advance(1) for _ in range(1000)])() for _ in range(4))
+    assert "work, 4000 of 4000; " in capsys.readouterr().err
 
 
 def two_bands(n):
@@ -110,53 +161,34 @@ def two_bands(n):
     return X, rng.integers(0, 2, n)
 
 
-def test_a_path_moves_the_line_before_its_first_machine_is_trained(monkeypatch):
+def test_a_path_moves_the_line_before_its_first_machine_is_trained(monkeypatch, capsys):
     """One lambda is one step, however long: the solver comes back several times a second all the same."""
     X, y = two_bands(60)
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1))
-    steps = []
-    monkeypatch.setattr(Stage, "advance", lambda self, number: steps.append(number))
+    monkeypatch.setattr(module, "WORDS_SECONDS", 0.0)
     monkeypatch.setattr(sys.modules["pacbayes.svm.path"], "_ENTRIES_PER_CALL", 1)
     path = svm_path(K, np.where(y, 1, -1), [1e-4], tol=1e-9)
     assert path.n_iter[0] > 1000
     # 64 iterations at a time, and the last call trains the machine.
-    assert len(steps) >= path.n_iter[0] / 64
-    assert steps == [0] * (len(steps) - 1) + [1]
+    counted = [line.split(",")[1].split(";")[0] for line in capsys.readouterr().err.splitlines()]
+    assert len(counted) >= path.n_iter[0] / 64
+    assert counted == [" 0 of 1"] * (len(counted) - 1) + [" 1 of 1"]
 
 
-def test_predictions_of_independent_machines_have_the_line(monkeypatch):
+def test_every_stage_of_a_fit_and_a_prediction_has_the_line(stages):
     X, y = two_bands(40)
-    classifiers = svm_set(X, y, [0.1, 1.0, 10.0], split="independent", random_state=0)
-    on_a_terminal(monkeypatch)
-    said, steps = labels(monkeypatch), []
-    monkeypatch.setattr(Stage, "advance", lambda self, number: steps.append(number))
-    predicted = classifiers.predict(X)
-    assert (said, steps) == (["predictions"], [1, 1, 1])
-    assert predicted.tolist() == [classifiers[i].predict(X).tolist() for i in range(3)]
-
-
-def test_every_stage_of_a_fit_has_the_line(monkeypatch):
-    on_a_terminal(monkeypatch)
-    X, y = two_bands(40)
-    said = labels(monkeypatch)
-    StochasticSVC([0.1, 1.0], cv=2, random_state=0).fit(X, y)
-    found = list(dict.fromkeys(said))
-    assert found[:3] == ["fitting", "support vector machines", "support vector machines: kernel matrix"]
-    assert found[-1] == "predictions"
-    assert found[3:-1] == [
-        "cross-validation",
-        "cross-validation: kernel matrix",
-        "cross-validation: support vector machines",
-    ]
-    said.clear()
-    CertifiedClassifier(
+    machines = ["fitting", "support vector machines", "support vector machines: kernel matrix", "cross-validation"]
+    inner = ["cross-validation: kernel matrix", "cross-validation: support vector machines"]
+    svc = StochasticSVC([0.1, 1.0], cv=2, random_state=0)
+    assert stages(lambda: svc.fit(X, y)) == [*machines, *inner, "predictions"]
+    grid = CertifiedClassifier(
         Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
         cv=2,
         random_state=0,
         voting="stochastic",
         validation_size=0.5,
-    ).fit(X, y)
-    assert list(dict.fromkeys(said)) == [
+    )
+    assert stages(lambda: grid.fit(X, y)) == [
         "fitting",
         "classifiers of the grid",
         "cross-validation",
@@ -164,3 +196,18 @@ def test_every_stage_of_a_fit_has_the_line(monkeypatch):
         "predictions",
         "probabilities",
     ]
+    independent = svm_set(X, y, [0.1, 1.0, 10.0], split="independent", random_state=0)
+    assert stages(lambda: independent.predict(X)) == ["predictions"]
+
+
+COMPILING = [(1, 0.0, False, 1), (1, 60.0, False, 0), (0, 0.0, False, 0), (1, 0.0, True, 0)]
+
+
+@pytest.mark.parametrize(("misses", "delay", "silent", "number"), COMPILING)
+def test_a_notice_of_compiling_where_it_takes_a_while(misses, delay, silent, number, capsys, monkeypatch):
+    monkeypatch.setattr(module, "_said", [])
+    function = SimpleNamespace(stats=SimpleNamespace(cache_misses={"signature": 1} if misses else {}))
+    for _ in range(2):  # said once, although three modules are compiled
+        with quiet(silent), compile_notice(function, delay=delay):
+            time.sleep(0.15)
+    assert capsys.readouterr().err.count("compiling") == number

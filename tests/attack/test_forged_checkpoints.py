@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pickle
+import shutil
 
 import numpy as np
 import pytest
@@ -24,12 +25,47 @@ def grid(checkpoint):
     return grid_set(DecisionTreeClassifier(), {"max_depth": [1, 2]}, *rows(3), random_state=0, checkpoint=checkpoint)
 
 
-def write_chunk(directory, data):
-    """Put other bytes in the place of the first chunk, and their SHA-256 into the manifest."""
-    next(directory.glob("chunk-0000.*")).write_bytes(data)
-    manifest = json.loads((directory / "manifest.json").read_text())
-    manifest["chunks"]["0"] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-    (directory / "manifest.json").write_text(json.dumps(manifest))
+def family(checkpoint):
+    """Two widths of machines, with their folds."""
+    model = CertifiedClassifier([("svm", SVMs(LAMBDAS, gamma=[0.1, 1.0]))], cv=2, checkpoint=checkpoint, random_state=0)
+    return model.fit(*rows(3))
+
+
+RUNS = {"svm": svm, "grid": grid, "family": family}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Directories of finished runs."""
+    directories = {kind: tmp_path_factory.mktemp(kind) for kind in RUNS}
+    for kind, run in RUNS.items():
+        run(directories[kind])
+    return directories
+
+
+@pytest.fixture
+def again(finished, tmp_path):
+    """A function that goes on from a finished run whose first chunk of a part is changed."""
+
+    def run(kind, change, part="."):
+        shutil.copytree(finished[kind], tmp_path / "run")
+        (chunk,) = (tmp_path / "run" / part).glob("chunk-0000.*")
+        data = change if isinstance(change, bytes) else change_of(chunk, change)
+        chunk.write_bytes(data)
+        manifest = json.loads((chunk.parent / "manifest.json").read_text())
+        manifest["chunks"]["0"] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        (chunk.parent / "manifest.json").write_text(json.dumps(manifest))
+        return RUNS[kind](tmp_path / "run")
+
+    return run
+
+
+def change_of(path, change):
+    """Return the bytes of a chunk, changed."""
+    chunk, file = Chunk(path), io.BytesIO()
+    change(chunk)
+    np.savez(file, *chunk.arrays, np.frombuffer(json.dumps(chunk.values).encode(), dtype=np.uint8))
+    return file.getvalue()
 
 
 class Chunk:
@@ -59,32 +95,19 @@ class Chunk:
             value = {"@": "array", "number": len(self.arrays) - 1}
         holder[name] = value
 
-    def data(self):
-        """The bytes of the unit."""
-        buffer = io.BytesIO()
-        np.savez(buffer, *self.arrays, np.frombuffer(json.dumps(self.values).encode(), dtype=np.uint8))
-        return buffer.getvalue()
-
-
-def with_changes(directory, change):
-    chunk = Chunk(directory / "chunk-0000.npz")
-    change(chunk)
-    write_chunk(directory, chunk.data())
-
-
-def test_what_answers_now_is_counted(tmp_path):
-    """A machine that somebody changed is certified as it is, not as it was: no errors are stored."""
-    true = svm(tmp_path).errors
-    with_changes(tmp_path, lambda chunk: chunk.__setitem__("0.machine.coefs", -chunk["0.machine.coefs"]))
-    found, (X, y) = svm(tmp_path), rows(3)
-    validation = found.splits(0)[1]
-    assert found.errors[0] == np.count_nonzero(found[0].predict(X[validation]) != y[validation]) > true[0]
-    np.testing.assert_array_equal(found.errors[1:], true[1:])
-
 
 def changed(place, change):
     """What changes one part of a unit."""
     return lambda chunk: chunk.__setitem__(place, change(chunk[place]))
+
+
+def test_what_answers_now_is_counted(again):
+    """A machine that somebody changed is certified as it is, not as it was: no errors are stored."""
+    true, (X, y) = svm(None).errors, rows(3)
+    found = again("svm", changed("0.machine.coefs", np.negative))
+    validation = found.splits(0)[1]
+    assert found.errors[0] == np.count_nonzero(found[0].predict(X[validation]) != y[validation]) > true[0]
+    np.testing.assert_array_equal(found.errors[1:], true[1:])
 
 
 WRONG = {
@@ -96,12 +119,10 @@ WRONG = {
     "coefficients of another shape": changed("1.machine.coefs", lambda coefs: coefs.T.copy()),
     "coefficients of another type": changed("1.machine.coefs", lambda coefs: coefs.astype(np.float32)),
     "coefficients by their number twice": changed("1.machine.coefs", lambda coefs: {"@": "array", "number": 0}),
-    "a scaling of other columns": lambda chunk: chunk.values[2]["scaling"].update(
-        {"shift": chunk.values[0]["support"]}
-    ),
+    "a scaling of other columns": lambda chunk: chunk.__setitem__("2.scaling.shift", chunk["0.support"]),
     "a kernel that is none": changed("1.kernel.name", lambda name: "loud"),
     "a width that is none": changed("1.kernel.gamma", lambda gamma: -1.0),
-    "a kernel instead of a scaling": lambda chunk: chunk.values[2].update({"scaling": chunk.values[2]["kernel"]}),
+    "a kernel instead of a scaling": lambda chunk: chunk.__setitem__("2.scaling", chunk["2.kernel"]),
     "another class": changed("1.kernel", lambda kernel: {"@": "Popen", "args": "true"}),
     "fewer classifiers": lambda chunk: chunk.values.pop(),
     "a part less": lambda chunk: chunk.values[0]["machine"].pop("coefs"),
@@ -109,11 +130,30 @@ WRONG = {
 
 
 @pytest.mark.parametrize("how", WRONG)
-def test_machines_that_cannot_be_are_refused(how, tmp_path):
-    svm(tmp_path)
-    with_changes(tmp_path, WRONG[how])
+def test_machines_that_cannot_be_are_refused(how, again):
     with pytest.raises(ValueError, match=r"chunk-0000\.npz"):
-        svm(tmp_path)
+        again("svm", WRONG[how])
+
+
+ANSWERS, DECISIONS = "0.values.0", "0.values.1"
+WRONG_FAMILY = {
+    "machines of fewer rows": ("machines", changed("0.pairs.values.0.rows", lambda rows: rows[:-1])),
+    "machines of other lambdas": ("machines", changed("0.pairs.values.0.path.lambdas", lambda lambdas: 2 * lambdas)),
+    "answers instead of machines": ("machines", changed("0", lambda machines: {"@": "tuple", "values": [1, 2]})),
+    "answers of fewer rows": ("folds-0", changed(ANSWERS, lambda answers: answers[:, :1])),
+    "answers of no class": ("folds-0", changed(ANSWERS, lambda answers: answers + 7)),
+    "answers of another type": ("folds-0", changed(ANSWERS, lambda answers: answers.astype(float))),
+    "decisions of one row": ("folds-0", changed(DECISIONS, lambda decisions: decisions[:, :1])),
+    "decisions that are infinite": ("folds-0", changed(DECISIONS, lambda decisions: decisions + np.float32(np.inf))),
+    "no decisions": ("folds-0", changed(DECISIONS, lambda decisions: None)),
+}
+
+
+@pytest.mark.parametrize("how", WRONG_FAMILY)
+def test_a_family_that_cannot_be_is_refused(how, again):
+    part, change = WRONG_FAMILY[how]
+    with pytest.raises(ValueError, match=r"chunk-0000\.npz|Pair.rows|SVMPath.lambdas"):
+        again("family", change, f"svm/{part}")
 
 
 class Trap:
@@ -126,81 +166,23 @@ class Trap:
         return os.mkdir, (str(self.path),)
 
 
-def family(checkpoint):
-    """Two widths of machines, with their folds."""
-    model = CertifiedClassifier([("svm", SVMs(LAMBDAS, gamma=[0.1, 1.0]))], cv=2, checkpoint=checkpoint, random_state=0)
-    return model.fit(*rows(3))
-
-
 @pytest.mark.parametrize("packed", [False, True], ids=["alone", "in an archive"])
-@pytest.mark.parametrize(("run", "part"), [(svm, "."), (family, "svm/machines"), (family, "svm/folds-0")])
-def test_a_pickle_among_machines_is_not_read(run, part, packed, tmp_path):
-    run(tmp_path / "run")
-    trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
-    buffer = io.BytesIO()
+@pytest.mark.parametrize(("kind", "part"), [("svm", "."), ("family", "svm/machines"), ("family", "svm/folds-0")])
+def test_a_pickle_among_machines_is_not_read(kind, part, packed, again, tmp_path):
+    trap, file = np.array([Trap(tmp_path / "sprung")], dtype=object), io.BytesIO()
     if packed:
-        np.savez(buffer, trap, allow_pickle=True)
+        np.savez(file, trap, allow_pickle=True)
     else:
-        pickle.dump(trap.tolist(), buffer)
-    write_chunk(tmp_path / "run" / part, buffer.getvalue())
+        pickle.dump(trap.tolist(), file)
     with pytest.raises(ValueError, match=r"chunk-0000.* cannot be used"):
-        run(tmp_path / "run")
+        again(kind, file.getvalue(), part)
     assert not (tmp_path / "sprung").exists()
 
 
-FOLD = "0.values.0", "0.values.1"
-WRONG_FAMILY = {
-    "machines of fewer rows": ("machines", changed("0.pairs.values.0.rows", lambda rows: rows[:-1])),
-    "machines of other lambdas": ("machines", changed("0.pairs.values.0.path.lambdas", lambda lambdas: 2 * lambdas)),
-    "answers instead of machines": ("machines", changed("0", lambda machines: {"@": "tuple", "values": [1, 2]})),
-    "answers of fewer rows": ("folds-0", changed(FOLD[0], lambda answers: answers[:, :1])),
-    "answers of no class": ("folds-0", changed(FOLD[0], lambda answers: answers + 7)),
-    "answers of another type": ("folds-0", changed(FOLD[0], lambda answers: answers.astype(float))),
-    "decisions of one row": ("folds-0", changed(FOLD[1], lambda decisions: decisions[:, :1])),
-    "decisions that are infinite": ("folds-0", changed(FOLD[1], lambda decisions: decisions / np.float32(0.0))),
-    "no decisions": ("folds-0", changed(FOLD[1], lambda decisions: None)),
-}
+NESTED = json.loads("[" * 50 + "]" * 50)
 
 
-@pytest.mark.filterwarnings("ignore:(divide|invalid)")
-@pytest.mark.parametrize("how", WRONG_FAMILY)
-def test_a_family_that_cannot_be_is_refused(how, tmp_path):
-    family(tmp_path)
-    part, change = WRONG_FAMILY[how]
-    with_changes(tmp_path / "svm" / part, change)
-    with pytest.raises(ValueError, match=r"chunk-0000\.npz|Pair.rows|SVMPath.lambdas"):
-        family(tmp_path)
-
-
-def nested(depth):
-    value = []
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-@pytest.mark.parametrize("content", [nested(50), [nested(50)] * 2, [], [None] * 2, 7, {"0": 1, "1": 2}])
-def test_pickles_of_something_else_are_refused(content, tmp_path):
-    grid(tmp_path)
-    write_chunk(tmp_path, pickle.dumps(content))
+@pytest.mark.parametrize("content", [NESTED, [NESTED] * 2, [], [None] * 2, 7, {"0": 1, "1": 2}])
+def test_pickles_of_something_else_are_refused(content, again):
     with pytest.raises(ValueError, match=r"chunk-0000\.pickle"):
-        grid(tmp_path)
-
-
-@pytest.mark.parametrize("run", [svm, grid])
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        "[" * 200_000 + "]" * 200_000,
-        '{"format": 3, "run": {"random_state": 0, "X": ' + "[" * 200_000 + "]" * 200_000 + '}, "chunks": {}}',
-        '{"format": 3, "run": {"random_state": -1}, "chunks": {}}',
-        '{"format": 3, "run": {"random_state": true}, "chunks": {}}',
-        '{"format": 3, "run": {"random_state": 0}, "chunks": {"first": {"sha256": ""}}}',
-    ],
-    ids=["nested", "nested inside", "negative seed", "no seed", "no number"],
-)
-def test_manifests_of_something_else_are_refused(manifest, run, tmp_path):
-    run(tmp_path)
-    (tmp_path / "manifest.json").write_text(manifest)
-    with pytest.raises(ValueError, match=r"manifest\.json must be a manifest of format"):
-        run(tmp_path)
+        again("grid", pickle.dumps(content))

@@ -19,8 +19,9 @@ from tests.attack.small_models import ASKED, COLUMNS, MACHINES, model
 from tests.files.model_files import KIND, Forged, saved
 
 from pacbayes.ensemble.calibration import DECISIONS, KINDS, PROBABILITIES, Calibration
-from pacbayes.files.values import KNOWN
+from pacbayes.files import values
 
+KNOWN = {kind.__name__: kind for kind in values.KNOWN}
 MODELS = (*MACHINES, *ASKED, "grid", "elsewhere")
 
 OBSERVED = "what was observed, from which all numbers are counted: nothing else in a file says it"

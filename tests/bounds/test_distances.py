@@ -10,7 +10,7 @@ import pytest
 from tests import oracles
 
 from pacbayes import DISTANCES, bound, gibbs_posterior, kl_divergence, log_constant, optimal_posterior
-from pacbayes._utils.rounding import round_up
+from pacbayes._utils.arrays import round_up
 from pacbayes.bounds import Catoni, Distance, distances, get_distance, register_distance
 from pacbayes.bounds.distances import ch_root
 

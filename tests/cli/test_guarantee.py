@@ -14,7 +14,7 @@ from tests.estimators.models import fitted, two_classes
 from tests.report.browser_page import Page
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, load, load_dataset
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 from pacbayes.cli.model import parse_lambdas
 from pacbayes.report.record import grid_remarks
 from pacbayes.report.view import ReportView

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[:, :8]

@@ -76,10 +76,6 @@ class Forged:
         self.parts[ARRAY.format(number)] = data
         return {KIND: "array", "number": number}
 
-    def places(self):
-        """Yield the places of all that values are made of, from the outside in."""
-        yield from _places(self.values, ())
-
     def write(self, path):
         """Write it with the right digest, and return the path."""
         parts = self.parts if self.values is None else self.parts | {VALUES: json.dumps(self.values).encode()}
@@ -126,20 +122,3 @@ def _entry(value, name):
     if value.get(KIND) == "dict":
         return next(pair for pair in value["pairs"] if str(pair[0]) == name), 1
     return value, name
-
-
-def _places(value, place):
-    if place:
-        yield ".".join(place)
-    if isinstance(value, list):
-        inner = enumerate(value)
-    elif not isinstance(value, dict) or value.get(KIND) in ("array", "object", "objects", "float", "Distance"):
-        return
-    elif value[KIND] == "tuple":
-        inner = enumerate(value["values"])
-    elif value[KIND] == "dict":
-        inner = value["pairs"]
-    else:
-        inner = ((name, one) for name, one in value.items() if name != KIND)
-    for name, one in inner:
-        yield from _places(one, (*place, str(name)))

@@ -80,6 +80,12 @@ def digest(model):
         return save(model, path), path.read_bytes()
 
 
+def loaded(model):
+    with TemporaryDirectory() as folder:
+        save(model, folder + "/model")
+        return load(folder + "/model", trusted=TRUSTED)
+
+
 @cache
 def plain(kind):
     """A fitted model, and its file."""
@@ -91,42 +97,31 @@ pytestmark = pytest.mark.filterwarnings("ignore:to load this model")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_after_a_checkpoint(kind, tmp_path):
-    for _ in range(2):  # the first trains, the second takes all from the directory
-        assert digest(KINDS[kind](checkpoint=tmp_path).fit(*three_classes())) == plain(kind)[1]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_trained_by_other_processes(kind):
-    with joblib.parallel_config("loky", n_jobs=2):
-        model = KINDS[kind]().fit(*three_classes())
-    assert digest(model) == plain(kind)[1]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_after_load(kind, tmp_path):
+def test_after_a_checkpoint_and_after_load(kind, tmp_path):
     model, expected = plain(kind)
-    save(model, tmp_path / "model")
-    again = load(tmp_path / "model", trusted=TRUSTED)
+    for _ in range(2):  # the first trains, the second takes all from the directory
+        assert digest(KINDS[kind](checkpoint=tmp_path).fit(*three_classes())) == expected
+    again, X = loaded(model), three_classes()[0]
     assert digest(again) == expected
-    X = three_classes()[0]
     assert np.array_equal(again.predict(X), model.predict(X))
-    assert digest(again) == digest(model)
-
-
-@pytest.mark.parametrize("name", [*MACHINES, *ASKED, *ENSEMBLES])
-def test_after_load_with_all_that_may_be_asked(name, tmp_path):
-    save(small_model(name), tmp_path / "model")
-    assert digest(load(tmp_path / "model", trusted=TRUSTED)) == digest(small_model(name))
+    # Queries count in trees of neighbours, and are no part of a model.
+    assert digest(again) == digest(model) == expected
 
 
 @pytest.mark.parametrize("kind", ["machines", "forests", "of a user"])
-def test_with_other_workers(kind):
-    """How many work is no part of a model: a loaded one starts no processes."""
+def test_trained_by_other_processes(kind):
+    with joblib.parallel_config("loky", n_jobs=2):
+        assert digest(KINDS[kind]().fit(*three_classes())) == plain(kind)[1]
+    # How many work is no part of a model: a loaded one starts no processes.
     assert digest(KINDS[kind](n_jobs=2).fit(*three_classes())) == plain(kind)[1]
 
 
-def test_prefit(tmp_path):
+@pytest.mark.parametrize("name", [*MACHINES, *ASKED, *ENSEMBLES])
+def test_after_load_with_all_that_may_be_asked(name):
+    assert digest(loaded(small_model(name))) == digest(small_model(name))
+
+
+def test_prefit():
     """Classifiers that share a part, and unpickled ones that do not."""
     X, y = three_classes()
     scaler = StandardScaler().fit(X[::2])
@@ -136,19 +131,11 @@ def test_prefit(tmp_path):
     apart = [pickle.loads(pickle.dumps(one)) for one in [*fitted[:2], *fitted[:1:-1]]]
     one, other = (CertifiedClassifier.from_fitted(some, X[1::2], y[1::2], random_state=0) for some in (fitted, apart))
     assert list(words[0]) != list(words[1])
-    assert digest(one) == digest(other)
-    save(one, tmp_path / "model")
-    assert digest(load(tmp_path / "model", trusted=TRUSTED)) == digest(one)
+    assert digest(one) == digest(other) == digest(loaded(one))
 
 
-def test_after_predictions():
-    model, expected = plain("neighbours")
-    model.predict(three_classes()[0])
-    assert digest(model) == expected
-
-
-def test_equal_objects_stay_two(tmp_path):
+def test_equal_objects_stay_two():
     same = [(name, Grid(LogisticRegression(), {"C": [1.0]})) for name in "ab"]
-    save(CertifiedClassifier(same, cv=3, random_state=0).fit(*three_classes()), tmp_path / "model")
-    again = load(tmp_path / "model").set_params(a__estimator__C=3.0)
+    model = CertifiedClassifier(same, cv=3, random_state=0).fit(*three_classes())
+    again = loaded(model).set_params(a__estimator__C=3.0)
     assert [again.get_params()[f"{name}__estimator__C"] for name in "ab"] == [3.0, 1.0]

@@ -4,7 +4,6 @@ import io
 import os
 import re
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,11 +20,8 @@ from pacbayes.files import model_file
 from pacbayes.files.archive import OBJECTS, VALUES, write_archive
 
 MODELS = [
-    pytest.param(kind, data, split, hedge, id=f"{kind}-{data.__name__}-{split}-{hedge}")
-    for kind in ("svc", "grid")
-    for data in (two_classes, three_classes)
-    for split, hedge in (("shared", "auto"), ("shared", 0), ("independent", "auto"))
-    if (kind, split) != ("grid", "independent")
+    *((kind, data, "shared", "auto") for kind in ("svc", "grid") for data in (two_classes, three_classes)),
+    *(("svc", two_classes, "shared", 0), ("svc", three_classes, "independent", "auto")),
 ]
 
 
@@ -33,12 +29,10 @@ MODELS = [
 def test_what_is_saved_comes_back(kind, data, split, hedge, tmp_path):
     clf, X = fitted(kind, data, split, hedge), data()[0]
     path = tmp_path / "model.pacbayes"
-    digest = save(clf, path)
-    again = load(path, sha256=digest)
+    again = load(path, sha256=save(clf, path))
     assert type(again) is type(clf)
-    assert again.certificates_ == clf.certificates_
-    assert again.hedge_ == clf.hedge_
-    assert again.vote_errors_ == clf.vote_errors_
+    for name in ("certificates_", "hedge_", "vote_errors_"):
+        assert getattr(again, name) == getattr(clf, name)
     assert (again.vote_errors_ is None) == (split == "independent")
     assert hasattr(again, "posterior_") == hasattr(clf, "posterior_") == (hedge != 0)
     if hedge != 0:
@@ -50,26 +44,18 @@ def test_what_is_saved_comes_back(kind, data, split, hedge, tmp_path):
     assert ("soft" in clf.certificates_) == (split == "shared")
     for voting in clf.certificates_:
         one, two = (model.set_params(voting=voting) for model in (clf, again))
-        assert np.array_equal(one.predict(X), two.predict(X))
-        assert np.array_equal(one.vote_share(X), two.vote_share(X))
         assert hasattr(one, "predict_proba") == hasattr(two, "predict_proba")
-        if hasattr(one, "predict_proba"):
-            assert np.array_equal(one.predict_proba(X), two.predict_proba(X))
-    assert np.array_equal(again.predict(X), again.classifiers_[again.best_index_].predict(X))
+        for method in ("predict", "vote_share", *["predict_proba"] * hasattr(one, "predict_proba")):
+            assert np.array_equal(getattr(one, method)(X), getattr(two, method)(X))
+    assert np.array_equal(again.classifiers_.splits(1)[0], clf.classifiers_.splits(1)[0])
     clf.set_params(voting="stochastic")
-    assert [again.classifiers_.splits(1)[0].tolist()] == [clf.classifiers_.splits(1)[0].tolist()]
-    again.fit(*data())  # a loaded model is an estimator like any other
-    save(again, path)
-    assert load(path).certificates_ == again.certificates_
 
 
 def test_families_come_back_as_parameters(tmp_path):
     """Machines of several widths beside others: they predict the same, and can be fitted again."""
     X, y = three_classes()
-    named = [
-        ("svm", SVMs([0.1, 1.0], gamma=[0.1, 1.0])),
-        ("trees", Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]})),
-    ]
+    trees = Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]})
+    named = [("svm", SVMs([0.1, 1.0], gamma=[0.1, 1.0])), ("trees", trees)]
     clf = CertifiedClassifier(named, cv=3, random_state=0).fit(X, y)
     save(clf, tmp_path / "model")
     again = load(tmp_path / "model")
@@ -80,84 +66,63 @@ def test_families_come_back_as_parameters(tmp_path):
     assert again.set_params(trees__param_grid={"max_depth": [3]}).fit(X, y).classifiers_.params[-1]["max_depth"] == 3
 
 
-def test_a_callable_prior_becomes_its_weights_and_a_generator_none(tmp_path):
-    X, y = two_classes()
-    rng = np.random.default_rng(0)
-    clf = StochasticSVC([0.1, 1.0], prior=lambda params: [0.25, 0.75], random_state=rng).fit(X, y)
+def test_what_a_file_cannot_hold_is_replaced_and_names_of_columns_come_back(tmp_path):
+    X, y = three_classes()
+    choices = {"prior": lambda params: [0.25, 0.75], "random_state": np.random.default_rng(0)}
+    clf = StochasticSVC([0.1, 1.0], **choices).fit(pd.DataFrame(X, columns=list("abcd")), y)
     save(clf, tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.prior.tolist() == [0.25, 0.75]
     assert again.random_state is None
     assert callable(clf.prior)
-    assert np.array_equal(again.predict(X), clf.predict(X))
-
-
-def test_feature_names_come_back(tmp_path):
-    X, y = three_classes()
-    clf = StochasticSVC([1.0, 2.0], random_state=0).fit(pd.DataFrame(X, columns=list("abcd")), y)
-    save(clf, tmp_path / "model")
-    assert load(tmp_path / "model").feature_names_in_.tolist() == list("abcd")
+    assert again.feature_names_in_.tolist() == list("abcd")
 
 
 def test_a_damaged_file_is_refused(tmp_path):
     path = tmp_path / "model"
     save(fitted("svc", two_classes), path)
     whole = path.read_bytes()
-    for place in range(0, len(whole), len(whole) // 40):
+    for place in range(0, len(whole), len(whole) // 20):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :])
         # Either refused, or a byte that means nothing, such as the date of an archive's member.
         with suppress(ValueError):
-            model = load(path)
-            assert model.certificates_ == fitted("svc", two_classes).certificates_
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="damaged"):
-        load(path)
-    path.write_text("something else")
-    with pytest.raises(ValueError, match="not a model saved by pacbayes"):
-        load(path)
+            assert load(path).certificates_ == fitted("svc", two_classes).certificates_
+    for contents, message in ((whole[: len(whole) // 2], "damaged"), (b"text", "not a model saved by pacbayes")):
+        path.write_bytes(contents)
+        with pytest.raises(ValueError, match=message):
+            load(path)
 
 
 @pytest.mark.parametrize("part", [VALUES, OBJECTS, "arrays/0.npy", "version"])
 def test_changed_contents_are_refused(part, tmp_path):
-    path = tmp_path / "model"
-    digest = save(fitted("grid", two_classes), path)
-    forged = Forged(path.read_bytes())
+    forged = Forged.of(fitted("grid", two_classes))
     if part == "version":
         forged.manifest["version"] = "0"
     else:
-        last = forged.parts[part][-1]
-        forged.parts[part] = forged.parts[part][:-1] + bytes([last ^ 1])
-    write_archive(path, forged.manifest, forged.parts)
+        forged.parts[part] = forged.parts[part][:-1] + bytes([forged.parts[part][-1] ^ 1])
+    write_archive(tmp_path / "model", forged.manifest, forged.parts)
     with pytest.raises(ValueError, match="was changed after it was saved"):
-        load(path)
-    # With the digest made right again, the one `save` returned still tells.
-    forged = Forged.of(fitted("grid", two_classes))
+        load(tmp_path / "model")
+
+
+def test_with_the_digest_made_right_again_the_one_that_save_returned_still_tells(tmp_path):
+    path = tmp_path / "model"
+    digest = save(fitted("grid", two_classes), path)
+    forged = Forged(path.read_bytes())
     forged["plan.delta"] = 0.1
-    forged.write(path)
-    assert load(path).certificate_.delta == 0.1
+    assert load(forged.write(path)).certificate_.delta == 0.1
     with pytest.raises(ValueError, match="was changed after it was saved"):
         load(path, sha256=digest)
 
 
-def test_a_certificate_in_a_file_is_refused(tmp_path):
-    forged = Forged.of(fitted("svc", two_classes))
-    forged.values["pairs"].append(["certificates_", {KIND: "dict", "pairs": [["stochastic", 0.001]]}])
-    with pytest.raises(ValueError, match="model must be of class, params"):
-        load(forged.write(tmp_path / "model"))
-
-
-def wrong_everywhere(forged, number):
-    """Have every classifier err on so many more rows, all of them get right."""
-    answers, truth = forged["evidence.answers"], forged["evidence.truth"]
-    rows = np.flatnonzero((answers == truth).all(axis=0))[:number]
-    answers[:, rows] = 1 - truth[rows]
-    forged["evidence.answers"] = answers
-
-
 def test_what_follows_from_the_answers_is_computed_from_them(tmp_path):
+    """Every classifier errs on five more rows, which all of them got right."""
     clf = fitted("svc", two_classes, hedge=1)
     forged = Forged.of(clf)
-    wrong_everywhere(forged, 5)
+    answers, truth = forged["evidence.answers"], forged["evidence.truth"]
+    rows = np.flatnonzero((answers == truth).all(axis=0))[:5]
+    answers[:, rows] = 1 - truth[rows]
+    forged["evidence.answers"] = answers
     again = load(forged.write(tmp_path / "model"))
     assert np.array_equal(again.classifiers_.errors, clf.classifiers_.errors + 5)
     for voting, certificate in again.certificates_.items():
@@ -176,7 +141,6 @@ def test_limits_of_planned_rules_follow_from_what_they_said(tmp_path):
     said, truth = forged["evidence.said"], forged["evidence.truth"]
     draws = clf._fitted.plan.place("stochastic", "proposal")
     answers, weights = forged["evidence.answers"], forged[f"plan.planned.{draws}.weights"]
-    assert forged[f"plan.planned.{draws}.voting"] == "stochastic"
     before = np.count_nonzero(said[draws] != truth)
     said[draws] = np.where((answers[weights > 0] != truth).any(axis=0), 1 - truth, said[draws])
     after = np.count_nonzero(said[draws] != truth)
@@ -190,9 +154,8 @@ def test_limits_of_planned_rules_follow_from_what_they_said(tmp_path):
 
 def test_weights_that_are_not_the_best_have_their_own_bound_and_gap(tmp_path):
     clf = fitted("svc", two_classes, hedge=1)
-    forged, number = Forged.of(clf), len(clf.classifiers_)
-    weights = np.zeros(number)
-    weights[[0, number - 1]] = 0.5
+    forged, weights = Forged.of(clf), np.zeros(len(clf.classifiers_))
+    weights[[0, -1]] = 0.5
     forged["posterior.0"] = weights
     again = load(forged.write(tmp_path / "model"))
     expected = bound(weights, clf.classifiers_.risks, clf.classifiers_.m)
@@ -201,17 +164,7 @@ def test_weights_that_are_not_the_best_have_their_own_bound_and_gap(tmp_path):
     assert not again.posterior_.converged
 
 
-@pytest.mark.parametrize("changed", [{"bound": 0.001}, {"m": 10**6}, {"delta": 0.5}, {"lower_bound": 0.0}])
-def test_of_a_posterior_its_weights_alone_are_stored(tmp_path, changed):
-    model = StochasticSVC([0.1, 1.0], random_state=0).fit(*two_classes())
-    true, found = model.posterior_, model._fitted.found
-    model._fitted = replace(model._fitted, found=replace(found, posterior=replace(true, **changed)))
-    save(model, tmp_path / "model")
-    again = load(tmp_path / "model").posterior_
-    assert {name: getattr(again, name) for name in changed} == {name: getattr(true, name) for name in changed}
-
-
-@pytest.mark.parametrize("other", [*range(-1, model_file.FORMAT), model_file.FORMAT + 1, "10", None, True, 10.0, [[]]])
+@pytest.mark.parametrize("other", [-1, model_file.FORMAT - 1, model_file.FORMAT + 1, "10", None, True, 10.0, [[]]])
 def test_every_other_format_is_refused(other, tmp_path):
     forged = Forged.of(fitted("svc", two_classes))
     forged.manifest |= {"format": other, "version": "9.0"}
@@ -242,60 +195,50 @@ class Own(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("kind", ["svc", "grid"])
-def test_nothing_in_a_file_is_run(kind, tmp_path):
-    trace = tmp_path / "trace"
+@pytest.mark.parametrize("part", [OBJECTS, VALUES, "arrays/0.npy"])
+def test_nothing_in_a_file_is_run(kind, part, tmp_path):
+    trace, buffer = tmp_path / "trace", io.BytesIO()
+    # A pickle where the archive has an array.
+    np.save(buffer, np.array([Shout(trace)], dtype=object), allow_pickle=True)
     forged = Forged.of(fitted(kind, two_classes))
-    forged.objects = dumps([Shout(trace)])
+    forged.parts[part] = dumps([Shout(trace)]) if part == OBJECTS else buffer.getvalue()
+    if part == VALUES:
+        forged.values = None
     with pytest.raises(ValueError, match=r"not a model saved by pacbayes|types that are not trusted"):
         load(forged.write(tmp_path / "model"))
-    # A pickle where the archive has an array.
-    buffer = io.BytesIO()
-    np.save(buffer, np.array([Shout(trace)], dtype=object), allow_pickle=True)
-    for name in ("arrays/0.npy", VALUES):
-        forged = Forged.of(fitted(kind, two_classes))
-        forged.parts[name] = buffer.getvalue()
-        if name == VALUES:
-            forged.values = None
-        with pytest.raises(ValueError, match="not a model saved by pacbayes"):
-            load(forged.write(tmp_path / "model"))
     assert not trace.exists()
 
 
 def test_other_peoples_classifiers_must_be_trusted_by_name(tmp_path):
-    X, y = two_classes()
-    clf = CertifiedClassifier(
-        Grid(None, [Own(), Own()]), random_state=0, cv=None, voting="stochastic", validation_size=0.5
-    ).fit(X, y)
+    choices = {"random_state": 0, "cv": None, "voting": "stochastic", "validation_size": 0.5}
+    clf = CertifiedClassifier(Grid(None, [Own(), Own()]), **choices).fit(*two_classes())
     with pytest.warns(UserWarning, match=r"load will need trusted=\['.*Own'\]: these types"):
         save(clf, tmp_path / "model")
     with pytest.raises(ValueError, match=r"not trusted: .*Own") as refused:
         load(tmp_path / "model")
-    name = str(refused.value).split("not trusted: ")[1].split(". If")[0]
-    assert load(tmp_path / "model", trusted=name.split(", ")).certificates_ == clf.certificates_
+    assert load(tmp_path / "model", trusted=refused.value.names).certificates_ == clf.certificates_
 
 
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        ("class", "SVC"),
-        ("class", []),
-        ("params", {KIND: "dict", "pairs": [["unknown", 1]]}),
-        ("params", {KIND: "Path"}),
-        ("params", {KIND: "dict", "pairs": [[1, 1]]}),
-        ("params", {KIND: "dict", "pairs": [[[], 1]]}),
-        ("params.voting", []),
-        ("plan", {KIND: "Plan"}),
-        ("plan", None),
-        ("members", {KIND: "Kernel", "name": "rbf", "gamma": 1.0}),
-        ("evidence", {KIND: "Popen", "args": "true"}),
-        ("posterior", None),
-        ("posterior", ()),
+        *(("class", "SVC"), ("class", []), ("params", {KIND: "Path"}), ("params.voting", [])),
+        *(("params", {KIND: "dict", "pairs": [[name, 1]]}) for name in ("unknown", 1, [])),
+        *(("plan", {KIND: "Plan"}), ("plan", None), ("members", {KIND: "Kernel", "name": "rbf", "gamma": 1.0})),
+        *(("evidence", {KIND: "Popen", "args": "true"}), ("posterior", None), ("posterior", ())),
     ],
 )
 def test_what_is_no_part_of_a_model_is_refused(place, value, tmp_path):
     forged = Forged.of(fitted("svc", two_classes))
     forged[place] = value
     with pytest.raises(ValueError, match="not a model saved by pacbayes"):
+        load(forged.write(tmp_path / "model"))
+
+
+def test_a_certificate_in_a_file_is_refused(tmp_path):
+    forged = Forged.of(fitted("svc", two_classes))
+    forged.values["pairs"].append(["certificates_", {KIND: "dict", "pairs": [["stochastic", 0.001]]}])
+    with pytest.raises(ValueError, match="model must be of class, params"):
         load(forged.write(tmp_path / "model"))
 
 

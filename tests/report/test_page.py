@@ -10,7 +10,7 @@ from tests.report.browser_page import HTML, SVG, Page
 from tests.report.models import breast_cancer, breast_cancer_page
 
 from pacbayes import DISTANCES, optimal_posterior
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import format_share
 from pacbayes.report import report_html
 

@@ -1,6 +1,7 @@
-"""Types of arrays, for signatures: what they hold says more than what they are."""
+"""Types of arrays, for signatures; outward rounding; properties that are computed once."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,3 +14,100 @@ Rows = NDArray[np.int64]
 Codes = NDArray[np.intp]
 #: Labels as the user has them.
 Labels = NDArray[Any]
+
+# Outward rounding: what a certificate rests on is moved away from the truth, never towards it.
+EPS = float(np.finfo(np.float64).eps)
+SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
+SMALLEST_NORMAL = float(np.finfo(np.float64).smallest_normal)
+
+Number = TypeVar("Number", float, FloatArray)
+
+
+def usual_float_errors() -> np.errstate:
+    """Return a context in which NumPy treats floating-point errors as it does by default, whatever the caller has set.
+
+    A product of small numbers that becomes zero is part of the arithmetic here, whose error bounds allow for it: under
+    the caller's ``np.seterr(all="raise")`` it is no reason to stop.
+
+    Examples
+    --------
+    >>> with np.errstate(all="raise"), usual_float_errors():
+    ...     np.exp(np.array([-1e3]))
+    array([0.])
+    """
+    return np.errstate(all="warn", under="ignore")
+
+
+def round_up(value: Number, ulps: float = 4.0) -> Number:
+    """Move a number up by `ulps` units in the last place.
+
+    For a `value` computed with a relative error of at most ``ulps - 1`` units, the result is at
+    least the exact value.  Infinity stays; subnormal numbers move by at least one unit.
+
+    Examples
+    --------
+    >>> round_up(0.1) > 0.1, round_up(0.1) < 0.1 + 1e-15
+    (True, True)
+    """
+    return value + (abs(value) * (ulps * EPS) + SMALLEST)
+
+
+def round_down(value: Number, ulps: float = 4.0) -> Number:
+    """Move a number down by `ulps` units in the last place; see `round_up`.
+
+    Examples
+    --------
+    >>> round_down(0.1) < 0.1
+    True
+    """
+    return value - (abs(value) * (ulps * EPS) + SMALLEST)
+
+
+def difference_down(a: float, b: float) -> float:
+    """Return a - b for non-negative numbers with relative errors of at most six units in the last place, rounded down.
+
+    Examples
+    --------
+    >>> difference_down(0.3, 0.1) < 0.3 - 0.1
+    True
+    """
+    return a - b - (8 * EPS * (a + b) + SMALLEST)
+
+
+Value = TypeVar("Value")
+
+
+class cached_property(Generic[Value]):  # noqa: N801  # used like functools.cached_property
+    """`functools.cached_property` as Python 3.12 has it: that of 3.11 computes under a lock of all instances.
+
+    Threads waited there for each other's values, and a process that was forked meanwhile waited for ever.
+
+    Examples
+    --------
+    >>> class Square:
+    ...     @cached_property
+    ...     def area(self) -> int:
+    ...         print("computed")
+    ...         return 4
+    >>> square = Square()
+    >>> square.area, square.area
+    computed
+    (4, 4)
+    """
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self._compute, self._name = compute, compute.__name__
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | Value:
+        """Compute the value and keep it where it is found before this descriptor."""
+        if instance is None:
+            return self
+        value = self._compute(instance)
+        # Not by setattr, which frozen instances refuse.
+        instance.__dict__[self._name] = value
+        return value

@@ -9,6 +9,9 @@
 Every file is written beside its place, synced, and put there by one atomic rename; a chunk counts when the manifest
 lists it.  So a process that is killed at any time leaves a directory without half a file in it.  Where anything of what
 the run is differs (`describe_run`), results of one are not results of the other.
+
+`joblib.Memory` does not serve here: it has no lock, does not sync, and loads a damaged pickle without a check, which
+can crash the process.
 """
 
 import hashlib
@@ -17,7 +20,7 @@ import json
 import pickle
 import platform
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,16 +28,16 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.files import hold_lock, write_file
-from pacbayes._utils.fingerprint import fingerprint
 from pacbayes._utils.seeds import seed_of
-from pacbayes._utils.values import Decoder, Encoder
+from pacbayes._utils.values import Decoder, Encoder, Known, fingerprint
 
 FORMAT = 3
 MANIFEST = "manifest.json"
 # Classifiers that are stored together: the same for any number of workers.
 UNIT = 50
+_ADVICE = "Give another directory, or delete this one"
 
 
 @dataclass(frozen=True)
@@ -43,40 +46,37 @@ class Codec:
 
     suffix: str
     encode: Callable[[list[Any]], bytes]
-    decode: Callable[[bytes], list[Any]]
+    decode: Callable[[bytes], Any]
+    #: Whether a value that was read is a result, and what results are called.
+    is_result: Callable[[Any], bool]
+    what: str
     #: How many results a file holds.
     number: int = UNIT
 
 
-def pickled(is_one: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
-    """Return how results become bytes that have no form of their own, such as estimators of any library.
-
-    The SHA-256 in the manifest is checked before a file is read.
+def pickled(is_result: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
+    """Store results that have no form of their own, such as estimators of any library; reading them may run code.
 
     Examples
     --------
-    >>> codec = pickled(lambda one: isinstance(one, int), "whole numbers")
+    >>> codec = pickled(lambda result: isinstance(result, int), "whole numbers")
     >>> codec.decode(codec.encode([1, 2]))
     [1, 2]
-    >>> codec.decode(codec.encode(["a"]))
-    Traceback (most recent call last):
-    ValueError: it must hold whole numbers
     """
-    return Codec(".pickle", pickle.dumps, lambda data: _checked(pickle.loads(data), is_one, what), number)
+    return Codec(".pickle", pickle.dumps, pickle.loads, is_result, what, number)
 
 
-def npz_codec(kinds: Iterable[type], is_one: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
-    """Store results made of arrays and of dataclasses of some kinds, so that no code runs when they are read.
+def npz_codec(known: Known, is_result: Callable[[Any], bool], what: str, number: int = UNIT) -> Codec:
+    """Store results made of arrays and of `known` dataclasses, so that no code runs when they are read.
 
     The bytes are NumPy's archive of the arrays; the last one is the JSON that names them.
 
     Examples
     --------
-    >>> codec = npz_codec([], lambda one: isinstance(one, np.ndarray), "arrays")
+    >>> codec = npz_codec({}, lambda result: isinstance(result, np.ndarray), "arrays")
     >>> codec.decode(codec.encode([np.arange(3)]))
     [array([0, 1, 2])]
     """
-    known = {kind.__name__: kind for kind in kinds}
 
     def encode(unit: list[Any]) -> bytes:
         encoder, file = Encoder(known), io.BytesIO()
@@ -84,18 +84,12 @@ def npz_codec(kinds: Iterable[type], is_one: Callable[[Any], bool], what: str, n
         np.savez(file, *encoder.arrays, np.frombuffer(values, dtype=np.uint8))
         return file.getvalue()
 
-    def decode(data: bytes) -> list[Any]:
+    def decode(data: bytes) -> Any:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             *stored, values = (file[f"arr_{place}"] for place in range(len(file.files)))
-        return _checked(Decoder(known, stored).decode(json.loads(values.tobytes())), is_one, what)
+        return Decoder(known, stored).decode(json.loads(values.tobytes()))
 
-    return Codec(".npz", encode, decode, number)
-
-
-def _checked(unit: Any, is_one: Callable[[Any], bool], what: str) -> list[Any]:
-    if type(unit) is not list or not all(map(is_one, unit)):
-        raise ValueError(f"it must hold {what}")
-    return unit
+    return Codec(".npz", encode, decode, is_result, what, number)
 
 
 @dataclass
@@ -113,17 +107,15 @@ class Checkpoint:
         if not self.manifest:
             self.manifest = {"format": FORMAT, "run": run, "chunks": {}}
             self._write_manifest()
-            return
         there = self.manifest["run"]
         different = [
             f"{name} ({_shown(there.get(name))} there, {_shown(run.get(name))} here)"
-            for name in [*run, *(name for name in there if name not in run)]
+            for name in run | there
             if there.get(name) != run.get(name)
         ]
         if different:
             raise ValueError(
-                f"checkpoint {str(self.path)!r} holds another run; different are: {'; '.join(different)}. Give another "
-                "directory, or delete this one"
+                f"checkpoint {str(self.path)!r} holds another run; different are: {'; '.join(different)}. {_ADVICE}"
             )
 
     def load(self, unit: int, number: int) -> list[Any] | None:
@@ -143,10 +135,10 @@ class Checkpoint:
         # Only now: decoding may unpickle, and what this run wrote can be trusted more than what somebody altered.
         # A pickle calls code of other libraries, which may raise anything.
         with self.naming(unit, Exception):
-            found = self.codec.decode(data)
-            if len(found) != number:
-                raise ValueError(f"it must hold {number} classifiers, got {len(found)}")
-            return found
+            results = self.codec.decode(data)
+            if type(results) is not list or len(results) != number or not all(map(self.codec.is_result, results)):
+                raise ValueError(f"it must hold {number} {self.codec.what}")
+            return results
 
     @contextmanager
     def naming(self, unit: int, kind: type[Exception] = ValueError) -> Iterator[None]:
@@ -154,9 +146,7 @@ class Checkpoint:
         try:
             yield
         except kind as error:
-            raise ValueError(
-                f"{self._chunk(unit)} cannot be used: {error}. Give another directory, or delete this one"
-            ) from error
+            raise ValueError(f"{self._chunk(unit)} cannot be used: {error}. {_ADVICE}") from error
 
     def save(self, unit: int, results: list[Any]) -> None:
         """Store the results of a unit, first its chunk, then the manifest that lists it."""
@@ -181,23 +171,20 @@ def open_checkpoint(directory: Any, codec: Codec) -> Iterator[Checkpoint | None]
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> codec = Codec(".json", lambda results: json.dumps(results).encode(), json.loads)
+    >>> codec = npz_codec({}, lambda result: isinstance(result, int), "whole numbers")
     >>> with TemporaryDirectory() as directory:
     ...     with open_checkpoint(directory, codec) as checkpoint:
     ...         checkpoint.begin({"X": "ab12", "random_state": 7})
     ...         checkpoint.save(0, [1, 2, 3])
     ...     with open_checkpoint(directory, codec) as checkpoint:
-    ...         print(begun_seed(directory), checkpoint.load(0, 3), checkpoint.load(1, 3))
+    ...         print(seed_of_run(None, directory), checkpoint.load(0, 3), checkpoint.load(1, 3))
     7 [1, 2, 3] None
     """
     if directory is None:
         yield None
         return
-    try:
-        # Absolute: an estimator may change the working directory.
-        path = Path(directory).absolute()
-    except TypeError:
-        raise TypeError(f"checkpoint must be the path of a directory or None, got {directory!r}") from None
+    # Absolute: an estimator may change the working directory.
+    path = _path_of(directory).absolute()
     with ExitStack() as stack:
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -227,7 +214,9 @@ def describe_run(
     modules: tuple[str, ...] = (),
     per_chunk: int = UNIT,
 ) -> dict[str, Any]:
-    """Return the run as JSON can hold it: data by fingerprint, choices as they are where they are short.
+    """Describe a run as JSON can hold it: data by fingerprint, choices as they are where they are short.
+
+    Versions are those that may change a bit of the result or how it is stored.
 
     Examples
     --------
@@ -235,12 +224,15 @@ def describe_run(
     >>> run["scale"], run["test"], run["random_state"], len(run["X"])
     ('True', 'None', 7, 64)
     """
+    roots = ["pacbayes", "numpy", "scipy", "sklearn", *(name.partition(".")[0] for name in modules)]
+    versions = {f"version of {root}": getattr(sys.modules[root], "__version__", None) for root in roots}
     return (
         {"function": function, "number of classifiers": number, "classifiers per chunk": per_chunk}
         | {name: fingerprint(value) for name, value in data.items()}
         | {name: _short(value) for name, value in choices.items()}
         | {"random_state": seed}
-        | _versions(modules)
+        | {name: str(version) for name, version in versions.items() if version is not None}
+        | {"version of Python": ".".join(platform.python_version_tuple()[:2]), "machine": platform.machine()}
     )
 
 
@@ -249,18 +241,10 @@ def _short(value: Any) -> str:
     return repr(value) if isinstance(value, bool | int | float | str | None) else fingerprint(value)
 
 
-def _versions(modules: tuple[str, ...]) -> dict[str, str]:
-    """Return the versions that may change a bit of the result or how it is stored."""
-    roots = ["pacbayes", "numpy", "scipy", "sklearn", *(name.partition(".")[0] for name in modules)]
-    versions = {f"version of {root}": getattr(sys.modules[root], "__version__", None) for root in roots}
-    known = {name: str(version) for name, version in versions.items() if version is not None}
-    return known | {"version of Python": ".".join(platform.python_version_tuple()[:2]), "machine": platform.machine()}
-
-
 def seed_of_run(random_state: Any, directory: Any) -> int:
     """Return the seed of a run: the one it was begun with where `random_state` is None and a directory holds it."""
-    begun = begun_seed(directory) if random_state is None else None
-    return seed_of(random_state) if begun is None else begun
+    begun = _manifests(directory) if random_state is None and directory is not None else []
+    return int(begun[0]["run"]["random_state"]) if begun else seed_of(random_state)
 
 
 def part_of(directory: Any, name: str) -> Path | None:
@@ -271,25 +255,20 @@ def part_of(directory: Any, name: str) -> Path | None:
     >>> part_of("run", "folds") == Path("run") / "folds", part_of(None, "folds")
     (True, None)
     """
-    if directory is None:
-        return None
+    return None if directory is None else _path_of(directory) / name
+
+
+def _path_of(directory: Any) -> Path:
     try:
-        return Path(directory) / name
+        return Path(directory)
     except TypeError:
         raise TypeError(f"checkpoint must be the path of a directory or None, got {directory!r}") from None
 
 
 def _manifests(directory: Any) -> list[dict[str, Any]]:
     """Return the manifests of a run and its parts."""
-    path = Path(directory)
-    found = [_read_manifest(one) for one in [path / MANIFEST, *sorted(path.glob(f"*/**/{MANIFEST}"))]]
-    return [one for one in found if one]
-
-
-def begun_seed(directory: Any) -> int | None:
-    """Return the seed of the run that a directory holds; None for None, or where no run was begun."""
-    manifests = [] if directory is None else _manifests(directory)
-    return int(manifests[0]["run"]["random_state"]) if manifests else None
+    path = _path_of(directory)
+    return [one for file in (path / MANIFEST, *sorted(path.glob(f"*/**/{MANIFEST}"))) if (one := _read_manifest(file))]
 
 
 def kept_in(directory: Any, advice: str) -> str:
@@ -309,8 +288,8 @@ def _kept(path: Path, *manifests: dict[str, Any]) -> str:
     """
     total = kept = 0
     for manifest in manifests:
-        names = ("number of classifiers", "classifiers per chunk")
-        number, unit = (int(manifest["run"].get(name, 0)) for name in names)
+        run = manifest["run"]
+        number, unit = int(run.get("number of classifiers", 0)), int(run.get("classifiers per chunk", 0))
         total += number
         kept += sum(max(0, min(unit, number - int(chunk) * unit)) for chunk in manifest["chunks"])
     return f"{kept} of {total} classifiers are kept in {str(path)!r}"
@@ -319,29 +298,17 @@ def _kept(path: Path, *manifests: dict[str, Any]) -> str:
 def _read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest, or nothing where there is none; raise if it is of something else."""
     try:
-        text = path.read_bytes()
+        manifest = json.loads(path.read_bytes())
+        run, seed, chunks = manifest["run"], manifest["run"]["random_state"], manifest["chunks"].items()
+        right = manifest["format"] == FORMAT and type(seed) is int and seed >= 0
+        right = right and all(isinstance(value, str | int) for value in run.values())
+        if right and all(number.isdecimal() and isinstance(chunk["sha256"], str) for number, chunk in chunks):
+            return dict(manifest)
     except FileNotFoundError:
         return {}
-    try:
-        manifest = json.loads(text)
-        if manifest["format"] == FORMAT and _is_run(manifest["run"]) and _are_chunks(manifest["chunks"]):
-            return dict(manifest)
-        found = "other contents" if manifest["format"] == FORMAT else f"format {manifest['format']}"
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        found = "no format that pacbayes writes"
-    raise ValueError(
-        f"{path} must be a manifest of format {FORMAT}, got {found}. Give another directory, or delete this one"
-    )
-
-
-def _is_run(run: Any) -> bool:
-    """Return whether this is what `describe_run` gives."""
-    seed = run["random_state"]
-    return type(seed) is int and seed >= 0 and all(isinstance(value, str | int) for value in run.values())
-
-
-def _are_chunks(chunks: Any) -> bool:
-    return all(number.isdecimal() and isinstance(chunk["sha256"], str) for number, chunk in chunks.items())
+        pass
+    raise ValueError(f"{path} must be a manifest of format {FORMAT}, as this version of pacbayes writes it. {_ADVICE}")
 
 
 def _shown(value: Any) -> str:

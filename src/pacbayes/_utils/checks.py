@@ -1,20 +1,23 @@
-"""Checks of arguments, and of what comes from a file.
+"""Checks of arguments, and of what comes from a file; warnings that name the user's line; missing packages.
 
 Every error names what is wrong: `check_...` the argument, its value and what is allowed; `need...`, for values of a
 file, the class and the field, in a `ValueError`.
 """
 
 import math
+import sys
+import warnings
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from importlib import import_module
 from numbers import Integral, Real
+from types import FrameType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.caller import warn_caller
 
 # How far a distribution's sum may be from one before it is an error rather than rounding.
 _SUM_TOLERANCE = 1e-8
@@ -282,3 +285,51 @@ def need(true: bool, name: str, rule: str) -> None:
     """Raise with name and rule unless it is true."""
     if not true:
         raise ValueError(f"{name} {rule}")
+
+
+_US = "pacbayes"
+# Who calls us on behalf of the user: pipelines, searches, and the threads of both.
+_BETWEEN = {"concurrent", "joblib", "sklearn", "threading"}
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning for the line outside this package, and outside scikit-learn, that led here.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("look here")
+    >>> str(caught[0].message), caught[0].category.__name__
+    ('look here', 'UserWarning')
+    """
+    names = _callers(sys._getframe(1))
+    # Frames of libraries that call us back, or wrap our functions, may stand between ours.
+    outside = max((place + 1 for place, name in enumerate(names) if name == _US), default=0)
+    users = next((place for place, name in enumerate(names) if place >= outside and name not in _BETWEEN), outside)
+    warnings.warn(message, category, stacklevel=users + 2)
+
+
+def _callers(frame: FrameType | None) -> list[str]:
+    """Return the top-level package of every caller, from the innermost on."""
+    names = []
+    while frame is not None:
+        names.append(str(frame.f_globals.get("__name__", "")).partition(".")[0])
+        frame = frame.f_back
+    return names
+
+
+def import_optional(module: str, needed_by: str) -> Any:
+    """Return a module, or say what to install.
+
+    Examples
+    --------
+    >>> import_optional("no_such_package.part", "method 'ipopt'")
+    Traceback (most recent call last):
+    ImportError: method 'ipopt' needs no_such_package, which is not installed: pip install no_such_package
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{needed_by} needs {package}, which is not installed: pip install {package}") from error

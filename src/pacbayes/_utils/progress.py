@@ -1,16 +1,19 @@
-"""What is going on, in one line on stderr for what lasts, unless somebody asked for quiet.
+"""Progress of long work, in one line on stderr, unless somebody asked for quiet.
 
-Work is made of stages inside stages: a fit, a fold of its cross-validation, the kernel matrix of that fold.  The first
-one opens the line, whose clock is that of the whole, and the innermost one is shown.  Where no terminal would show it,
-work that lasts says in words, now and then, what is going on.
+Work has stages inside stages: a fit, a fold of its cross-validation, the kernel matrix of that fold.  A terminal shows
+the innermost one; elsewhere a line of words is printed every ten seconds or so.  One thread of the main process is
+shown at a time: workers, be they threads or processes, have no line of their own.  numba's functions are compiled here,
+and once that takes a while a notice says so.
 """
 
+import multiprocessing
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 _asked: list[bool] = []
@@ -36,65 +39,128 @@ def quiet(wanted: bool = True) -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """Return whether somebody asked for quiet."""
+    """Whether somebody asked for quiet."""
     return any(_asked)
 
 
 # Shorter work ends before a line would be read; with this much more for a busy machine it stands in the first second.
 DELAY_SECONDS = 0.5
+# The spinner turns during long steps, too.
+_REDRAW_SECONDS = 0.1
 # Off a terminal there is a line of words after so many seconds, and not more often.
 WORDS_SECONDS = 10.0
 
-_here = threading.local()
-_counting = threading.Lock()
+
+@dataclass(eq=False)
+class _Stage:
+    """Work of `total` steps, None where they cannot be counted."""
+
+    name: str
+    total: int | None
+    done: int = 0
+
+
+class _Work:
+    """The stages of a thread, each inside the one before it, and the line that shows the last of them."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.stages: list[_Stage] = []
+        self._counting = threading.Lock()
+        self._begun = self._spoke = time.monotonic()
+        self._on_terminal = sys.stderr.isatty()
+
+    @contextmanager
+    def stage(self, name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """Enter a stage; yield the function that counts its steps."""
+        stage = _Stage(name, total)
+
+        def advance(steps: int) -> None:
+            with self._counting:
+                stage.done += steps
+            self._speak()
+
+        self.stages.append(stage)
+        try:
+            self._speak()
+            yield advance
+        finally:
+            self.stages.remove(stage)
+
+    @contextmanager
+    def line(self, delay: float) -> Iterator[None]:
+        """Show the work on a terminal, from `delay` seconds on, by a thread: the first step may be long."""
+        over = threading.Event()
+        thread = threading.Thread(target=self._draw, args=(over, delay), daemon=True)
+        if self._on_terminal:
+            thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            if self._on_terminal:
+                thread.join()
+
+    def _draw(self, over: threading.Event, delay: float) -> None:
+        if over.wait(delay):
+            return
+        from rich import progress as rich
+        from rich.console import Console
+
+        columns = (rich.SpinnerColumn(), rich.TextColumn("{task.description}", markup=False), rich.BarColumn())
+        counts = (rich.MofNCompleteColumn(), rich.TimeRemainingColumn())
+        shown = None
+        # A terminal that is gone is no reason to stop.
+        with (
+            suppress(OSError, ValueError),
+            rich.Progress(*columns, *counts, console=Console(stderr=True), transient=True, auto_refresh=False) as bar,
+        ):
+            while not over.is_set():
+                stages = self.stages.copy()
+                if stages[-1] is not shown:
+                    shown = stages[-1]
+                    for task in bar.task_ids:
+                        bar.remove_task(task)
+                    bar.add_task(_label(stages), total=shown.total)
+                bar.update(bar.task_ids[0], completed=shown.done, refresh=True)
+                over.wait(_REDRAW_SECONDS)
+
+    def _speak(self) -> None:
+        """Say in words what is going on, for a log, if it was quiet for long."""
+        stages, now = self.stages.copy(), time.monotonic()
+        if self._on_terminal or not stages or now - self._spoke < WORDS_SECONDS:
+            return
+        self._spoke = now
+        of = "" if stages[-1].total is None else f", {stages[-1].done} of {stages[-1].total}"
+        # A full disk, or a closed stream, is no reason to stop.
+        with suppress(OSError, ValueError):
+            print(f"pacbayes: {_label(stages)}{of}; {now - self._begun:.0f} s so far", file=sys.stderr, flush=True)
+
+
+def _label(stages: list[_Stage]) -> str:
+    """Name the innermost stage, after the outermost one that counts."""
+    last, counted = stages[-1].name, next((stage.name for stage in stages if stage.total is not None), "")
+    return last if counted in ("", last) else f"{counted}: {last}"
+
+
+_shown: _Work | None = None
+
+
+def _forget() -> None:
+    global _shown
+    _shown = None
+
+
 if hasattr(os, "register_at_fork"):
-    # As in threads.py: who holds it does not live on in a fork.
-    os.register_at_fork(before=_counting.acquire, after_in_parent=_counting.release, after_in_child=_counting.release)
-
-
-class Stage:
-    """Work with `total` steps, of which some are done; None where they cannot be counted.
-
-    Examples
-    --------
-    >>> stage = Stage("counting", 2)
-    >>> stage.advance(1)
-    >>> stage.done
-    1
-    """
-
-    def __init__(
-        self, name: str, total: int | None, outer: "Stage | None" = None, line: "_Line | _Words | None" = None
-    ) -> None:
-        self.name, self.total, self.outer, self.line = name, total, outer, line
-        self.done = 0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # In another process there is no line.
-        return Stage, (self.name, self.total)
-
-    def advance(self, steps: int) -> None:
-        """Note that so many steps were done since the last time."""
-        with _counting:
-            self.done += steps
-        if self.line is not None:
-            self.line.move(self, steps)
-
-    def chain(self) -> "list[Stage]":
-        """Return this stage and those around it, the outermost last."""
-        return [self] if self.outer is None else [self, *self.outer.chain()]
-
-    def label(self) -> str:
-        """Return what the line says: the innermost stage, after the outermost one that counts."""
-        counted = [stage.name for stage in self.chain() if stage.total is not None]
-        return self.name if self.name in counted[-1:] or not counted else f"{counted[-1]}: {self.name}"
+    # The thread that draws, and those that count, do not live on in a fork.
+    os.register_at_fork(after_in_child=_forget)
 
 
 @contextmanager
 def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iterator[Callable[[int], None]]:
-    """Yield a function that is told how many of `total` steps were done since the last time.
+    """Show work that lasts; yield a function that is told how many of `total` steps were done since the last time.
 
-    It may be called from other threads.
+    It may be called from other threads.  Inside a stage of the same name nothing is shown: it is part of that.
 
     Examples
     --------
@@ -102,133 +168,70 @@ def progress(name: str, total: int | None, delay: float = DELAY_SECONDS) -> Iter
     ...     advance(1)
     ...     advance(1)
     """
-    outer = current_stage()
-    line = outer.line if outer is not None else _new_line(delay)
-    stage = Stage(name, total, outer, line)
-    try:
-        _here.stage = stage
-        if line is not None:
-            line.show(stage)
-        yield stage.advance
-    finally:
-        _here.stage = outer
-        if line is not None:
-            line.leave(stage)
+    global _shown
+    work = _shown
+    if work is None and not is_quiet() and sys.stderr is not None and multiprocessing.parent_process() is None:
+        try:
+            _shown = work = _Work()
+            with work.stage(name, total) as advance, work.line(delay):
+                yield advance
+        finally:
+            _shown = None
+    elif work is not None and work.thread == threading.get_ident() and work.stages[-1].name != name:
+        with work.stage(name, total) as advance:
+            yield advance
+    else:
+        yield lambda steps: None
 
 
-def current_stage() -> Stage | None:
-    """Return the innermost stage of this thread."""
-    return getattr(_here, "stage", None)
+_said: list[bool] = []
+_NOTICE = "pacbayes: compiling the support vector machine solver (once; the result is cached) ...\n"
+
+
+def compiled(**options: Any) -> Any:
+    """Return numba's decorator with a cache; without one where no folder can be written, rather than not at all."""
+    from numba import config, njit
+
+    if getattr(config, "DISABLE_JIT", 0):  # numba sets it from the environment, where no type checker sees it
+        raise ImportError(
+            "support vector machines and monitors need numba's compiler, which NUMBA_DISABLE_JIT turns off: remove it "
+            "from the environment"
+        )
+
+    def decorate(function: Any) -> Any:
+        try:
+            return njit(nogil=True, cache=True, **options)(function)
+        except RuntimeError:
+            return njit(nogil=True, **options)(function)
+
+    return decorate
+
+
+def _say() -> None:
+    """Print the notice, unless it was printed already: the modules are compiled one after the other."""
+    if not (_said or is_quiet()):
+        _said.append(True)
+        sys.stderr.write(_NOTICE)
 
 
 @contextmanager
-def working_for(stage: Stage | None) -> Iterator[None]:
-    """Let this thread work for a stage of another one (or of its own): stages inside show nothing.
+def compile_notice(*functions: Any, delay: float = 1.0) -> Iterator[None]:
+    """Say on stderr that one of the compiled functions is being compiled, if it takes longer than `delay` seconds.
 
-    Examples
-    --------
-    >>> with progress("work", 1):
-    ...     with working_for(current_stage()), progress("part of it", 1) as advance:
-    ...         advance(1)
+    Loading from the cache can be slow as well on a busy machine; it is not called compiling.
     """
-    before = current_stage()
+    done = threading.Event()
+
+    def watch() -> None:
+        finished = done.wait(delay)
+        while not finished:
+            if any(function.stats.cache_misses for function in functions):
+                _say()
+                return
+            finished = done.wait(0.1)
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
-        _here.stage = None if stage is None else Stage(stage.name, None, stage)
         yield
     finally:
-        _here.stage = before
-
-
-class _Line:
-    """The line on the terminal: nothing for the first moments, then the innermost stage."""
-
-    def __init__(self, delay: float) -> None:
-        self._lock = threading.RLock()
-        self._bar: Any = None
-        self._tasks: dict[Stage, Any] = {}
-        self._shown: Stage | None = None
-        self._closed = False
-        # By a clock of its own: the first step may be long.
-        self._timer = threading.Timer(delay, self._open)
-        self._timer.daemon = True
-        if delay > 0.0:
-            self._timer.start()
-        else:
-            self._open()
-
-    def show(self, stage: Stage) -> None:
-        with self._lock:
-            self._shown = stage
-            self._draw()
-
-    def move(self, stage: Stage, steps: int) -> None:
-        with self._lock:
-            if stage in self._tasks:
-                self._bar.advance(self._tasks[stage], steps)
-
-    def leave(self, stage: Stage) -> None:
-        """Go back to the stage around this one; close the line after the outermost."""
-        if stage.outer is None:
-            self._timer.cancel()
-        with self._lock:
-            self._shown = stage.outer
-            if stage.outer is None:
-                self._closed = True
-                if self._bar is not None:
-                    self._bar.stop()
-            elif stage in self._tasks:
-                self._bar.remove_task(self._tasks.pop(stage))
-                self._draw()
-
-    def _open(self) -> None:
-        from rich import progress as parts
-        from rich.console import Console
-
-        with self._lock:
-            if self._closed:
-                return
-            # The spinner turns during long steps too.
-            columns = (parts.SpinnerColumn(), parts.TextColumn("{task.description}", markup=False), parts.BarColumn())
-            counts = (parts.MofNCompleteColumn(), parts.TimeRemainingColumn())
-            self._bar = parts.Progress(*columns, *counts, console=Console(stderr=True), transient=True)
-            self._draw()
-            self._bar.start()
-
-    def _draw(self) -> None:
-        """Show the task of the innermost stage and hide the others, which go on being counted."""
-        if self._bar is None or self._closed or self._shown is None:
-            return
-        if self._shown not in self._tasks:
-            stage = self._shown
-            self._tasks[stage] = self._bar.add_task(stage.label(), total=stage.total, completed=stage.done)
-        for stage, task in self._tasks.items():
-            self._bar.update(task, visible=stage is self._shown)
-
-
-class _Words:
-    """What is going on in words, for a log: the innermost stage, when something moves and it was quiet for long."""
-
-    def __init__(self) -> None:
-        self._start = self._last = time.monotonic()
-
-    def show(self, stage: Stage) -> None:
-        now = time.monotonic()
-        if now - self._last < WORDS_SECONDS:
-            return
-        self._last = now
-        of = "" if stage.total is None else f", {stage.done} of {stage.total}"
-        # A full disk, or a closed stream, is no reason to stop.
-        with suppress(OSError, ValueError):
-            print(f"pacbayes: {stage.label()}{of}; {now - self._start:.0f} s so far", file=sys.stderr, flush=True)
-
-    def move(self, stage: Stage, steps: int) -> None:
-        self.show(stage)
-
-    def leave(self, stage: Stage) -> None:
-        """Nothing is left behind."""
-
-
-def _new_line(delay: float) -> _Line | _Words | None:
-    if is_quiet() or sys.stderr is None:
-        return None
-    return _Line(delay) if sys.stderr.isatty() else _Words()
+        done.set()

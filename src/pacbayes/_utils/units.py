@@ -12,7 +12,7 @@ from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
 from pacbayes._utils.checkpoint import UNIT, Checkpoint
-from pacbayes._utils.progress import Stage, current_stage, progress, working_for
+from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import one_core, one_thread
 
 Common = TypeVar("Common")
@@ -99,7 +99,6 @@ def _run(
 ) -> Iterator[Iterator[tuple[int, Result]]]:
     """Start the work on some numbers and yield their results as they arrive; what has not begun on leaving never is."""
     backend, _ = get_active_backend(prefer=options["prefer"])
-    stage = current_stage()
     with _sent_once(common, backend) as more_options:
         options |= more_options
 
@@ -107,14 +106,14 @@ def _run(
             if shares_memory(options["prefer"]):
                 # In threads scikit-learn's `delayed` would exchange the warnings' filters, which all of them share.
                 config = get_config()
-                jobs = (joblib.delayed(_configured)(config, task, common, i, stage) for i in some)
+                jobs = (joblib.delayed(_configured)(config, task, common, i) for i in some)
                 return joblib.Parallel(**options, return_as=return_as)(jobs)
-            return Parallel(**options, return_as=return_as)(delayed(_numbered)(task, common, i, stage) for i in some)
+            return Parallel(**options, return_as=return_as)(delayed(_numbered)(task, common, i) for i in some)
 
         if effective_n_jobs(options["n_jobs"]) == 1 and not hasattr(backend, "data_futures"):
             # This thread does the work, with its own configuration and filters of warnings: scikit-learn's `delayed`
             # would set both anew for each classifier, a tenth of a fit of three milliseconds.
-            arriving = (_numbered(task, common, i, stage) for i in numbers)
+            arriving = (_numbered(task, common, i) for i in numbers)
         elif getattr(backend, "supports_return_generator", False):
             arriving = work(numbers, "generator_unordered")
         else:  # multiprocessing, for one
@@ -154,14 +153,14 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _numbered(task: Callable[[Common, int], Result], common: Common, i: int, stage: Stage | None) -> tuple[int, Result]:
-    with working_for(stage), one_core():
+def _numbered(task: Callable[[Common, int], Result], common: Common, i: int) -> tuple[int, Result]:
+    with one_core():
         return i, task(common, i)
 
 
 def _configured(
-    config: dict[str, Any], task: Callable[[Common, int], Result], common: Common, i: int, stage: Stage | None
+    config: dict[str, Any], task: Callable[[Common, int], Result], common: Common, i: int
 ) -> tuple[int, Result]:
     """Work in another thread under scikit-learn's settings of this one."""
     with config_context(**config):
-        return _numbered(task, common, i, stage)
+        return _numbered(task, common, i)

@@ -1,15 +1,22 @@
-"""Values of this package as JSON and arrays, and back by constructors that check them: reading one runs no code."""
+"""Values as JSON and arrays, and back with a check of each; fingerprints of values.  Reading a value runs no code."""
 
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
 
 # Dicts with this name are no plain dicts but what stands behind it.
 _KIND = "@"
 _PLAIN = (str, int, float, bool)
+#: Classes that a file may name, each with the function that raises `ValueError` for a value of it that cannot be; None
+#: where its constructor does that.
+Known = Mapping[type, Callable[[Any], None] | None]
 
 
 class Encoder:
@@ -19,12 +26,12 @@ class Encoder:
     --------
     >>> from dataclasses import make_dataclass
     >>> Point = make_dataclass("Point", ["x", "y"])
-    >>> encoder = Encoder({"Point": Point})
+    >>> encoder = Encoder({Point: None})
     >>> encoder.encode(Point(0.5, np.arange(3))), len(encoder.arrays)
     ({'@': 'Point', 'x': 0.5, 'y': {'@': 'array', 'number': 0}}, 1)
     """
 
-    def __init__(self, known: Mapping[str, Any]) -> None:
+    def __init__(self, known: Known) -> None:
         self._known = known
         self.arrays: list[np.ndarray[Any, Any]] = []
 
@@ -32,59 +39,61 @@ class Encoder:
         """Return a value as JSON holds it."""
         if isinstance(value, np.generic):
             value = value.item()
-        if value is None or type(value) in (str, int, bool):
+        kind = type(value)
+        if value is None or kind in (str, int, bool) or (kind is float and math.isfinite(value)):
             return value
-        if type(value) is float:
-            return value if math.isfinite(value) else {_KIND: "float", "value": repr(value)}
-        if type(value) is list:
-            return [self.encode(one) for one in value]
-        if type(value) is tuple:
-            return {_KIND: "tuple", "values": [self.encode(one) for one in value]}
-        if type(value) is dict:
-            pairs = [[self.encode(name), self.encode(one)] for name, one in value.items()]
-            return {_KIND: "dict", "pairs": pairs}
-        if type(value) is np.ndarray:
-            return self._array(value)
-        if type(value).__name__ in self._known and type(value) is self._known[type(value).__name__]:
-            own = {field.name: self.encode(getattr(value, field.name)) for field in fields(value)}
-            return {_KIND: type(value).__name__, **own}
+        if kind is float:
+            return {_KIND: "float", "value": repr(value)}
+        if kind is list:
+            return [self.encode(item) for item in value]
+        if kind is tuple:
+            return {_KIND: "tuple", "values": self.encode(list(value))}
+        if kind is dict:
+            return {_KIND: "dict", "pairs": [self.encode(list(item)) for item in value.items()]}
+        if kind is np.ndarray and value.dtype.kind in "biufU":
+            self.arrays.append(np.ascontiguousarray(value) if value.ndim else value)
+            return {_KIND: "array", "number": len(self.arrays) - 1}
+        if kind is np.ndarray and value.dtype == object and value.ndim == 1 and all(type(v) in _PLAIN for v in value):
+            return {_KIND: "objects", "values": self.encode(value.tolist())}
+        if kind in self._known:
+            return {_KIND: kind.__name__} | {
+                field.name: self.encode(getattr(value, field.name)) for field in fields(value)
+            }
         return self.encode_other(value)
 
     def encode_other(self, value: Any) -> Any:
         """Return what is no value of this package as JSON holds it; here nothing else is."""
         raise TypeError(f"{type(value).__name__} cannot be written as JSON and arrays")
 
-    def _array(self, array: Any) -> Any:
-        if array.dtype.kind in "biufU":
-            self.arrays.append(np.ascontiguousarray(array) if array.ndim else array)
-            return {_KIND: "array", "number": len(self.arrays) - 1}
-        if array.dtype == object and array.ndim == 1 and all(type(one) in _PLAIN for one in array.tolist()):
-            return {_KIND: "objects", "values": [self.encode(one) for one in array.tolist()]}
-        return self.encode_other(array)
-
 
 class Decoder:
-    """Turns JSON back into values, given the arrays that it names.
+    """Turns JSON back into values, each of which is checked, with the arrays that it names.
 
     Examples
     --------
     >>> from dataclasses import make_dataclass
     >>> Point = make_dataclass("Point", ["x", "y"])
-    >>> Decoder({"Point": Point}, []).decode({"@": "Point", "x": 0.5, "y": [1]})
+    >>> def check_point(point):
+    ...     if point.x < 0:
+    ...         raise ValueError("Point.x must not be negative")
+    >>> Decoder({Point: check_point}, []).decode({"@": "Point", "x": 0.5, "y": [1]})
     Point(x=0.5, y=[1])
-    >>> Decoder({"Point": Point}, []).decode({"@": "Popen"})
+    >>> Decoder({Point: check_point}, []).decode({"@": "Point", "x": -0.5, "y": [1]})
+    Traceback (most recent call last):
+    ValueError: Point.x must not be negative
+    >>> Decoder({Point: check_point}, []).decode({"@": "Popen"})
     Traceback (most recent call last):
     ValueError: the file names 'Popen', which is no part of a saved model
     """
 
-    def __init__(self, known: Mapping[str, Any], arrays: Sequence[Any]) -> None:
-        self._known, self._arrays = known, arrays
+    def __init__(self, known: Known, arrays: Sequence[Any]) -> None:
+        self._known, self._arrays = {kind.__name__: (kind, check) for kind, check in known.items()}, arrays
         self._named: set[int] = set()
 
     def decode(self, value: Any) -> Any:
         """Return what was encoded, or raise `ValueError` for what this version does not know, or what cannot be."""
         if isinstance(value, list):
-            return [self.decode(one) for one in value]
+            return [self.decode(item) for item in value]
         if not isinstance(value, dict):
             return value
         inner = dict(value)
@@ -92,20 +101,29 @@ class Decoder:
         if kind == "tuple":
             return tuple(self.decode(inner["values"]))
         if kind == "dict":
-            return {self.decode(name): self.decode(one) for name, one in inner["pairs"]}
+            return {self.decode(name): self.decode(item) for name, item in inner["pairs"]}
         if kind in ("array", "objects", "float"):
             (only,) = inner.values()
             return {"array": self._array, "objects": _objects, "float": float}[kind](only)
         if not isinstance(kind, str) or kind not in self._known:
             return self.decode_other(kind, inner)
-        expected = {field.name for field in fields(self._known[kind])}
-        if set(inner) != expected:
-            raise ValueError(f"the file's {kind} has the fields {', '.join(inner)}, which this version does not know")
-        return self._known[kind](**{name: self.decode(one) for name, one in inner.items()})
+        return self._value(kind, inner)
 
     def decode_other(self, kind: Any, inner: dict[str, Any]) -> Any:
         """Return what `Encoder.encode_other` wrote."""
         raise ValueError(f"the file names {kind!r}, which is no part of a saved model")
+
+    def _value(self, name: str, inner: dict[str, Any]) -> Any:
+        """Make a value of its fields, and check it before its constructor, or anybody else, sees them."""
+        kind, check = self._known[name]
+        if set(inner) != {field.name for field in fields(kind)}:
+            raise ValueError(f"the file's {name} has the fields {', '.join(inner)}, which this version does not know")
+        decoded = {field: self.decode(item) for field, item in inner.items()}
+        if check is not None:
+            unchecked: Any = object.__new__(kind)
+            vars(unchecked).update(decoded)
+            check(unchecked)
+        return kind(**decoded)
 
     def _array(self, number: Any) -> Any:
         # Two values must not share an array that one of them may change.
@@ -124,8 +142,101 @@ def check_place(number: Any) -> int:
 
 def _objects(values: Any) -> Any:
     made = np.empty(len(values), dtype=object)
-    for place, one in enumerate(values):
-        if type(one) not in _PLAIN:
-            raise ValueError(f"an array must hold numbers or text, got {one!r}")
-        made[place] = one
+    for place, value in enumerate(values):
+        if type(value) not in _PLAIN:
+            raise ValueError(f"an array must hold numbers or text, got {value!r}")
+        made[place] = value
     return made
+
+
+def fingerprint(value: Any) -> str:
+    """SHA-256 of a value: the same for equal bits in every process, whatever objects hold them.
+
+    It depends on types, contents and memory layout, and on nothing else.  A pickle, and with it `joblib.hash`, will not
+    do: it remembers which of two equal lists were one object, and that differs from run to run.
+
+    Examples
+    --------
+    >>> fingerprint(np.array([1.0, 2.0])) == fingerprint(np.array([1.0, 2.0]))
+    True
+    >>> fingerprint([1.0]) == fingerprint([1])
+    False
+    """
+    digest = hashlib.sha256()
+    _hash(value, digest.update, ())
+    return digest.hexdigest()
+
+
+def _hash(value: Any, write: Callable[[Any], None], outer: tuple[int, ...]) -> None:
+    """Write the kind of a value, its length, and its bytes or parts; `outer` are the objects that it is a part of."""
+    cycle = id(value) in outer
+    kind, parts = ("cycle", str(outer.index(id(value))).encode()) if cycle else _parts_of(value)
+    write(f"{kind}:{len(parts)}:".encode())
+    if not isinstance(parts, list):
+        write(parts)
+        return
+    inner = (id(value), *outer)
+    for part in parts:
+        _hash(part, write, inner)
+
+
+def _parts_of(value: Any) -> tuple[str, bytes | memoryview | list[Any]]:
+    """Return the kind of a value, and the bytes that it is or the values that it is made of."""
+    name = type(value).__name__
+    if type(value) in (bytes, memoryview):
+        return name, value
+    if type(value) in (type(None), bool, int, complex, str, type(...)):
+        return name, str(value).encode("utf-8", "surrogatepass")
+    if type(value) is float:
+        return name, value.hex().encode()
+    if type(value) in (list, tuple):
+        return name, list(value)
+    if type(value) is dict:
+        return name, [part for item in value.items() for part in item]
+    if type(value) in (set, frozenset):
+        return name, sorted(map(fingerprint, value))
+    if isinstance(value, np.ndarray):
+        return "array", _parts_of_array(value)
+    if isinstance(value, np.generic):
+        return "scalar", [value.dtype.str, np.asarray(value)]
+    if sparse.issparse(value):
+        # Attributes of sparse matrices change when they are looked at (sorted or not): the arrays do not.
+        rows: Any = value if value.format in ("csr", "csc", "bsr") else value.tocsr()  # type: ignore[attr-defined]
+        return "sparse", [name, rows.shape, rows.data, rows.indices, rows.indptr]
+    if isinstance(value, pd.DataFrame):
+        return "frame", [list(value.columns), *(value.iloc[:, j] for j in range(value.shape[1]))]
+    if isinstance(value, pd.Series | pd.Index):
+        return "column", [str(value.dtype), value.to_numpy()]
+    if isinstance(value, type | types.BuiltinFunctionType | np.ufunc):
+        return "name", [getattr(value, "__module__", ""), getattr(value, "__qualname__", repr(value))]
+    if isinstance(value, types.FunctionType):
+        parts = [value.__module__, value.__qualname__, value.__code__, value.__defaults__, value.__kwdefaults__]
+        return "function", [*parts, [cell.cell_contents for cell in value.__closure__ or ()]]
+    if isinstance(value, types.CodeType):
+        return "code", [value.co_code, value.co_names, value.co_consts]
+    return "object", _parts_of_object(value)
+
+
+def _parts_of_array(array: np.ndarray[Any, Any]) -> list[Any]:
+    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    content: list[Any]
+    if array.dtype.names:
+        # Field by field: what lies between them is whatever was in memory.
+        content = [np.ascontiguousarray(array[name]) for name in array.dtype.names]
+    elif array.dtype.hasobject:
+        content = list(array.ravel())
+    else:
+        content = [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data]
+    return [str(array.dtype.descr if array.dtype.names else array.dtype.str), array.shape, order, *content]
+
+
+def _parts_of_object(value: Any) -> list[Any]:
+    """Return what pickle would need to make an object again."""
+    try:
+        reduced = value.__reduce_ex__(4)
+    except TypeError as error:
+        raise TypeError(f"{value!r} has no fingerprint, because it cannot be pickled: {error}") from error
+    if isinstance(reduced, str):
+        return [type(value).__module__, reduced]
+    make, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
+    return [make, arguments, state, list(items or ()), [list(pair) for pair in pairs or ()]]

@@ -1,9 +1,13 @@
-"""Numbers in words, rounded away from the truth: bounds and levels up, confidence down; other values as text."""
+"""Numbers in words, rounded away from the truth: bounds and levels up, confidence down.
+
+Other values as text, and the card by which a result shows itself in a notebook.
+"""
 
 import math
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from html import escape
 from typing import Any
 
 # Levels below this are not written as percentages.
@@ -253,3 +257,29 @@ def counted_once(unit: str) -> str:
     ('', ', each counted once however often it is copied')
     """
     return OF_NEW["distinct example"].removeprefix(OF_NEW["example"]) if unit == "distinct example" else ""
+
+
+# Of cards: colours are those of the page around it, light or dark.
+_BOX = "border:1px solid;border-radius:.4em;padding:.6em 1em;margin:.3em 0;max-width:46em;overflow-wrap:anywhere"
+_HEAD = "font-weight:bold;font-size:1.15em"
+_NAME = "text-align:left;vertical-align:top;white-space:nowrap;font-weight:normal;opacity:.75;padding:.1em 1em .1em 0"
+_CELL = "text-align:left;vertical-align:top;padding:.1em 0"
+
+
+def card(title: str, sentences: Sequence[str] = (), facts: Mapping[str, str] | None = None) -> str:
+    """Return a card: a title, sentences below it, and a table of names and values, folded below sentences.
+
+    Examples
+    --------
+    >>> print(card("A < B", (), {"m": "284"}))  # doctest: +ELLIPSIS
+    <div style="..."><div style="...">A &lt; B</div><table ...>284</td></tr></table></div>
+    """
+    text = "".join(f'<p style="margin:.4em 0">{escape(sentence)}</p>' for sentence in sentences)
+    rows = "".join(
+        f'<tr><th scope="row" style="{_NAME}">{escape(name)}</th><td style="{_CELL}">{escape(value)}</td></tr>'
+        for name, value in (facts or {}).items()
+    )
+    table = f'<table style="border-collapse:collapse;margin:.4em 0 0">{rows}</table>' if rows else ""
+    if sentences and table:
+        table = f"<details><summary>Details</summary>{table}</details>"
+    return printable_lines(f'<div style="{_BOX}"><div style="{_HEAD}">{escape(title)}</div>{text}{table}</div>')

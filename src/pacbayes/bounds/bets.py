@@ -30,9 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize, minimize_scalar
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, FloatArray, round_down, round_up, usual_float_errors
 from pacbayes._utils.checks import check_between, check_distribution, check_number, check_numbers, check_sample_size
-from pacbayes._utils.rounding import EPS, round_down, round_up, usual_float_errors
 
 #: The bet where no losses are known that it could be chosen for.
 USUAL_BET = 0.89

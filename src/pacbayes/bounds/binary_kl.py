@@ -26,9 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_between
-from pacbayes._utils.rounding import EPS, usual_float_errors
 
 # Arrays are worked through in blocks of this many elements, whose temporaries stay in the cache.
 _BLOCK = 8192

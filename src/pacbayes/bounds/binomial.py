@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betaincc, betainccinv, ndtri
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, SMALLEST_NORMAL, FloatArray, round_up, usual_float_errors
 from pacbayes._utils.checks import (
     MOST,
     check_between,
@@ -25,7 +25,6 @@ from pacbayes._utils.checks import (
     check_sample_size,
     check_sample_sizes,
 )
-from pacbayes._utils.rounding import EPS, SMALLEST_NORMAL, round_up, usual_float_errors
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 
 # The tail at the limit returned is below the level by this part of it, for m up to 1e8 and above.  `betaincc` was never

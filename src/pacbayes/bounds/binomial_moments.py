@@ -28,8 +28,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy, zeta
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.rounding import round_up
+from pacbayes._utils.arrays import FloatArray, round_up
 from pacbayes.bounds.binary_kl import kl_divergence
 
 # Relative inflation of a quadrature or a sum; their errors, rounding included, are well below it.

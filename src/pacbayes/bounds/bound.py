@@ -8,9 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, SMALLEST, FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_distribution, check_risks, least_sample_size
-from pacbayes._utils.rounding import EPS, SMALLEST, usual_float_errors
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
 

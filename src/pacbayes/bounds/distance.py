@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, FloatArray, round_up, usual_float_errors
 from pacbayes._utils.checks import check_between, check_choice, check_level, check_sample_size
-from pacbayes._utils.rounding import EPS, round_up, usual_float_errors
 from pacbayes.bounds.binomial_moments import log_moment
 
 CONSTANTS = ("exact", "paper")

@@ -13,16 +13,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.caller import warn_caller
-from pacbayes._utils.checks import check_between, check_choice, check_level, check_number, check_sample_size
-from pacbayes._utils.rounding import (
+from pacbayes._utils.arrays import (
     SMALLEST,
     SMALLEST_NORMAL,
+    FloatArray,
     Number,
     difference_down,
     round_up,
     usual_float_errors,
+)
+from pacbayes._utils.checks import (
+    check_between,
+    check_choice,
+    check_level,
+    check_number,
+    check_sample_size,
+    warn_caller,
 )
 from pacbayes.bounds.binary_kl import UpperRoot, kl_divergence, lower_root, upper_root
 from pacbayes.bounds.binomial_moments import log_square_moment, log_supremum, log_xi

@@ -20,9 +20,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betaincc, ndtri
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, FloatArray, round_down, round_up, usual_float_errors
 from pacbayes._utils.checks import check_between, check_sample_size
-from pacbayes._utils.rounding import EPS, round_down, round_up, usual_float_errors
 from pacbayes.bounds.bets import USUAL_BET, bet_upper
 from pacbayes.bounds.binary_kl import kl_divergence
 from pacbayes.bounds.binomial import binomial_upper

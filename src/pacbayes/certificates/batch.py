@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import cached_property
 from pacbayes._utils.checks import check_level, need, need_whole
 from pacbayes._utils.words import confidence, format_level
 from pacbayes.bounds.binomial import hypergeometric_upper

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pacbayes._utils.fingerprint import fingerprint
-from pacbayes._utils.html_card import card
+from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import (
     OF_NEW,
     PLURAL,
+    card,
     confidence,
     format_level,
     format_share,

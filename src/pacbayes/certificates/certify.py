@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import cached_property, round_down, usual_float_errors
 from pacbayes._utils.checks import need
-from pacbayes._utils.rounding import round_down, usual_float_errors
 from pacbayes.bounds.bets import bet_upper
 from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.assumptions import (

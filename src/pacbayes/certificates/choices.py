@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_distribution
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import CATONI, Catoni, get_distance
 from pacbayes.data.division import Division

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import Rows
-from pacbayes._utils.caller import warn_caller
-from pacbayes._utils.checks import check_level, check_not_masked
-from pacbayes._utils.html_card import card
-from pacbayes._utils.words import OF_NEW, confidence, format_share
+from pacbayes._utils.checks import check_level, check_not_masked, warn_caller
+from pacbayes._utils.words import OF_NEW, card, confidence, format_share
 from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 from pacbayes.certificates.limits import plain
 from pacbayes.certificates.risks import check_compared

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_level
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.choices import check_distances
 from pacbayes.certificates.levels import divide_delta

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray, round_down, round_up, usual_float_errors
 from pacbayes._utils.checks import check_number
-from pacbayes._utils.rounding import round_down, round_up, usual_float_errors
 from pacbayes.ensemble.counted import Counted
 
 AUTO = "auto"

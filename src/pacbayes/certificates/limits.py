@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray, Labels
+from pacbayes._utils.arrays import FloatArray, Labels, round_down, round_up
 from pacbayes._utils.checks import check_distribution, check_numbers, read_only
-from pacbayes._utils.rounding import round_down, round_up
 from pacbayes._utils.words import PLURAL, counted_once, digits_up, percent_down, percent_up
 from pacbayes.bounds.bets import joint_upper
 from pacbayes.bounds.binomial import binomial_upper

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import FloatArray, cached_property
 from pacbayes._utils.checks import (
     check_choice,
     check_distribution,

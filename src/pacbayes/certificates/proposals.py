@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.arrays import FloatArray, Rows, usual_float_errors
 from pacbayes._utils.checks import check_distribution
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.certificates.voting import PROPOSAL, SOFT, Counts, Rule, integer_weights, parts_of_one, weights_of
 from pacbayes.ensemble.cross_validation import CrossValidation, middle_of_fewest
 from pacbayes.ensemble.members import Answers, Calibrated

@@ -22,9 +22,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import FloatArray, Labels, Rows
+from pacbayes._utils.arrays import EPS, FloatArray, Labels, Rows, round_down, round_up
 from pacbayes._utils.checks import check_number, did_you_mean, need
-from pacbayes._utils.rounding import EPS, round_down, round_up
 from pacbayes.bounds.bets import USUAL_BET, best_bet, best_bets, bet_upper
 from pacbayes.certificates.levels import part_level
 from pacbayes.certificates.limits import (

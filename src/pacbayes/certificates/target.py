@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
-from pacbayes._utils.arrays import Codes, FloatArray
+from pacbayes._utils.arrays import Codes, FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_number, need, need_array
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes._utils.words import PLURAL, counted_once, format_share, percent_down
 from pacbayes.bounds.binomial import binomial_upper
 

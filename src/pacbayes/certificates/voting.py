@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
+from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, usual_float_errors
 from pacbayes._utils.checks import need, need_array, need_choice, read_only
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.ensemble.joined import pick_prepared
 from pacbayes.ensemble.members import Answers, Calibrated, Coding, Members, mean_margins, number_of_rows
 

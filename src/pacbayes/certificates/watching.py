@@ -20,13 +20,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, FloatArray, round_up
 from pacbayes._utils.checks import check_not_masked, check_number, need, need_choice, need_whole
-from pacbayes._utils.compiled import compiled
 from pacbayes._utils.files import write_file
-from pacbayes._utils.html_card import card
-from pacbayes._utils.rounding import EPS, round_up
-from pacbayes._utils.words import PLURAL, counted_once, failure, format_share, percent_up
+from pacbayes._utils.progress import compiled
+from pacbayes._utils.words import PLURAL, card, counted_once, failure, format_share, percent_up
 from pacbayes.certificates.target import format_target
 from pacbayes.data.division import GROUP
 from pacbayes.data.labelled import check_groups, check_same_order

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import pacbayes
 from pacbayes._utils.files import write_file
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL, format_params
 from pacbayes.certificates.limits import lower_of
 from pacbayes.certificates.threshold import rows_to_reach

@@ -133,7 +133,7 @@ def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]
 
 def write_plot(path: Path, draw: "Callable[[Axes], object]") -> None:
     """Write a picture, of the kind that the name of the file says, whole or not at all."""
-    from pacbayes._utils.caller import import_optional
+    from pacbayes._utils.checks import import_optional
     from pacbayes._utils.files import writing
 
     # Not by pyplot, which would look for a screen.

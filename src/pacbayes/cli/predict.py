@@ -125,16 +125,14 @@ def _write_predictions(
 ) -> tuple[int, int]:
     """Write the predictions as CSV, block by block; return how many there are, and how many are left empty."""
     from pacbayes._utils.files import naming
-    from pacbayes._utils.progress import current_stage, progress, working_for
+    from pacbayes._utils.progress import progress
 
     number = done = empty = 0
+    # The stage of each block has the same name and is not shown: one bar for the file.
     with progress("predictions", rows.total) as advance:
-        stage = current_stage()
         for block in rows:
-            # One bar for the file, not one for each block.
             given = block if hasattr(model, "feature_names_in_") else block.to_numpy()
-            with working_for(stage):
-                text, unanswered = _predicted(model, given, shares, header=number == 0)
+            text, unanswered = _predicted(model, given, shares, header=number == 0)
             if counted is not None:
                 counted.add(given)
             with nullcontext() if out is None else naming(out):

@@ -11,8 +11,7 @@ from sklearn.utils import assert_all_finite, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
-from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, cached_property
 from pacbayes._utils.checks import check_numbers, narrow_labels
 from pacbayes.data.division import (
     DISTINCT,

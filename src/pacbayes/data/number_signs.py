@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import cached_property
 from pacbayes.data.refusals import Hint
 
 if TYPE_CHECKING:

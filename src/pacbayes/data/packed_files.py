@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pacbayes._utils.caller import import_optional
+from pacbayes._utils.checks import import_optional
 from pacbayes._utils.memory import memory_limit, readable
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import Rows
-from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.threads import one_thread
 from pacbayes.data.rows import pick_rows
 

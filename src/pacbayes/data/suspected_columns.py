@@ -28,7 +28,7 @@ from scipy.special import lambertw
 from scipy.stats import chi2, poisson
 
 from pacbayes._utils.arrays import Rows
-from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import warn_caller
 from pacbayes.data.identifiers import MOST_CATEGORIES, sounds_like_subject
 
 #: Rows, and rows that are not of the largest class, from which on a column may be said to decide the class.

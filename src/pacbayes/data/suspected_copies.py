@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv
 
 from pacbayes._utils.arrays import Rows
-from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import warn_caller
 from pacbayes.data.rows import equal_rows, pick_rows
 
 # Each of the three limits is wrong with this probability; with a handful of inequalities a false alarm is rare.

@@ -49,11 +49,6 @@ class TextColumn:
     #: Whether empty texts and gaps stood in it: an empty cell may be either.
     has_both: bool = False
 
-    def __post_init__(self) -> None:
-        if type(self.place) is not int or self.place < 0 or type(self.has_both) is not bool:
-            raise ValueError(f"a column of text must have a place, got {self.place!r} and {self.has_both!r}")
-        _check_texts(self.words)
-
 
 @dataclass(frozen=True)
 class TableReading:
@@ -78,17 +73,6 @@ class TableReading:
     spaces: bool = False
     #: How numbers were written in the file.
     signs: NumberSigns = AS_USUAL
-
-    def __post_init__(self) -> None:
-        if type(self.text) is not tuple or not all(type(column) is TextColumn for column in self.text):
-            raise ValueError(f"text must be a tuple of columns, got {self.text!r}")
-        if type(self.unclear) is not tuple or not all(type(place) is int and place >= 0 for place in self.unclear):
-            raise ValueError(f"unclear must be a tuple of places, got {self.unclear!r}")
-        if type(self.as_written) is not bool or type(self.spaces) is not bool:
-            raise ValueError(f"as_written and spaces must be True or False, got {self.as_written!r}, {self.spaces!r}")
-        if type(self.signs) is not NumberSigns:
-            raise ValueError(f"signs must say how numbers are written, got {self.signs!r}")
-        _check_texts(self.missing)
 
     @classmethod
     def of(cls, X: Any) -> Self | None:
@@ -152,17 +136,6 @@ class TableReading:
         return False if text in column.words else None
 
 
-def check_reading(reading: Any, columns: int | None) -> None:
-    """Raise unless what a file says of a model's table is a reading of so many columns."""
-    if reading is None:
-        return
-    if type(reading) is not TableReading:
-        raise ValueError(f"Plan.reading must be a TableReading, got {type(reading).__name__}")
-    last = max((*(column.place for column in reading.text), *reading.unclear), default=-1)
-    if columns is not None and last >= columns:
-        raise ValueError(f"Plan.reading must be of {columns} columns, got the place {last}")
-
-
 def _kind(series: Any) -> str:
     from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
@@ -183,8 +156,3 @@ def _spellings(missing: Iterable[str]) -> tuple[str, ...]:
         if number.is_integer():
             found |= {str(int(number)): None, f"{int(number)}.0": None}
     return tuple(found)
-
-
-def _check_texts(texts: Any) -> None:
-    if type(texts) is not tuple or not all(type(text) is str for text in texts):
-        raise ValueError(f"texts of a table must be a tuple of texts, got {texts!r}")

@@ -12,9 +12,8 @@ from itertools import combinations
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.checks import need, need_array, need_choice, need_number, need_whole, read_only
-from pacbayes._utils.rounding import usual_float_errors
+from pacbayes._utils.arrays import FloatArray, Rows, usual_float_errors
+from pacbayes._utils.checks import need, need_array, need_choice, need_whole, read_only
 
 #: Decisions of one-vs-one machines, a column for each pair of classes in order, positive: the second of the pair.
 PAIRS = "pairs"
@@ -30,7 +29,7 @@ KINDS = (PAIRS, DECISIONS, PROBABILITIES, ANSWERS)
 GRID = 2.0**-20
 
 # No score and no product of a score with a slope is larger in size.
-_LARGEST = 1e300
+LARGEST = 1e300
 # Training scores larger than their median size by this factor are cut.
 _OUTLYING = 1e6
 # Scores whose range is smaller are constant: the slope of others would be infinite.
@@ -87,23 +86,6 @@ class Calibration:
     table: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        """Raise unless all parts are about the same classes, and no product of them is infinite."""
-        need_choice(self.kind, "Calibration.kind", KINDS)
-        need_whole(self.n, "Calibration.n", 1)
-        need_number(self.slope, "Calibration.slope")
-        need_number(self.pair_slope, "Calibration.pair_slope")
-        need_array(self.shift, "Calibration.shift", "f", (None,))
-        need(self.n_classes >= 2, "Calibration.shift", "must be about two classes or more")
-        need_array(self.bias, "Calibration.bias", "f", self.shift.shape)
-        for name, values, limit in (("shift", self.shift, self._limit), ("bias", self.bias, _LARGEST)):
-            need(bool((np.abs(values) <= limit).all()), f"Calibration.{name}", f"must be at most {limit:g} in size")
-        coupled = self.kind == PAIRS and self.n_classes > 2
-        need(coupled or self.pair_slope == 1.0, "Calibration.pair_slope", "must be 1 where nothing is coupled")
-        need((self.table is not None) == (self.kind == ANSWERS), "Calibration.table", "belongs to answers alone")
-        if self.table is not None:
-            need_array(self.table, "Calibration.table", "f", (self.n_classes + 1, self.n_classes))
-            need(bool((self.table >= 0.0).all()), "Calibration.table", "must hold probabilities")
-            need(bool((np.abs(self.table.sum(axis=1) - 1.0) < 1e-9).all()), "Calibration.table", "must sum to 1")
         read_only(self.shift, self.bias, self.table)
 
     @property
@@ -112,9 +94,9 @@ class Calibration:
         return self.shift.size
 
     @property
-    def _limit(self) -> float:
+    def limit(self) -> float:
         """The largest size of a score: times the slope it is finite."""
-        return _LARGEST / max(1.0, self.slope)
+        return LARGEST / max(1.0, self.slope)
 
     def __call__(self, scores: FloatArray) -> FloatArray:
         """Return the probabilities of all classes, shape (rows, k), in whole multiples of `GRID`.
@@ -131,7 +113,7 @@ class Calibration:
             return np.asarray(np.rint(chances / GRID) * GRID)
 
     def _per_class(self, scores: FloatArray) -> FloatArray:
-        return _per_class(self.kind, scores, self.n_classes, self.n, self.pair_slope, self._limit)
+        return _per_class(self.kind, scores, self.n_classes, self.n, self.pair_slope, self.limit)
 
     def _logits(self, per_class: FloatArray) -> FloatArray:
         """Return the logits of all classes, shape (k, rows), the largest of each row moved to 0."""
@@ -204,7 +186,7 @@ def _counted(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> 
 
 def _mapped(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> Calibration:
     """Return the map with the least cross-entropy of those with a slope of at least 0."""
-    n, k, limit = codes.size, counts.size, _LARGEST
+    n, k, limit = codes.size, counts.size, LARGEST
     if kind in (PAIRS, DECISIONS):
         limit = min(limit, _OUTLYING * _median_size(scores))
     pair_slope = _pooled_slope(scores, codes, counts, limit) if kind == PAIRS and k > 2 else 1.0
@@ -342,7 +324,7 @@ def _coupled(scores: FloatArray, n_classes: int, slope: float) -> FloatArray:
     \ne c} 1/r_{cj} - (k - 2) = 1 + \sum_{j \ne c} e^{-a d_{cj}}`: nothing is subtracted.
     """
     inverse = np.ones((n_classes, len(scores)))
-    limit = _LARGEST / max(1.0, slope)
+    limit = LARGEST / max(1.0, slope)
     for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
         logits = np.clip(slope * _tamed(scores[:, column], limit), -_LARGEST_LOGIT, _LARGEST_LOGIT)
         inverse[i] += np.exp(logits)
@@ -370,7 +352,7 @@ def _median_size(scores: FloatArray) -> float:
             middle = sizes.size // 2
             sizes.partition(middle)
             found.append(float(sizes[middle]))
-    return min(sorted(found)[len(found) // 2], _LARGEST / _OUTLYING) if found else 1.0
+    return min(sorted(found)[len(found) // 2], LARGEST / _OUTLYING) if found else 1.0
 
 
 def _answered(scores: FloatArray, n_classes: int) -> Rows:

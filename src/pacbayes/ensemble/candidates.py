@@ -12,10 +12,9 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.cached import cached_property
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.arrays import FloatArray, Rows, cached_property
 from pacbayes._utils.seeds import Purpose, generator
+from pacbayes._utils.values import fingerprint
 from pacbayes.data.preparing import check_trained_here
 
 

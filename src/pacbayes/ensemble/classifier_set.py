@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes._utils.arrays import BoolArray, FloatArray, Rows
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import BoolArray, FloatArray, Rows, cached_property
 from pacbayes._utils.checks import check_between, check_not_masked
-from pacbayes._utils.html_card import card
+from pacbayes._utils.words import card
 from pacbayes.data.division import (
     EXAMPLE,
     GROUP,

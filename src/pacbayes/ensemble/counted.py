@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import FloatArray, Rows, cached_property
 from pacbayes._utils.checks import read_only
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import BoolArray, FloatArray, Labels, Rows
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import BoolArray, FloatArray, Labels, Rows, cached_property
 from pacbayes._utils.checks import need, need_array, need_whole, read_only
 from pacbayes._utils.memory import check_fits
 from pacbayes.data.division import GROUP, Division

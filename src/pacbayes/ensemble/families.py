@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
-from pacbayes._utils.caller import warn_caller
+from pacbayes._utils.checks import warn_caller
 from pacbayes.data.division import Division
 from pacbayes.ensemble.by_name import FAMILIES, named_family
 from pacbayes.ensemble.candidates import check_classifier

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
 from pacbayes._utils.arrays import Codes, FloatArray, Rows
-from pacbayes._utils.caller import warn_caller
 from pacbayes._utils.checkpoint import Checkpoint, describe_run, open_checkpoint, pickled
+from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import run_units
 from pacbayes.data.labelled import Labelled

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pacbayes._utils.arrays import FloatArray, Labels
-from pacbayes._utils.caller import warn_caller
 from pacbayes._utils.checkpoint import UNIT, describe_run, open_checkpoint, pickled, seed_of_run
-from pacbayes._utils.checks import check_choice
+from pacbayes._utils.checks import check_choice, warn_caller
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import jobs_of, run_units
 from pacbayes.data.division import Division, DivisionChoices

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
 from pacbayes._utils.checks import MOST, need, need_array, need_rows, read_only
-from pacbayes._utils.progress import current_stage, progress, working_for
+from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import one_core, one_thread
 from pacbayes.data.labels import check_same_kind, one_label_each
 from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
@@ -293,10 +293,9 @@ class Estimators:
         validating: bool = False,
     ) -> Iterator[Answers]:
         """Yield the answers of some classifiers in turn, each about the rows that are given for it."""
-        stage = current_stage()
 
         def say(i: int) -> Labels:
-            with working_for(stage), one_core():
+            with one_core():
                 predict = self._validated if validating else self._predict
                 return predict(i, rows(i), coding.classes)
 

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import FloatArray, Labels, Rows
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import FloatArray, Labels, Rows, cached_property, usual_float_errors
 from pacbayes._utils.checkpoint import Codec, describe_run, npz_codec, open_checkpoint
 from pacbayes._utils.checks import need
 from pacbayes._utils.memory import memory_limit
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import run_units, shares_memory
@@ -230,8 +228,10 @@ def _are_arrays(one: Any) -> bool:
 
 
 # The machines of a width, and what the machines of a part said of a fold.
-WIDTHS = npz_codec((Machines, Pair, SVMPath), lambda one: isinstance(one, Machines), "support vector machines", 1)
-FOLDS = npz_codec((), _are_arrays, "answers and decisions of support vector machines", 1)
+WIDTHS = npz_codec(
+    dict.fromkeys((Machines, Pair, SVMPath)), lambda one: isinstance(one, Machines), "support vector machines", 1
+)
+FOLDS = npz_codec({}, _are_arrays, "answers and decisions of support vector machines", 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,7 +54,9 @@ class Trained:
 
 
 SVM_CHUNKS = npz_codec(
-    (Trained, OneMachine, Scaling, Kernel), lambda one: isinstance(one, Trained), "support vector machines"
+    dict.fromkeys((Trained, OneMachine, Scaling, Kernel)),
+    lambda one: isinstance(one, Trained),
+    "support vector machines",
 )
 
 

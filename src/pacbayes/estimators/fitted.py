@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from pacbayes._utils.arrays import FloatArray, Labels
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import FloatArray, Labels, cached_property
 from pacbayes._utils.checks import need
 from pacbayes.certificates.batch import Batch, batch_of
 from pacbayes.certificates.certificate import Certificate

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from pacbayes._utils.caller import warn_caller
-from pacbayes._utils.checks import narrow_labels
+from pacbayes._utils.checks import narrow_labels, warn_caller
 from pacbayes._utils.seeds import seed_of
 from pacbayes.certificates.choices import asks_for_data, resolve_prior
 from pacbayes.certificates.find import find, gather

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pacbayes._utils.arrays import FloatArray, Labels
 from pacbayes._utils.checks import check_choice
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.levels import AUTO

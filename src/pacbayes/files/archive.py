@@ -16,7 +16,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from numpy.lib import format as npy
 from numpy.typing import NDArray
@@ -35,8 +35,8 @@ _DEEPEST = 200
 _OBJECT_BYTES = 60
 # Copies of an array that exist at once while it is loaded: packed, as a stream, as an array.
 _COPIES = 3
-# NumPy's own limit, which it looks at only after it has read a header.
-_LARGEST_HEADER = 10_000
+# NumPy's own limit, which it looks at only after it has read a header; and what stands before it.
+_LARGEST_HEADER = 10_000 + 12
 
 
 def packed(parts: Mapping[str, bytes], method: int) -> bytes:
@@ -94,11 +94,6 @@ def read_npy(data: bytes) -> NDArray[Any]:
     """Read an array, which holds no pickles."""
     array: NDArray[Any] = npy.read_array(io.BytesIO(data), allow_pickle=False)
     return array
-
-
-def open_archive(file: BinaryIO) -> zipfile.ZipFile:
-    """Return the archive in a file."""
-    return zipfile.ZipFile(file)
 
 
 def check_parts(contents: bytes, max_bytes: int | None) -> None:
@@ -188,17 +183,11 @@ def _unpacked(data: bytes) -> int:
 
 def _check_npy(stream: Any, size: int) -> None:
     """Raise unless an array has a short header, and the shape it says in as many bytes as there are."""
-    start = stream.read(npy.MAGIC_LEN)
-    version = npy.read_magic(io.BytesIO(start))
-    field = stream.read(2 if version == (1, 0) else 4)
-    length = int.from_bytes(field, "little")
-    if length > _LARGEST_HEADER:
-        raise ValueError(f"an array of its model has a header of {length} bytes")
-    header = io.BytesIO(field + stream.read(length))
-    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read_header(header)
-    count, held = math.prod(shape), size - len(start) - header.tell()
-    if min(shape, default=0) < 0 or dtype.hasobject or count * dtype.itemsize != held:
+    # Of a longer header NumPy says that it is cut off.
+    start = io.BytesIO(stream.read(_LARGEST_HEADER))
+    read_header = npy.read_array_header_1_0 if npy.read_magic(start) == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read_header(start)
+    count, held = math.prod(shape), size - start.tell()
+    whole = min(shape, default=0) >= 0 and not dtype.hasobject and count * dtype.itemsize == held
+    if not whole or (dtype.itemsize == 0 and count > 0):
         raise ValueError(f"an array of its model says {shape} of {dtype} and has {size} bytes")
-    if dtype.itemsize == 0 and count > 0:
-        raise ValueError(f"an array of its model says {shape} of {dtype}")

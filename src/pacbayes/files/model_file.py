@@ -8,6 +8,7 @@ import json
 import math
 import os
 import warnings
+import zipfile
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,14 +16,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import pacbayes
-from pacbayes._utils.caller import warn_caller
-from pacbayes._utils.checks import check_choice, need, need_array, need_whole
+from pacbayes._utils.checks import check_choice, need, need_array, need_whole, warn_caller
 from pacbayes.certificates.find import Found, restored_posterior
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.voting import integer_weights, weights_of
-from pacbayes.data.tables import check_reading
 from pacbayes.ensemble.evidence import Evidence
 from pacbayes.ensemble.joined import Joined
 from pacbayes.ensemble.members import Estimators
@@ -36,12 +35,12 @@ from pacbayes.files.archive import (
     OBJECTS,
     VALUES,
     npy_bytes,
-    open_archive,
     read_manifest,
     read_npy,
     read_parts,
     write_archive,
 )
+from pacbayes.files.checks import check_reading
 from pacbayes.files.objects import dump_objects, load_objects, settle_objects, untrusted_types
 from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.posteriors.posterior import Posterior
@@ -268,7 +267,7 @@ def _read(path: Any, max_bytes: int | None) -> tuple[dict[str, Any], dict[str, b
     # A file that cannot be opened is no damaged one; one that is open, and leads nowhere, is.
     with open(path, "rb") as file:
         try:
-            with open_archive(file) as archive:
+            with zipfile.ZipFile(file) as archive:
                 manifest = read_manifest(archive)
                 found, version = manifest.get("format"), manifest.get("version")
                 parts = read_parts(archive, max_bytes) if type(found) is int and found == FORMAT else None

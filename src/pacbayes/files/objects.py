@@ -97,19 +97,16 @@ def load_objects(path: Any, contents: bytes, trusted: list[str], max_bytes: int 
     try:
         check_parts(contents, max_bytes)
         needed = untrusted_types(contents)
+        unknown = sorted(name for name in needed if name not in trusted and not name.startswith(prefixes))
+        if not unknown:
+            return list(loads(contents, trusted=sorted(needed | set(HARMLESS))))
     except Exception as error:  # any bytes may be in a file, and skops fails on them in many ways
         raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
-    unknown = sorted(name for name in needed if name not in trusted and not name.startswith(prefixes))
-    if unknown:
-        raise UntrustedTypesError(
-            f"{path} holds types that are not trusted: {', '.join(unknown)}. If you know where the file comes from, "
-            "load it with trusted=[...] and their names; they may run code.",
-            unknown,
-        )
-    try:
-        return list(loads(contents, trusted=sorted(needed | set(HARMLESS))))
-    except Exception as error:  # as above
-        raise ValueError(f"{path} is not a model saved by pacbayes: {error}") from error
+    raise UntrustedTypesError(
+        f"{path} holds types that are not trusted: {', '.join(unknown)}. If you know where the file comes from, "
+        "load it with trusted=[...] and their names; they may run code.",
+        unknown,
+    )
 
 
 def untrusted_types(contents: bytes) -> set[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pacbayes._utils.values import Decoder, Encoder, check_place
+from pacbayes._utils.values import Decoder, Encoder, Known, check_place
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
 from pacbayes.certificates.limits import Cost
@@ -15,50 +15,46 @@ from pacbayes.certificates.threshold import Abstain, Cuts, Threshold
 from pacbayes.certificates.voting import Rule
 from pacbayes.data.division import Division
 from pacbayes.data.number_signs import NumberSigns
-from pacbayes.data.tables import TableReading, TextColumn
-from pacbayes.ensemble.calibration import Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.evidence import Evidence
 from pacbayes.ensemble.joined import Joined
 from pacbayes.ensemble.members import Calibrated, Estimators
-from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.files.checks import CHECKS
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.machines import Machines, Pair
 from pacbayes.svm.path import SVMPath
 from pacbayes.svm.svm_classifier import MachineSettings
 
-# The classes a file may name; nothing else is ever made from one.
-KNOWN: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        Abstain,
-        Calibrated,
-        Calibration,
-        Cost,
-        CrossValidation,
-        Cuts,
-        Division,
-        Estimators,
-        Evidence,
-        Joined,
-        Kernel,
-        MachineSettings,
-        Machines,
-        NumberSigns,
-        Pair,
-        Plan,
-        Question,
-        Refit,
-        Rule,
-        SVMPath,
-        Scaling,
-        SharedMachines,
-        TableReading,
-        TextColumn,
-        Threshold,
-        Thresholds,
+# The classes a file may name, with their checks; nothing else is ever made from one.
+KNOWN: Known = (
+    dict.fromkeys(
+        (
+            Abstain,
+            Calibrated,
+            Cost,
+            CrossValidation,
+            Cuts,
+            Division,
+            Estimators,
+            Evidence,
+            Joined,
+            Kernel,
+            MachineSettings,
+            Machines,
+            NumberSigns,
+            Pair,
+            Plan,
+            Question,
+            Refit,
+            Rule,
+            SVMPath,
+            Scaling,
+            Threshold,
+            Thresholds,
+        )
     )
-}
+    | CHECKS
+)
 
 
 class ModelEncoder(Encoder):

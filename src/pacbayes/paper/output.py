@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacbayes._utils.caller import import_optional
+from pacbayes._utils.checks import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,10 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.caller import import_optional
-from pacbayes._utils.checks import check_choice
-from pacbayes._utils.rounding import SMALLEST
+from pacbayes._utils.arrays import SMALLEST, FloatArray
+from pacbayes._utils.checks import check_choice, import_optional
 from pacbayes.bounds.binary_kl import kl_divergence, kl_roots
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.posteriors.paper_schemes import start_weights

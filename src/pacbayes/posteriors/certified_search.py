@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from pacbayes._utils.rounding import EPS, SMALLEST_NORMAL, round_down, round_up
+from pacbayes._utils.arrays import EPS, SMALLEST_NORMAL, round_down, round_up
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.posteriors.gibbs import CurvePoint, GibbsCurve
 

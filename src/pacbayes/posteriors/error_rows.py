@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpstrf
 
-from pacbayes._utils.arrays import BoolArray, FloatArray
+from pacbayes._utils.arrays import EPS, SMALLEST, BoolArray, FloatArray, round_down, round_up
 from pacbayes._utils.checks import check_not_masked, check_sample_size
-from pacbayes._utils.rounding import EPS, SMALLEST, round_down, round_up
 from pacbayes.bounds.bound import average_risk
 from pacbayes.posteriors.gibbs import Groups, group_risks
 

@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_distribution, check_number, check_risks
-from pacbayes._utils.rounding import EPS, usual_float_errors
 
 # Classifiers looked up at a time, and prior weights added one after the other.
 _BLOCK, _SUM_BLOCK = 65_536, 2_048

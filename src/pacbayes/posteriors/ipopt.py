@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.caller import import_optional
-from pacbayes._utils.checks import check_choice
+from pacbayes._utils.checks import check_choice, import_optional
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.bounds.distances import ch_polynomial

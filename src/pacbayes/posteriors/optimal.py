@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from pacbayes._utils.arrays import usual_float_errors
 from pacbayes._utils.checks import check_choice, check_tolerance
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.bounds.distance import Distance
 from pacbayes.posteriors.ccp import ccp
 from pacbayes.posteriors.certified_search import CertifiedSearch

@@ -31,9 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_choice, check_tolerance
-from pacbayes._utils.rounding import usual_float_errors
 from pacbayes._utils.words import format_up
 from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.distance import BoundFunction

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pacbayes._utils.arrays import FloatArray
+from pacbayes._utils.arrays import EPS, FloatArray
 from pacbayes._utils.checks import check_choice, check_distribution
-from pacbayes._utils.rounding import EPS
 from pacbayes.bounds.bound import average_risk, divergence
 from pacbayes.posteriors.certified_search import CertifiedSearch, Minimum
 from pacbayes.posteriors.gibbs import GibbsCurve

@@ -10,12 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import FloatArray, cached_property, usual_float_errors
 from pacbayes._utils.checks import check_risks, least_sample_size
-from pacbayes._utils.html_card import card
-from pacbayes._utils.rounding import usual_float_errors
-from pacbayes._utils.words import format_up
+from pacbayes._utils.words import card, format_up
 from pacbayes.bounds.bound import average_risk, divergence, products_with_logs
 from pacbayes.bounds.distance import BoundFunction, Distance
 from pacbayes.bounds.distances import get_distance

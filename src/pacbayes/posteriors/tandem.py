@@ -39,8 +39,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.rounding import EPS, SMALLEST, round_down
+from pacbayes._utils.arrays import EPS, SMALLEST, FloatArray, round_down
 from pacbayes.bounds.distance import BoundFunction
 from pacbayes.posteriors.error_rows import TandemFactor
 from pacbayes.posteriors.vote_bounds import tandem_bound

@@ -20,10 +20,8 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import BoolArray, FloatArray
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import EPS, BoolArray, FloatArray, cached_property, round_up, usual_float_errors
 from pacbayes._utils.checks import check_choice, check_distribution
-from pacbayes._utils.rounding import EPS, round_up, usual_float_errors
 from pacbayes.bounds.binary_kl import lower_root
 from pacbayes.bounds.bound import divergence
 from pacbayes.bounds.distance import BoundFunction

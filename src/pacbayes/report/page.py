@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pacbayes._utils.caller import import_optional
+from pacbayes._utils.checks import import_optional
 from pacbayes._utils.files import check_can_write, write_file
 from pacbayes._utils.words import printable_lines
 from pacbayes.estimators.base import CertifiedModel

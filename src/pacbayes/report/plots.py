@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes._utils.caller import import_optional
+from pacbayes._utils.checks import import_optional
 from pacbayes._utils.words import PLURAL, confidence, format_up
 from pacbayes.bounds.binomial import chances, rows_needed
 from pacbayes.bounds.distances import DISTANCES

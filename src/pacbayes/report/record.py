@@ -12,7 +12,7 @@ import numpy as np
 
 import pacbayes
 from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.fingerprint import fingerprint
+from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL, cut, format_value
 from pacbayes.data.division import DISTINCT
 from pacbayes.estimators.base import CertifiedModel
@@ -102,7 +102,7 @@ def data_table(view: ReportView) -> TextTable:
     rows.append(("SHA-256 of the rows", given if X is None else fingerprint(X)))
     rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
     rows.append(("SHA-256 of validation errors and weights", _result_fingerprint(view)))
-    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes._utils.fingerprint)."
+    caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes._utils.values)."
     return TextTable(caption, ("what", "value"), rows)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.cached import cached_property
+from pacbayes._utils.arrays import FloatArray, Rows, cached_property
 from pacbayes._utils.words import format_share
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import DISTANCES, get_distance

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from pacbayes._utils.arrays import FloatArray, Rows
+from pacbayes._utils.arrays import EPS, FloatArray, Rows
 from pacbayes._utils.memory import memory_limit
-from pacbayes._utils.rounding import EPS
 from pacbayes._utils.threads import on_cores
 from pacbayes.svm.smo import add_rows
 

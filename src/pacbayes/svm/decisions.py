@@ -31,9 +31,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.compiled import compiled
-from pacbayes._utils.rounding import EPS
+from pacbayes._utils.arrays import EPS, FloatArray
+from pacbayes._utils.progress import compiled
 
 _LOG2E = 1.0 / math.log(2.0)
 # ln 2 in two parts, the first with so few digits that its integer multiples below 2^11 are exact.

@@ -13,8 +13,7 @@ from sklearn.utils import check_array
 
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_choice, check_number, need, need_array, need_choice
-from pacbayes._utils.compiled import compile_notice
-from pacbayes._utils.progress import progress
+from pacbayes._utils.progress import compile_notice, progress
 from pacbayes._utils.seeds import generator
 from pacbayes._utils.threads import on_cores, one_core
 

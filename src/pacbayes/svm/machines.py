@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes._utils.checks import MOST, need, need_array, need_number, need_rows
 from pacbayes._utils.memory import BLOCK_BYTES
-from pacbayes._utils.progress import current_stage, progress, working_for
+from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import on_cores, one_core
 from pacbayes.svm.kernel import load_compiled
 from pacbayes.svm.path import SVMPath, solve_path
@@ -374,7 +374,6 @@ def train_machines(
     n_jobs = max(1, min(n_jobs, len(jobs), codes.size**2 // largest**2))
 
     with progress("support vector machines", len(jobs) * lambdas.size) as advance:
-        stage = current_stage()
 
         def train(first: int, second: int, rows: Rows) -> Pair:
             kernel = gram(rows)
@@ -384,7 +383,7 @@ def train_machines(
             return Pair(first, second, rows, path, size)
 
         def train_elsewhere(*job: Any) -> Pair:
-            with working_for(stage), one_core():
+            with one_core():
                 return train(*job)
 
         if n_jobs == 1:

@@ -13,12 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.caller import warn_caller
-from pacbayes._utils.checks import check_numbers, need, need_array
-from pacbayes._utils.compiled import compile_notice
-from pacbayes._utils.progress import progress
-from pacbayes._utils.rounding import EPS
+from pacbayes._utils.arrays import EPS, FloatArray, Rows
+from pacbayes._utils.checks import check_numbers, need, need_array, warn_caller
+from pacbayes._utils.progress import compile_notice, progress
 from pacbayes._utils.threads import one_thread
 
 # LIBSVM's own limit on the iterations for one machine.

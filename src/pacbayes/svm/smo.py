@@ -25,9 +25,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.compiled import compiled
-from pacbayes._utils.rounding import EPS
+from pacbayes._utils.arrays import EPS, FloatArray, Rows
+from pacbayes._utils.progress import compiled
 from pacbayes._utils.threads import on_cores
 
 # A pair of (nearly) equal rows has no curvature: this floor makes the step long enough to reach a bound, as in LIBSVM.
