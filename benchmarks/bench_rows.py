@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
 from pacbayes._utils.threads import one_thread
-from pacbayes.data.division import DivisionChoices
-from pacbayes.data.labelled import Labelled, divide
+from pacbayes.data.division import DivisionChoices, divide
+from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble.cross_validation import dealt
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, grid_set, svm_set
-from pacbayes.data.labels import check_complete, check_same_kind
+from pacbayes.data.labelled import check_complete, check_same_kind
 
 BIG = 2**53
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from tests.estimators.models import fitted, two_classes
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
-from pacbayes.data.unusable import check_finite
+from pacbayes.data.preprocessing import check_finite
 
 GRID = {"C": [0.1, 1.0]}
 

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save, svm_set
 from pacbayes.data.columns import preparation, read_columns
-from pacbayes.data.preparing import resolve_prepare
+from pacbayes.data.preprocessing import resolve_prepare
 
 LAMBDAS = [0.05, 0.5, 5.0]
 

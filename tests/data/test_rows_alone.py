@@ -22,8 +22,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, grid_set, svm_set
-from pacbayes.data import rows_alone
-from pacbayes.data.rows_alone import depends_on_batch, few_rows, warn_of_batches
+from pacbayes.data import rows as rows_module
+from pacbayes.data.rows import depends_on_batch, few_rows, warn_of_batches
 
 
 def data(n=120, seed=0):
@@ -143,7 +143,7 @@ def test_others_are_not(estimator, X):
 
 def test_one_of_each_kind_is_asked_and_every_fiftieth(monkeypatch):
     asked = []
-    monkeypatch.setattr(rows_alone, "depends_on_batch", lambda estimator, X, method: asked.append(estimator) or None)
+    monkeypatch.setattr(rows_module, "depends_on_batch", lambda estimator, X, method: asked.append(estimator) or None)
     first, second = FunctionTransformer(np.abs), FunctionTransformer(np.sign)
     estimators = [DecisionTreeClassifier()] * 120
     estimators[7] = GaussianNB()

@@ -9,7 +9,7 @@ from tests.ensemble.grouped import is_rounded_up
 
 from pacbayes import ClassifierSet
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
-from pacbayes.ensemble.counted import Counted, risks_of_errors, risks_of_losses
+from pacbayes.ensemble.evidence import Counted, risks_of_errors, risks_of_losses
 
 
 @given(st.integers(1, 10**7).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m))))

@@ -17,12 +17,11 @@ from sklearn.tree import DecisionTreeClassifier
 from pacbayes import CertifiedClassifier, Grid
 from pacbayes.data.division import DivisionChoices
 from pacbayes.data.labelled import Labelled
-from pacbayes.data.rows_alone import few_rows
-from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, calibrate
+from pacbayes.data.rows import few_rows
+from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, calibrate, kind_of, scores_of
 from pacbayes.ensemble.classifier_set import Work
 from pacbayes.ensemble.cross_validation import dealt
 from pacbayes.ensemble.grid_set import GridFamily, train_grids
-from pacbayes.ensemble.members import kind_of, scores_of
 
 CANCER = load_breast_cancer(return_X_y=True)
 WINE = load_wine(return_X_y=True)

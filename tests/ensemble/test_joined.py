@@ -18,8 +18,7 @@ from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
 from pacbayes.ensemble.classifier_set import Work
 from pacbayes.ensemble.families import Size, resolve_families, train_families
-from pacbayes.ensemble.joined import Joined, Prepared
-from pacbayes.ensemble.members import Calibrated, Coding, Estimators
+from pacbayes.ensemble.members import Calibrated, Coding, Estimators, Joined, Prepared
 from pacbayes.ensemble.svm_members import SharedMachines
 
 X, Y = load_wine(return_X_y=True)

@@ -8,8 +8,8 @@ from tests.ensemble.told import told
 
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, svm_set
 from pacbayes.certificates.voting import soft_confidences
-from pacbayes.ensemble.calibration import PAIRS, Calibration
-from pacbayes.ensemble.members import Calibrated, Coding, Estimators, kept_as, kind_of
+from pacbayes.ensemble.calibration import PAIRS, Calibration, kind_of
+from pacbayes.ensemble.members import Calibrated, Coding, Estimators, kept_as
 from pacbayes.ensemble.svm_members import SharedMachines
 
 X, Y = load_iris(return_X_y=True)

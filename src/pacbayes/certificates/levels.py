@@ -13,7 +13,7 @@ import numpy as np
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import check_number
 from pacbayes._utils.rounding import round_down, round_up, usual_float_errors
-from pacbayes.ensemble.counted import Counted
+from pacbayes.ensemble.evidence import Counted
 
 AUTO = "auto"
 # The share kept for what the validation rows may show, where the training rows propose something.

@@ -48,8 +48,8 @@ def load_dataset(
     keep : sequence of str
         For a file: columns to take as measurements although they look like row numbers or identifiers, which are
         refused otherwise: whole numbers, no two of them equal, that rise or fall from row to row or are too many for
-        their range to be measurements (`pacbayes.data.identifiers`), or that a name such as ``id`` gives away;
-        numbers of subjects with several rows (`pacbayes.data.identifiers`); and columns without a name.
+        their range to be measurements (`pacbayes.data.leakage`), or that a name such as ``id`` gives away;
+        numbers of subjects with several rows (`pacbayes.data.leakage`); and columns without a name.
     sep : str, optional
         For a CSV or TSV file: the character between two fields, by default a comma or a tab.
     skip_unlabelled : bool

@@ -9,12 +9,15 @@ of docs/mathematics.md.  Decisions of pairs of classes are coupled first, by equ
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.checks import need, need_array, need_choice, need_number, need_whole, read_only
+from pacbayes._utils.arrays import FloatArray, Labels, Rows
+from pacbayes._utils.checks import need, need_array, need_choice, need_whole, read_only
 from pacbayes._utils.rounding import usual_float_errors
+from pacbayes.data.labelled import one_label_each
+from pacbayes.data.rows import copy_rows, number_of_rows
 
 #: Decisions of one-vs-one machines, a column for each pair of classes in order, positive: the second of the pair.
 PAIRS = "pairs"
@@ -29,8 +32,8 @@ KINDS = (PAIRS, DECISIONS, PROBABILITIES, ANSWERS)
 #: Probabilities are whole multiples of this: what rounding makes of them in sums is then exact.
 GRID = 2.0**-20
 
-# No score and no product of a score with a slope is larger in size.
-_LARGEST = 1e300
+#: No score and no product of a score with a slope is larger in size.
+LARGEST = 1e300
 # Training scores larger than their median size by this factor are cut.
 _OUTLYING = 1e6
 # Scores whose range is smaller are constant: the slope of others would be infinite.
@@ -87,23 +90,6 @@ class Calibration:
     table: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        """Raise unless all parts are about the same classes, and no product of them is infinite."""
-        need_choice(self.kind, "Calibration.kind", KINDS)
-        need_whole(self.n, "Calibration.n", 1)
-        need_number(self.slope, "Calibration.slope")
-        need_number(self.pair_slope, "Calibration.pair_slope")
-        need_array(self.shift, "Calibration.shift", "f", (None,))
-        need(self.n_classes >= 2, "Calibration.shift", "must be about two classes or more")
-        need_array(self.bias, "Calibration.bias", "f", self.shift.shape)
-        for name, values, limit in (("shift", self.shift, self._limit), ("bias", self.bias, _LARGEST)):
-            need(bool((np.abs(values) <= limit).all()), f"Calibration.{name}", f"must be at most {limit:g} in size")
-        coupled = self.kind == PAIRS and self.n_classes > 2
-        need(coupled or self.pair_slope == 1.0, "Calibration.pair_slope", "must be 1 where nothing is coupled")
-        need((self.table is not None) == (self.kind == ANSWERS), "Calibration.table", "belongs to answers alone")
-        if self.table is not None:
-            need_array(self.table, "Calibration.table", "f", (self.n_classes + 1, self.n_classes))
-            need(bool((self.table >= 0.0).all()), "Calibration.table", "must hold probabilities")
-            need(bool((np.abs(self.table.sum(axis=1) - 1.0) < 1e-9).all()), "Calibration.table", "must sum to 1")
         read_only(self.shift, self.bias, self.table)
 
     @property
@@ -112,9 +98,9 @@ class Calibration:
         return self.shift.size
 
     @property
-    def _limit(self) -> float:
+    def limit(self) -> float:
         """The largest size of a score: times the slope it is finite."""
-        return _LARGEST / max(1.0, self.slope)
+        return LARGEST / max(1.0, self.slope)
 
     def __call__(self, scores: FloatArray) -> FloatArray:
         """Return the probabilities of all classes, shape (rows, k), in whole multiples of `GRID`.
@@ -131,7 +117,7 @@ class Calibration:
             return np.asarray(np.rint(chances / GRID) * GRID)
 
     def _per_class(self, scores: FloatArray) -> FloatArray:
-        return _per_class(self.kind, scores, self.n_classes, self.n, self.pair_slope, self._limit)
+        return _per_class(self.kind, scores, self.n_classes, self.n, self.pair_slope, self.limit)
 
     def _logits(self, per_class: FloatArray) -> FloatArray:
         """Return the logits of all classes, shape (k, rows), the largest of each row moved to 0."""
@@ -204,7 +190,7 @@ def _counted(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> 
 
 def _mapped(kind: str, scores: FloatArray, codes: Rows, counts: FloatArray) -> Calibration:
     """Return the map with the least cross-entropy of those with a slope of at least 0."""
-    n, k, limit = codes.size, counts.size, _LARGEST
+    n, k, limit = codes.size, counts.size, LARGEST
     if kind in (PAIRS, DECISIONS):
         limit = min(limit, _OUTLYING * _median_size(scores))
     pair_slope = _pooled_slope(scores, codes, counts, limit) if kind == PAIRS and k > 2 else 1.0
@@ -342,7 +328,7 @@ def _coupled(scores: FloatArray, n_classes: int, slope: float) -> FloatArray:
     \ne c} 1/r_{cj} - (k - 2) = 1 + \sum_{j \ne c} e^{-a d_{cj}}`: nothing is subtracted.
     """
     inverse = np.ones((n_classes, len(scores)))
-    limit = _LARGEST / max(1.0, slope)
+    limit = LARGEST / max(1.0, slope)
     for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
         logits = np.clip(slope * _tamed(scores[:, column], limit), -_LARGEST_LOGIT, _LARGEST_LOGIT)
         inverse[i] += np.exp(logits)
@@ -370,7 +356,7 @@ def _median_size(scores: FloatArray) -> float:
             middle = sizes.size // 2
             sizes.partition(middle)
             found.append(float(sizes[middle]))
-    return min(sorted(found)[len(found) // 2], _LARGEST / _OUTLYING) if found else 1.0
+    return min(sorted(found)[len(found) // 2], LARGEST / _OUTLYING) if found else 1.0
 
 
 def _answered(scores: FloatArray, n_classes: int) -> Rows:
@@ -399,3 +385,82 @@ def _checked(kind: str, scores: FloatArray, n_classes: int) -> FloatArray:
     found: FloatArray = np.asarray(scores, dtype=np.float64)
     need_array(found, "scores", "f", (None, columns), finite=False)
     return found
+
+
+def kind_of(classifier: Any, n_classes: int, few: Any) -> str:
+    """Return which scores a fitted classifier has: probabilities, decisions for so many classes, or answers alone.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> kind_of(DummyClassifier().fit(X, y), 2, X), kind_of(LinearSVC().fit(X, y), 2, X)
+    ('probabilities', 'decisions')
+    """
+    if not hasattr(classifier, "classes_"):
+        return ANSWERS
+    if hasattr(classifier, "predict_proba"):
+        return PROBABILITIES
+    if not hasattr(classifier, "decision_function"):
+        return ANSWERS
+    found, known = np.asarray(classifier.decision_function(copy_rows(few))), np.asarray(classifier.classes_)
+    if known.size != n_classes or found.shape[1:] != (() if n_classes == 2 else (n_classes,)):
+        return ANSWERS
+    # Decisions of one-vs-one machines are not compared with each other; of three classes there are as many pairs.
+    compared = n_classes == 2 or np.mean(known[found.argmax(axis=1)] == classifier.predict(copy_rows(few))) > 0.5
+    return DECISIONS if compared else ANSWERS
+
+
+def scores_of(classifier: Any, X: Any, kind: str, classes: Labels, said: Labels | None = None) -> FloatArray:
+    """Return what a fitted classifier says of rows in numbers that `Calibration` takes, for some classes.
+
+    It may know fewer of the classes: the others have probability zero, and lose by one in decisions.  `said` is what it
+    answers, where that is known already.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> dummy = DummyClassifier(strategy="prior").fit([[0]] * 4, [0, 0, 0, 1])
+    >>> scores_of(dummy, [[0]], "probabilities", np.array([0, 1, 2]))
+    array([[0.75, 0.25, 0.  ]])
+    """
+    n, k = number_of_rows(X), classes.size
+    if kind == ANSWERS:
+        labels = one_label_each("predict", classifier.predict(copy_rows(X)), n) if said is None else said
+        codes = np.minimum(np.searchsorted(classes, labels), k - 1)
+        return np.where(classes[codes] == labels, codes, k).astype(np.float64)[:, None]
+    method = "predict_proba" if kind == PROBABILITIES else "decision_function"
+    found = np.asarray(getattr(classifier, method)(copy_rows(X)), dtype=np.float64)
+    own = np.asarray(classifier.classes_)
+    flat = kind == DECISIONS and own.size == 2 and found.ndim == 1
+    if not flat and found.shape != (n, own.size):
+        raise ValueError(
+            f"{method} of {type(classifier).__name__} must give a number for each of {n} rows and "
+            f"{own.size} classes, got shape {found.shape}"
+        )
+    if flat:
+        if k == 2 and own.size == 2:
+            return found[:, None]
+        found = np.stack([-found, found], axis=1)
+    if own.shape == classes.shape and bool((own == classes).all()):
+        return found
+    known = np.isin(own, classes)
+    lowest = found.min(axis=1, keepdims=True) - 1.0 if kind == DECISIONS else np.zeros((n, 1))
+    spread = np.repeat(lowest, k, axis=1)
+    spread[:, np.searchsorted(classes, own[known])] = found[:, known]
+    return spread
+
+
+def mean_margins(probabilities: FloatArray) -> FloatArray:
+    """Return by how much each class is ahead of the best other one, shape (n, classes).
+
+    Examples
+    --------
+    >>> mean_margins(np.array([[0.75, 0.25, 0.0]]))
+    array([[ 0.5 , -0.5 , -0.75]])
+    """
+    ordered = np.sort(probabilities, axis=1)
+    first, second = ordered[:, -1:], ordered[:, -2:-1]
+    # The best other class is the second best for the best one, and the best for all others.
+    return np.where(probabilities == first, first - second, probabilities - first)

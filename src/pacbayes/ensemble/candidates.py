@@ -16,7 +16,7 @@ from pacbayes._utils.arrays import FloatArray, Rows
 from pacbayes._utils.cached import cached_property
 from pacbayes._utils.fingerprint import fingerprint
 from pacbayes._utils.seeds import Purpose, generator
-from pacbayes.data.preparing import check_trained_here
+from pacbayes.data.preprocessing import check_trained_here
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,16 @@ from pacbayes.data.division import (
     GROUP,
     Division,
     DivisionChoices,
+    all_validate,
     check_duplicates,
+    divide,
     validating_division,
 )
-from pacbayes.data.labelled import Labelled, all_validate, check_same_order, divide
-from pacbayes.data.labels import check_complete, check_same_kind
-from pacbayes.data.rows import csr_rows, pick_rows
-from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.ensemble.counted import Counted, risks_of_losses
+from pacbayes.data.labelled import Labelled, check_complete, check_same_kind, check_same_order
+from pacbayes.data.rows import csr_rows, few_rows, number_of_rows, pick_rows, warn_of_batches
 from pacbayes.ensemble.cross_validation import Folds
-from pacbayes.ensemble.evidence import Evidence, check_evidence_fits, observe
-from pacbayes.ensemble.members import Coding, Estimators, Members, kept_as, number_of_rows
+from pacbayes.ensemble.evidence import Counted, Evidence, check_evidence_fits, observe, risks_of_losses
+from pacbayes.ensemble.members import Coding, Estimators, Members, kept_as
 
 
 def check_elsewhere(estimators: Any, data: Labelled) -> Estimators:

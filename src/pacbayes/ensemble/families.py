@@ -18,9 +18,9 @@ from pacbayes.data.division import Division
 from pacbayes.ensemble.by_name import FAMILIES, named_family
 from pacbayes.ensemble.candidates import check_classifier
 from pacbayes.ensemble.classifier_set import Trained, Work
+from pacbayes.ensemble.cross_validation import JoinedFolds
 from pacbayes.ensemble.grid_set import GridFamily, train_grids
-from pacbayes.ensemble.joined import Joined, JoinedFolds
-from pacbayes.ensemble.members import Members
+from pacbayes.ensemble.members import Joined, Members
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.svm.kernel import THREE_WIDTHS, Gamma
 from pacbayes.svm.landmarks import N_COMPONENTS

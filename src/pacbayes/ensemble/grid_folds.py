@@ -15,13 +15,11 @@ from pacbayes._utils.caller import warn_caller
 from pacbayes._utils.checkpoint import Checkpoint, describe_run, open_checkpoint, pickled
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import run_units
-from pacbayes.data.labelled import Labelled
-from pacbayes.data.labels import check_same_kind, one_label_each
-from pacbayes.data.rows import pick_rows
-from pacbayes.data.rows_alone import few_rows
-from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES
+from pacbayes.data.labelled import Labelled, check_same_kind, one_label_each
+from pacbayes.data.rows import few_rows, pick_rows
+from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, kind_of, scores_of
 from pacbayes.ensemble.cross_validation import OutOfFold, candidates_of, trainable
-from pacbayes.ensemble.members import kept_as, kind_of, scores_of
+from pacbayes.ensemble.members import kept_as
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import jobs_of, run_units
 from pacbayes.data.division import Division, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, check_same_order, check_weights
-from pacbayes.data.rows import pick_rows
-from pacbayes.data.rows_alone import few_rows, warn_of_batches
+from pacbayes.data.rows import few_rows, pick_rows, warn_of_batches
 from pacbayes.ensemble.candidates import (
     Candidates,
     Families,

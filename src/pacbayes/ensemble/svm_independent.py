@@ -44,15 +44,6 @@ class Trained:
     kkt_violation: float
     converged: bool
 
-    def __post_init__(self) -> None:
-        for name, kind in {"machine": OneMachine, "scaling": Scaling, "kernel": Kernel}.items():
-            need(type(getattr(self, name)) is kind, f"Trained.{name}", f"must be {kind.__name__}")
-        need_rows(self.support, "Trained.support", MOST)
-        each = self.support.size == self.machine.coefs.shape[1]
-        need(each, "Trained.support", "must be a row for each coefficient")
-        whole = type(self.kkt_violation) is float and type(self.converged) is bool
-        need(whole, "Trained", "must say if it converged")
-
 
 SVM_CHUNKS = npz_codec(
     (Trained, OneMachine, Scaling, Kernel), lambda one: isinstance(one, Trained), "support vector machines"
@@ -132,6 +123,13 @@ def _trained(task: IndependentTask, everything: FloatArray | None, i: int) -> Tr
 
 def _checked(common: tuple[IndependentTask, FloatArray | None], i: int, stored: Trained) -> Trained:
     """Return the i-th machine from a checkpoint, or raise unless it is one on its own training rows."""
+    for name, kind in {"machine": OneMachine, "scaling": Scaling, "kernel": Kernel}.items():
+        need(type(getattr(stored, name)) is kind, f"Trained.{name}", f"must be {kind.__name__}")
+    need_rows(stored.support, "Trained.support", MOST)
+    each = stored.support.size == stored.machine.coefs.shape[1]
+    need(each, "Trained.support", "must be a row for each coefficient")
+    whole = type(stored.kkt_violation) is float and type(stored.converged) is bool
+    need(whole, "Trained", "must say if it converged")
     task = common[0]
     width = task.data.rows.shape[1]
     need(stored.scaling.shift.size == width, "Scaling.shift", f"must be for {width} columns")

@@ -10,13 +10,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_array
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes._utils.checks import need, need_array, read_only
+from pacbayes._utils.checks import need, read_only
 from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import one_thread
-from pacbayes.data.preparing import apply_prepare
+from pacbayes.data.preprocessing import apply_prepare
 from pacbayes.ensemble.calibration import PAIRS
 from pacbayes.ensemble.members import Answers, Calibrated, Coding, kept_as, runs_of
-from pacbayes.svm.kernel import NYSTROEM, Kernel, Scaling
+from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.machines import Machines, Pair, blocks
 from pacbayes.svm.path_scores import decisions_of_one, sizes_of, tie_widths
 from pacbayes.svm.svm_classifier import MachineSettings
@@ -42,32 +42,7 @@ class SharedMachines:
     prepare: Any = None
 
     def __post_init__(self) -> None:
-        """Raise unless machines, kernels and scaling are for the rows that they sum over."""
-        for name, kind in {"settings": MachineSettings, "scaling": Scaling}.items():
-            need(type(getattr(self, name)) is kind, f"SharedMachines.{name}", f"must be {kind.__name__}")
-        for name, kind in {"kernels": Kernel, "machines": Machines}.items():
-            several = getattr(self, name)
-            some = type(several) is tuple and len(several) > 0 and all(type(one) is kind for one in several)
-            need(some, f"SharedMachines.{name}", f"must be a tuple of {kind.__name__}")
-        need(len(self.kernels) == len(self.machines), "SharedMachines.machines", "must be some for each kernel")
         read_only(self.classes)
-        need_array(self.rows, "SharedMachines.rows", "f", (None, None))
-        number, width = self.rows.shape
-        need(width > 0, "SharedMachines.rows", "must have columns")
-        need(self.scaling.shift.size == width, "SharedMachines.scaling", f"must be for {width} columns")
-        asked = self.settings.kernel
-        right = all((asked == "linear") == (kernel.name == "linear") for kernel in self.kernels)
-        need(right, "Kernel.name", f"must be for {asked!r}")
-        least = asked != NYSTROEM or number <= self.settings.n_components
-        need(least, "SharedMachines.rows", "must be as many landmarks as were asked for")
-        for machines in self.machines:
-            need(int(machines.codes[-1]) < self.classes.size, "Machines.codes", "must be classes")
-            need(np.array_equal(machines.codes, self.learnt), "Machines.codes", "must be the same for all")
-            same = np.array_equal(machines.paths[0].lambdas, self.settings.lambdas)
-            need(same, "SVMPath.lambdas", "must be those that were asked for")
-            machines.check_rows(number)
-        prepares = self.prepare is None or callable(getattr(self.prepare, "transform", None))
-        need(prepares, "SharedMachines.prepare", "must be a transformer or None")
 
     def __len__(self) -> int:
         return len(self.kernels) * int(self.settings.lambdas.size)

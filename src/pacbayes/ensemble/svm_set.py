@@ -19,9 +19,8 @@ from pacbayes._utils.memory import BLOCK_BYTES, check_fits
 from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
 from pacbayes.data.division import Division, DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows, check_same_order
-from pacbayes.data.labels import check_complete
-from pacbayes.data.preparing import check_prepare, fit_prepare
+from pacbayes.data.labelled import Labelled, check_complete, check_rows, check_same_order
+from pacbayes.data.preprocessing import check_prepare, fit_prepare
 from pacbayes.data.rows import check_table, pick_rows
 from pacbayes.ensemble.classifier_set import ClassifierSet, Trained, Work
 from pacbayes.ensemble.evidence import check_evidence_fits

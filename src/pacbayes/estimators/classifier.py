@@ -21,12 +21,18 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.threshold import Target, check_target
 from pacbayes.certificates.voting import SOFT
-from pacbayes.data.division import SHARED, Division, training_division
-from pacbayes.data.labelled import Labelled, check_rows, divide
-from pacbayes.data.labels import check_complete
-from pacbayes.data.preparing import check_prepare, resolve_prepare
-from pacbayes.data.rows import check_values, pickable_rows
-from pacbayes.data.unusable import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline, naming_column
+from pacbayes.data.division import SHARED, Division, divide, training_division
+from pacbayes.data.labelled import Labelled, check_complete, check_rows
+from pacbayes.data.preprocessing import (
+    ENCODE_FIRST,
+    ENCODE_PREPARE,
+    IN_PREPARE,
+    check_prepare,
+    in_pipeline,
+    naming_column,
+    resolve_prepare,
+)
+from pacbayes.data.rows import check_values, number_of_rows, pickable_rows
 from pacbayes.ensemble.classifier_set import Trained, Work
 from pacbayes.ensemble.families import (
     Grid,
@@ -40,7 +46,6 @@ from pacbayes.ensemble.families import (
     warn_left_out,
 )
 from pacbayes.ensemble.grid_set import GridFamily, plan_families
-from pacbayes.ensemble.members import number_of_rows
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted

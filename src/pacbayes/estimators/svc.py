@@ -18,16 +18,9 @@ from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.threshold import Abstain, Target
-from pacbayes.data.labelled import Labelled, check_rows
-from pacbayes.data.labels import check_complete
-from pacbayes.data.preparing import check_prepare
+from pacbayes.data.labelled import Labelled, check_complete, check_rows
+from pacbayes.data.preprocessing import ENCODE, IN_PREPARE, check_finite, check_prepare, naming_column
 from pacbayes.data.rows import check_table, check_values, pickable_rows
-from pacbayes.data.unusable import (
-    ENCODE,
-    IN_PREPARE,
-    check_finite,
-    naming_column,
-)
 from pacbayes.ensemble.classifier_set import Trained, Work
 from pacbayes.ensemble.svm_members import SharedMachines
 from pacbayes.ensemble.svm_set import SvmFamily

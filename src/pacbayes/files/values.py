@@ -19,9 +19,9 @@ from pacbayes.data.tables import TableReading, TextColumn
 from pacbayes.ensemble.calibration import Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.evidence import Evidence
-from pacbayes.ensemble.joined import Joined
-from pacbayes.ensemble.members import Calibrated, Estimators
+from pacbayes.ensemble.members import Calibrated, Estimators, Joined
 from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.files.checks_ensemble import CHECKS
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.machines import Machines, Pair
 from pacbayes.svm.path import SVMPath
@@ -97,6 +97,14 @@ class ModelDecoder(Decoder):
     def __init__(self, arrays: Sequence[Any], objects: Sequence[Any]) -> None:
         super().__init__(KNOWN, arrays)
         self._objects = objects
+
+    def decode(self, value: Any) -> Any:
+        """Return what was encoded, or raise `ValueError` for what cannot be: constructors do not check."""
+        made = super().decode(value)
+        check = CHECKS.get(type(made))
+        if check is not None and isinstance(value, dict):
+            check(made)
+        return made
 
     def decode_other(self, kind: Any, inner: dict[str, Any]) -> Any:
         """Return the distance of a name, or the object of a place."""
