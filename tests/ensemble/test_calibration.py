@@ -310,36 +310,6 @@ def test_rows_have_the_same_bits_whichever_stand_beside_them(kind, k, rounded, m
 # -- what is refused -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"kind": "odds"}, "kind must be one of"),
-        ({"n": 0}, "n must be from 1"),
-        ({"n": 5.0}, "n must be from 1"),
-        ({"slope": -1.0}, "slope must be a number of at least 0"),
-        ({"slope": np.inf}, "slope must be a number of at least 0"),
-        ({"shift": np.zeros(1), "bias": np.zeros(1)}, "shift must be about two classes"),
-        ({"shift": np.zeros((3, 1))}, "shift must have the shape"),
-        ({"shift": np.full(3, 1e300), "slope": 10.0}, "shift must be at most"),
-        ({"bias": np.zeros(2)}, "bias must have the shape"),
-        ({"bias": np.full(3, np.nan)}, "bias must be finite"),
-        ({"bias": np.full(3, 1e301)}, "bias must be at most"),
-        ({"pair_slope": 2.0}, "pair_slope must be 1"),
-        ({"kind": PAIRS, "pair_slope": -2.0}, "pair_slope must be a number"),
-        ({"kind": ANSWERS}, "table belongs to answers"),
-        ({"table": np.full((4, 3), 1 / 3)}, "table belongs to answers"),
-        ({"kind": ANSWERS, "table": np.full((3, 3), 1 / 3)}, "table must have the shape"),
-        ({"kind": ANSWERS, "table": np.full((4, 3), 0.5)}, "table must sum to 1"),
-        ({"kind": ANSWERS, "table": np.tile([1.5, -0.5, 0.0], (4, 1))}, "table must hold probabilities"),
-    ],
-)
-def test_a_calibration_checks_itself(wrong, message):
-    right = {"kind": DECISIONS, "n": 10, "slope": 1.0, "shift": np.zeros(3), "bias": np.zeros(3)}
-    assert Calibration(**right).n_classes == 3
-    with pytest.raises(ValueError, match=message):
-        Calibration(**(right | wrong))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_scores_have_the_shape_of_their_kind(kind, k):

@@ -55,62 +55,6 @@ def drawn(division, n_labels=4, n_classes=3, number=MEMBERS, seed=0):
 
 # -- what cannot be --------------------------------------------------------------------------------------------------
 
-GOOD = {
-    "labels": np.array(["no", "yes", "perhaps"]),
-    "n_classes": 2,
-    "answers": np.array([[0, 1, 2], [255, 1, 0]], dtype=np.uint8),
-    "truth": np.array([0, 1, 1], dtype=np.uint8),
-    "said": np.array([[2, 1, 0]], dtype=np.uint8),
-    "scores": np.array([[-np.inf, 0.5, 0.25]]),
-    "slices": np.array([0, 0, 1]),
-}
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("labels", np.array([["no", "yes"]]), "one-dimensional"),
-        ("labels", ["no", "yes", "perhaps"], "one-dimensional"),
-        ("labels", np.array(["yes", "no", "perhaps"]), "sorted, different classes"),
-        ("labels", np.array(["no", "no", "perhaps"]), "sorted, different classes"),
-        ("n_classes", 0, "from 1 to 3"),
-        ("n_classes", 4, "from 1 to 3"),
-        ("n_classes", 2.0, "from 1 to 3"),
-        # A truth that is a label, but no class.
-        ("truth", np.array([0, 1, 2], dtype=np.uint8), r"Evidence\.truth must be classes"),
-        ("truth", np.array([0, 1, 255], dtype=np.uint8), r"Evidence\.truth must be classes"),
-        ("truth", np.array([0, 1], dtype=np.uint8), r"Evidence\.truth must be classes"),
-        ("truth", np.array([0, 1, 1]), r"Evidence\.truth must be numbers"),
-        ("answers", np.array([[0, 1, 3], [0, 1, 0]], dtype=np.uint8), "must be numbers of labels"),
-        ("answers", np.array([[0, 1, 2], [0, 1, 0]], dtype=np.uint16), "must be numbers"),
-        ("answers", np.array([[0, 1, 2], [0, 1, 0]]), "must be numbers"),
-        ("answers", np.array([0, 1, 2], dtype=np.uint8), "must be a table"),
-        ("answers", np.zeros((0, 3), dtype=np.uint8), "must be a table"),
-        ("said", np.array([[0, 1, 3]], dtype=np.uint8), r"Evidence\.said must be numbers of labels"),
-        # A rule answers every row.
-        ("said", np.array([[0, 1, 255]], dtype=np.uint8), r"Evidence\.said must be numbers of labels"),
-        ("said", np.array([[0, 1]], dtype=np.uint8), "must be about the same rows"),
-        ("said", np.zeros((0, 3), dtype=np.uint8), "must be numbers of labels"),
-        ("scores", np.array([[0.0, 1.0, np.nan]]), r"Evidence\.scores must be numbers"),
-        ("scores", np.zeros((2, 3)), r"Evidence\.scores must have the shape"),
-        ("slices", np.array([0, 1]), r"Evidence\.slices must have the shape"),
-        ("slices", np.array([0, 1, -1]), r"Evidence\.slices must be numbers of slices"),
-    ],
-)
-def test_what_cannot_be_is_refused(field, value, message):
-    assert len(Evidence(**GOOD)) == 2
-    with pytest.raises(ValueError, match=message):
-        Evidence(**GOOD | {field: value})
-
-
-def test_a_wrong_number_in_any_block_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 3)
-    for i in range(4):
-        answers = np.zeros((4, 3), dtype=np.uint8)
-        answers[i, 1] = 77
-        with pytest.raises(ValueError, match="must be numbers of labels"):
-            Evidence(np.array([0, 1]), 2, answers, np.zeros(3, dtype=np.uint8))
-
 
 # -- counts ----------------------------------------------------------------------------------------------------------
 
@@ -249,14 +193,8 @@ def test_a_fit_asks_about_a_validation_row_once(choices):
     assert [everybody[row] for row in validation] == [4] * len(validation)
 
 
-@pytest.mark.parametrize("make", [grid_set, CertifiedClassifier])
-def test_with_splits_of_ones_own_too(make):
-    (X, y), grid = noted_rows(), {"max_depth": [1, 2, 3]}
-    choices = {"split": "independent", "random_state": 0}
-    if make is grid_set:
-        found = grid_set(Noting(), grid, X, y, **choices)
-    else:
-        found = CertifiedClassifier(Grid(Noting(), grid), **choices, cv=3, validation_size=0.5).fit(X, y).classifiers_
+def test_with_splits_of_ones_own_too():
+    found = grid_set(Noting(), {"max_depth": [1, 2, 3]}, *noted_rows(), split="independent", random_state=0)
     for i, one in enumerate(found):
         asked = Counter(one.asked_)
         assert [asked[row] for row in found.splits(i)[1].tolist()] == [1] * found.m

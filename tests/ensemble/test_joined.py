@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -211,20 +211,3 @@ def test_of_each_family_one_is_in_the_soft_vote():
 
 
 # -- what cannot be --------------------------------------------------------------------------------------------------
-
-
-def test_what_is_no_joined_set_is_refused(trained):
-    parts, names = trained.members.parts, trained.members.names
-    other = train(TREES, *load_iris(return_X_y=True)).members
-    for wrong, message in [
-        ({"parts": parts[:1], "names": names[:1]}, r"Joined\.parts must be several sets"),
-        ({"parts": list(parts)}, r"Joined\.parts must be several sets"),
-        ({"parts": (trained.members, *parts[1:])}, r"Joined\.parts must be several sets"),
-        ({"parts": (*parts[:2], "trees")}, r"Joined\.parts must be several sets"),
-        ({"parts": (*parts[:2], other)}, r"Joined\.parts must have the same classes"),
-        ({"names": names[:2]}, r"Joined\.names must be a name for each"),
-        ({"names": list(names)}, r"Joined\.names must be a name for each"),
-        ({"names": (*names[:2], 3)}, r"Joined\.names must be a name for each"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            Joined(**{"parts": parts, "names": names} | wrong)

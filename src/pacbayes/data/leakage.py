@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import lambertw
-from scipy.stats import chi2, poisson
+from scipy.special import chdtr, gammaln, lambertw, xlogy
 
 from pacbayes._utils.arrays import Rows
 from pacbayes._utils.caller import warn_caller
@@ -472,11 +471,11 @@ def evenness(times: NDArray[np.int64]) -> float:
         return 1.0
     rate = mean + float(lambertw(-mean * np.exp(-mean)).real)
     k = np.arange(1, int(rate + 12.0 * np.sqrt(rate)) + 20)
-    weight = poisson.pmf(k, rate) / -np.expm1(-rate)
+    weight = np.exp(xlogy(k, rate) - gammaln(k + 1.0) - rate) / -np.expm1(-rate)
     variance = float(weight @ (k - mean) ** 2)
     kurtosis = float(weight @ (k - mean) ** 4) / variance**2
     freedom = 2.0 * (times.size - 1) / (kurtosis - 1.0)
-    return float(chi2.cdf(freedom * float(times.var(ddof=1)) / variance, freedom))
+    return float(chdtr(freedom, freedom * float(times.var(ddof=1)) / variance))
 
 
 def subjects_by_class(told: Rows, codes: Rows, train: Rows) -> str:
