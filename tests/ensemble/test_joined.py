@@ -13,12 +13,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, SVMs
 from pacbayes.certificates.voting import majority, pick_prepared, vote_sums
-from pacbayes.data.division import DivisionChoices
+from pacbayes.data.division import DivisionChoices, divide
 from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
 from pacbayes.ensemble.classifier_set import Work
-from pacbayes.ensemble.families import Size, resolve_families, train_families
+from pacbayes.ensemble.families import resolve_families, train_families
 from pacbayes.ensemble.members import Calibrated, Coding, Estimators, Joined, Prepared
+from pacbayes.ensemble.portfolio import Size
 from pacbayes.ensemble.svm_members import SharedMachines
 
 X, Y = load_wine(return_X_y=True)
@@ -33,7 +34,7 @@ def train(candidates, rows=X, labels=NAMES, prepare=None):
     """Families as a set, trained on half of the rows."""
     data, choices = Labelled.checked(rows, labels), DivisionChoices("shared", 0.5, None, "keep")
     families = resolve_families(candidates, prepare, Size(90))
-    return train_families(families, Work.divided(data, choices, 1, 0, None))
+    return train_families(families, Work(data, divide(data, choices, 1, 0), 1, None, {}))
 
 
 @pytest.fixture(scope="module")

@@ -49,9 +49,8 @@ class Slices:
             values[unknown] = None
         if values.dtype == object:
             values = np.array([one.item() if isinstance(one, np.generic) else one for one in values], dtype=object)
-        # Not a number, no time, pandas' NA: none of them equals itself.
-        missing = [row for row, one in enumerate(values.tolist()) if _is_gap(one)]
-        if missing:
+        missing = np.flatnonzero(pd.isna(values))
+        if missing.size:
             raise ValueError(f"slices must have a value for every row, got none for row {missing[0]}")
         kinds = set(map(type, values.tolist())) - {str, int, float, bool}
         if kinds:
@@ -307,30 +306,15 @@ def check_complete(y: Any, name: str = "y") -> Any:
 
 
 def missing_labels(y: Any) -> NDArray[np.bool_]:
-    """Return which labels are missing; nothing where none can be, and for a table.
+    """Mask of missing labels; empty for a table.
 
     Examples
     --------
     >>> missing_labels(np.array(["a", None, float("nan")], dtype=object)), missing_labels([1, 2])
-    (array([False,  True,  True]), array([], dtype=bool))
+    (array([False,  True,  True]), array([False, False]))
     """
     values = y if hasattr(y, "isna") else np.asarray(y)
-    if values.ndim != 1:
-        return np.zeros(0, dtype=bool)
-    if not isinstance(values, np.ndarray):  # of pandas, or like it
-        return np.asarray(values.isna(), dtype=bool)
-    if values.dtype.kind in "fc":
-        return np.isnan(values)
-    if values.dtype.kind in "mM":
-        return np.isnat(values)
-    return np.array([_is_gap(one) for one in values.tolist()] if values.dtype.kind == "O" else [], dtype=bool)
-
-
-def _is_gap(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except (TypeError, ValueError):  # the NA of pandas, which is neither equal to itself nor unequal
-        return True
+    return np.asarray(pd.isna(values), dtype=bool) if values.ndim == 1 else np.zeros(0, dtype=bool)
 
 
 def looks_like_regression(labels: NDArray[Any], n_classes: int) -> bool:

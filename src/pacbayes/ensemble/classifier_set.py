@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,8 @@ from pacbayes.data.division import (
     EXAMPLE,
     GROUP,
     Division,
-    DivisionChoices,
     all_validate,
     check_duplicates,
-    divide,
     validating_division,
 )
 from pacbayes.data.labelled import Labelled, check_complete, check_same_kind, check_same_order
@@ -351,24 +349,15 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What classifiers are trained with: rows and their division, workers, seed, and where finished ones are kept."""
+    """What classifiers are trained with: divided rows, workers, and where finished classifiers are kept."""
 
     data: Labelled
-    #: From how many classifiers there are, and a seed, to the division of the rows.
-    division: Callable[[int, int], Division]
+    #: Its seed is that of all training.
+    division: Division
     n_jobs: int | None
-    random_state: Any
     checkpoint: Any
     #: What else makes two runs the same.
     options: dict[str, Any]
-
-    @classmethod
-    def divided(
-        cls, data: Labelled, choices: DivisionChoices, n_jobs: int | None, random_state: Any, checkpoint: Any
-    ) -> Work:
-        """Return work on rows that are divided as somebody chose."""
-        options = choices.as_dict()
-        return cls(data, lambda *given: divide(data, choices, *given), n_jobs, random_state, checkpoint, options)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.threshold import Abstain, Target
+from pacbayes.data.division import divide
 from pacbayes.data.labelled import Labelled, check_complete, check_rows
 from pacbayes.data.preprocessing import ENCODE, IN_PREPARE, check_finite, check_prepare, naming_column
 from pacbayes.data.rows import check_table, check_values, pickable_rows
@@ -239,7 +240,9 @@ class StochasticSVC(CertifiedModel):
         settings = (self.kernel, self.gamma, self.n_components, self.scale)
         family = replace(SvmFamily.checked("svm", lambdas, *settings), prepare=self.prepare)
         family.check(self.split)
-        return family.train(Work.divided(data, self._division(data, given), self.n_jobs, seed, self.checkpoint))
+        choices = self._division(data, given)
+        division = divide(data, choices, family.number, seed)
+        return family.train(Work(data, division, self.n_jobs, self.checkpoint, choices.as_dict()))
 
     def _split(self) -> str:
         return self.split
