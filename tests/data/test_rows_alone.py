@@ -20,8 +20,9 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from tests.data.certified import certified
 
-from pacbayes import CertifiedClassifier, ClassifierSet, Grid, grid_set, svm_set
+from pacbayes import ClassifierSet, grid_set, svm_set
 from pacbayes.data import rows as rows_module
 from pacbayes.data.rows import depends_on_batch, few_rows, warn_of_batches
 
@@ -238,13 +239,7 @@ def test_samples_must_get_the_same_columns():
 
 def test_every_certificate_assumes_it():
     X, y = data()
-    clf = CertifiedClassifier(
-        Grid(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}),
-        random_state=0,
-        voting="stochastic",
-        cv=3,
-        validation_size=0.5,
-    ).fit(X, y)
+    clf = certified(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}).fit(X, y)
     for certificate in clf.certificates_.values():
         assert any("depends on that row alone" in assumption for assumption in certificate.assumptions)
 
