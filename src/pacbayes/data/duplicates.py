@@ -1,4 +1,6 @@
-r"""Whether equal rows look like copies made after sampling.  What is done with copies: `Labelled.units`, `Division`.
+r"""Duplicates: validation rows that a model was trained on, and copies that were made after sampling.
+
+What is done with copies: `find_units`, `Division`.
 
 Equal rows that were drawn one by one do no harm: rows of a few coarse columns meet by chance.  Copies made afterwards
 (oversampling, a join) are no new draws, and validation rows that have their copy among the training rows are no test.
@@ -62,6 +64,7 @@ class Overlap:
 
         Examples
         --------
+        >>> from pacbayes.data.rows import hashed_rows
         >>> known = hashed_rows([[1], [2], [3]], b"")
         >>> overlap(known, hashed_rows([[2], [5], [6], [7]], b"")).said
         '1 of 4 rows equals a row'
@@ -74,6 +77,7 @@ def overlap(known: NDArray[np.int64], new: NDArray[np.int64] | None) -> Overlap 
 
     Examples
     --------
+    >>> from pacbayes.data.rows import hashed_rows
     >>> known = hashed_rows([[i] for i in range(100)], b"")
     >>> overlap(known, hashed_rows([[i] for i in range(100)][::-1], b""))
     Overlap(seen=100, rows=100, known=100, is_copy=True, is_large=True)

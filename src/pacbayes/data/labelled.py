@@ -1,4 +1,4 @@
-"""Rows with their labels, groups and slices as the user gave them, checked once; and their division."""
+"""Rows with their labels, groups and slices as the user gave them, checked once."""
 
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,4 +1,4 @@
-r"""Columns that a careful colleague would ask about: one that alone decides the class, one that names subjects.
+r"""Leakage by columns: row numbers and identifiers, one that alone decides the class, one that names subjects.
 
 *A column that alone decides the class* was often written after the outcome.  In every training row its value, or the
 side of a threshold it is on, belongs to one class.  Of `n` rows a column that errs on a share `e` of all looks like

@@ -1,4 +1,4 @@
-"""Preparing rows for support vector machines: a transformer fitted on training rows, then applied to each sample."""
+"""Preprocessing: a transformer fitted on training rows, then applied to each sample; errors about unusable values."""
 
 import re
 import types

@@ -2,6 +2,10 @@
 
 Equal rows have equal bytes, in whatever container and as whatever type of number they come.  A model keeps a keyed hash
 of 64 bits of every row it was fitted with, sorted: enough to recognise a row, not to read it.
+
+Classifiers are asked about a few rows alone and among others (`warn_of_batches`): what is fitted anew on every batch, a
+scaler that takes the batch's own mean, gives a row one answer among the validation rows and another when it comes
+alone.  Then errors were counted of a classifier that nobody will use.
 """
 
 import copy

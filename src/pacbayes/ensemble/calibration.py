@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pacbayes._utils.arrays import FloatArray, Labels, Rows
-from pacbayes._utils.checks import need, need_array, need_choice, need_whole, read_only
+from pacbayes._utils.checks import need_array, read_only
 from pacbayes._utils.rounding import usual_float_errors
 from pacbayes.data.labelled import one_label_each
 from pacbayes.data.rows import copy_rows, number_of_rows
@@ -166,12 +166,7 @@ def calibrate(kind: str, scores: FloatArray, codes: Rows, n_classes: int) -> tup
     array([[0.5  , 0.5  ],
            [0.347, 0.653]])
     """
-    need_choice(kind, "kind", KINDS)
-    need_whole(n_classes, "n_classes", 2)
     found = _checked(kind, scores, n_classes)
-    need(len(found) > 0, "scores", "must have rows")
-    need_array(codes, "codes", "i", (len(found),))
-    need(int(codes.min()) >= 0 and int(codes.max()) < n_classes, "codes", f"must be from 0 to {n_classes - 1}")
     counts = np.bincount(codes, minlength=n_classes).astype(np.float64)
     with usual_float_errors():
         fit = _counted if kind == ANSWERS else _mapped

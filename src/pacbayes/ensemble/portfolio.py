@@ -109,6 +109,7 @@ def warn_left_out(candidates: Any, size: Size) -> None:
     --------
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     warn_left_out("auto", Size(500, 2000))
     >>> print(str(caught[0].message).partition(".")[0])
     candidates="auto" leaves out forest, boosting, neighbours, because the rows have 2000 columns, more than 1000

@@ -1,7 +1,7 @@
 """Every machine on a training sample of its own, as in the paper.
 
-A unit of them is stored as arrays only.  What a checkpoint holds is made by constructors that look at it before
-compiled code does, which takes shapes and indices at their word.
+A unit of them is stored as arrays only.  What a checkpoint holds is checked before compiled code sees it, which takes
+shapes and indices at their word.
 """
 
 from dataclasses import dataclass
