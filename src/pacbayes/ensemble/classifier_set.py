@@ -124,6 +124,10 @@ class ClassifierSet:
     ) -> None:
         self.members, self.evidence, self.splits = members, evidence, splits
         self._losses = losses
+        if evidence is not None and splits is not None:
+            self.m, self._number = splits.m, len(evidence)
+        elif losses is not None:
+            self._number, self.m = losses.shape
 
     @classmethod
     def from_fitted(
@@ -202,7 +206,7 @@ class ClassifierSet:
         return cls(None, None, None, table)
 
     def __len__(self) -> int:
-        return len(self._losses) if self.evidence is None and self._losses is not None else len(self._evidence)
+        return self._number
 
     def __repr__(self) -> str:
         return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks {_from_to(self.risks)})"
@@ -268,11 +272,6 @@ class ClassifierSet:
         return self.counted.risks if self._losses is None else risks_of_losses(self._losses)
 
     @property
-    def m(self) -> int:
-        """The number of validation examples (or groups) of each classifier."""
-        return self._losses.shape[1] if self.splits is None and self._losses is not None else self._division.m
-
-    @property
     def unit(self) -> str:
         """What is counted: examples, distinct examples or groups."""
         return EXAMPLE if self.splits is None else self.splits.unit
@@ -324,16 +323,6 @@ class ClassifierSet:
         if self.members is None:
             raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
         return self.members
-
-    @property
-    def _evidence(self) -> Evidence:
-        assert self.evidence is not None
-        return self.evidence
-
-    @property
-    def _division(self) -> Division:
-        assert self.splits is not None
-        return self.splits
 
 
 def _from_to(risks: FloatArray) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -202,8 +202,7 @@ def _family(name: str, one: Any, prepare: Any, size: Size) -> Family:
             raise ValueError(f"candidates must name one of {', '.join((AUTO, *NAMES))}, got {one!r}")
     if isinstance(one, SVMs):
         lambdas = FEW_LAMBDAS if one.lambdas is None else one.lambdas
-        made = SvmFamily.checked(name, lambdas, one.kernel, one.gamma, one.n_components, one.scale)
-        return replace(made, prepare=prepare)
+        return SvmFamily.checked(name, lambdas, one.kernel, one.gamma, one.n_components, one.scale, prepare)
     if isinstance(one, Grid):
         return GridFamily(name, one.estimator, one.param_grid, one.n_iter, one.error_score)
     if isinstance(one, type) or not hasattr(one, "fit"):

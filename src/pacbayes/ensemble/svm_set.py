@@ -147,7 +147,7 @@ def svm_set(
     (3, 284, True)
     """
     choices = DivisionChoices(split, validation_size, groups, duplicates)
-    family = replace(SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale), prepare=prepare)
+    family = SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale, prepare)
     family.check(split)
     check_same_order(X=X, y=y, groups=groups)
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
@@ -172,18 +172,13 @@ class SvmFamily:
 
     @classmethod
     def checked(
-        cls,
-        name: str,
-        lambdas: ArrayLike,
-        kernel: Any,
-        gamma: Any,
-        n_components: Any,
-        scale: Any,
+        cls, name: str, lambdas: ArrayLike, kernel: Any, gamma: Any, n_components: Any, scale: Any, prepare: Any = None
     ) -> SvmFamily:
         """Raise before any work for what cannot be trained."""
         checked = check_lambdas(lambdas)
         check_choice("kernel", kernel, SVM_KERNELS)
-        return cls(name, checked, kernel, check_gamma(gamma), check_components(n_components), check_scale(scale))
+        gamma, n_components = check_gamma(gamma), check_components(n_components)
+        return cls(name, checked, kernel, gamma, n_components, check_scale(scale), prepare)
 
     def check(self, split: str) -> None:
         """Raise before any work for what does not go with such a division."""

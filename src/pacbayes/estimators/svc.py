@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -238,7 +237,7 @@ class StochasticSVC(CertifiedModel):
     def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
         lambdas = DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas
         settings = (self.kernel, self.gamma, self.n_components, self.scale)
-        family = replace(SvmFamily.checked("svm", lambdas, *settings), prepare=self.prepare)
+        family = SvmFamily.checked("svm", lambdas, *settings, self.prepare)
         family.check(self.split)
         choices = self._division(data, given)
         division = divide(data, choices, family.number, seed)

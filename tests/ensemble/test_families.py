@@ -56,14 +56,6 @@ def test_machines_come_first_and_the_others_together(trained):
     assert members.dropped == []
 
 
-def test_each_is_the_one_of_its_part(trained):
-    members, first = trained.members, 0
-    for part in members.parts:
-        for i in range(len(part)):
-            np.testing.assert_array_equal(members[first + i].predict(X), part[i].predict(X))
-        first += len(part)
-
-
 def test_how_far_machines_are_from_optimal(trained):
     members = trained.members
     machines = [part.kkt_violation for part in members.parts[:2]]
@@ -94,18 +86,10 @@ def test_answers_are_those_of_the_parts(trained):
         np.testing.assert_array_equal(members.answers(rows, which, coding), expected[which])
     for drawn in (rng.integers(13, size=len(X)), np.full(len(X), 8), rng.integers(6, 8, size=len(X))):
         np.testing.assert_array_equal(members.answers_each(rows, drawn, coding), expected[drawn, np.arange(len(X))])
-
-
-def test_some_rows_are_answered_as_among_all(trained):
-    members, coding = trained.members, Coding(trained.members.classes)
-    rows, some = members.prepared(X), np.array([170, 3, 99])
-    part = pick_prepared(rows, some)
-    assert len(part) == 3
-    everyone = np.arange(13)
-    np.testing.assert_array_equal(members.answers(part, everyone, coding), table(members, coding)[:, some])
-    np.testing.assert_array_equal(
-        members.answers(members.prepared(X[some]), everyone, coding), members.answers(part, everyone, coding)
-    )
+    # Some rows are answered as among all.
+    some = np.array([170, 3, 99])
+    for part in (pick_prepared(rows, some), members.prepared(X[some])):
+        np.testing.assert_array_equal(members.answers(part, np.arange(13), coding), expected[:, some])
 
 
 def test_votes_of_a_joined_set(trained):
