@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import Abstain, CertifiedClassifier, Grid, StochasticSVC, load_dataset
-from pacbayes.ensemble.members import mean_margins
+from pacbayes.ensemble.calibration import mean_margins
 
 DATA = ("wdbc", "ionosphere", "mammographic", "haberman", "banknote", "bupa", "waveform", "spambase", "mushroom")
 # Data set, target, model.

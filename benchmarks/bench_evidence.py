@@ -49,7 +49,8 @@ def run(number: int, n: int) -> None:
     from pacbayes.certificates.find import find, gather
     from pacbayes.certificates.plan import Plan
     from pacbayes.certificates.proposals import given_rules
-    from pacbayes.data.labelled import Labelled, all_validate
+    from pacbayes.data.division import all_validate
+    from pacbayes.data.labelled import Labelled
     from pacbayes.ensemble.members import Estimators
     from pacbayes.estimators.classifier import CertifiedClassifier
     from pacbayes.estimators.fitted import Fitted

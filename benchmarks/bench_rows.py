@@ -29,8 +29,9 @@ from threadpoolctl import threadpool_limits
 
 from pacbayes import svm_set
 from pacbayes._utils.threads import one_thread
-from pacbayes.data.division import DivisionChoices
-from pacbayes.data.labelled import Labelled, divide
+from pacbayes.data.division import DivisionChoices, divide
+from pacbayes.data.labelled import Labelled
+from pacbayes.ensemble.classifier_set import Work
 from pacbayes.ensemble.cross_validation import dealt
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.svc import DEFAULT_LAMBDAS
@@ -88,8 +89,7 @@ def cross_validation_seconds(X, y):
     """Return the time of 5-fold cross-validation of all lambdas within the training rows, as `fit` does it."""
     family = SvmFamily.checked("svm", LAMBDAS, "rbf", "sigest", N_COMPONENTS, True)
     data, choices = Labelled.checked(X, y), DivisionChoices("shared", 0.5, None, "keep")
-    settings = {"n_jobs": None, "random_state": 0, "checkpoint": None, "options": {}}
-    folds = family.train(data, lambda number, seed: divide(data, choices, number, seed), **settings).folds
+    folds = family.train(Work(data, divide(data, choices, family.number, 0), None, None, {})).folds
     start = time.perf_counter()
     with one_thread():
         fold = dealt(folds.codes, 5, np.random.default_rng(0), None)

@@ -18,7 +18,7 @@ X = RNG.normal(size=(120, 3))
 Y = (X[:, 0] > 0).astype(int)
 CHOICES = {"cv": None, "random_state": 0, "voting": "stochastic", "validation_size": 0.5}
 GRID = CertifiedClassifier(Grid(LogisticRegression(), {"C": [1.0]}), delta=0.9, **CHOICES)
-TREE_OF_BALLS = Grid(KNeighborsClassifier(algorithm="ball_tree"), {"n_neighbors": [1, 3]})
+UNTRUSTED = Grid(KNeighborsClassifier(metric="chebyshev"), {"n_neighbors": [1, 3]})
 
 
 class OfBatches(ClassifierMixin, BaseEstimator):
@@ -36,10 +36,10 @@ CASES = {
     "a function": lambda _: bound([1.0], [0.5], 1, distance="ch", constant="paper"),
     "an estimator": lambda _: StochasticSVC([1.0], random_state=0, cv=None).fit(np.repeat(X, 4, 0), np.repeat(Y, 4)),
     "a pipeline in a search": lambda _: GridSearchCV(
-        make_pipeline(StandardScaler(), GRID), {"certifiedclassifier__split": ["shared"]}, cv=2
+        make_pipeline(StandardScaler(), GRID), {"certifiedclassifier__duplicates": ["keep"]}, cv=2
     ).fit(X, Y),
     "an estimator inside": lambda _: grid_set(OfBatches(), [{}], X, Y, random_state=0),
-    "a file": lambda folder: save(CertifiedClassifier(TREE_OF_BALLS, **CHOICES).fit(X, Y), folder / "model"),
+    "a file": lambda folder: save(CertifiedClassifier(UNTRUSTED, **CHOICES).fit(X, Y), folder / "model"),
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.cli.running import in_process
 
 from pacbayes.data.columns import read_columns
-from pacbayes.data.identifiers import tells_rows_apart
+from pacbayes.data.leakage import tells_rows_apart
 
 
 def test_three_thousand_wrong_columns_are_one_line(tmp_path, capsys):

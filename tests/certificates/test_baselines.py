@@ -14,7 +14,7 @@ from tests.report.browser_page import Page
 from pacbayes import Baseline, Certificate, StochasticSVC, load, save
 from pacbayes._utils.words import percent_up
 from pacbayes.certificates import constant_baseline, most_frequent
-from pacbayes.ensemble.counted import Counted
+from pacbayes.ensemble.evidence import Counted
 from pacbayes.report import report_html
 from pacbayes.report.tables import certificate_table
 from pacbayes.report.view import ReportView

@@ -12,7 +12,7 @@ from tests.certificates.cases import a_set, certified, claims_of, erring, groupe
 from pacbayes import DISTANCES, ClassifierSet, bound, kl_roots, log_constant, optimal_posterior
 from pacbayes.certificates import Found, best_single, binomial_upper, certify, find
 from pacbayes.certificates.risks import asked_for
-from pacbayes.ensemble.counted import Counted
+from pacbayes.ensemble.evidence import Counted
 
 ERRORS, M = np.array([8, 9, 9, 12, 40]), 150
 RISKS = ERRORS / M

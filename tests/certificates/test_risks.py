@@ -16,8 +16,7 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import Question, asked_for, check_limits_share, limits_of
 from pacbayes.data.division import validating_division
-from pacbayes.ensemble.counted import Counted
-from pacbayes.ensemble.evidence import Evidence
+from pacbayes.ensemble.evidence import Counted, Evidence
 
 
 def limits_of_wrong(wrong, truth, level, share, classes=(0, 1), slices=None, names=()):

@@ -22,7 +22,7 @@ from pacbayes.cli import plan as plan_command
 from pacbayes.cli import posterior as posterior_command
 from pacbayes.cli import predict as predict_command
 from pacbayes.cli import watch as watch_command
-from pacbayes.ensemble.counted import risks_of_errors
+from pacbayes.ensemble.evidence import risks_of_errors
 
 
 @pytest.fixture(scope="module")

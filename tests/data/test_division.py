@@ -1,7 +1,5 @@
 """How rows are divided, what belongs together, and what is refused: the same for svm_set and grid_set."""
 
-import contextlib
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import grid_set, svm_set
-from pacbayes.data.division import DISTINCT, EXAMPLE, GROUP, Division
 from pacbayes.data.labelled import check_groups
 
 RNG = np.random.default_rng(5)
@@ -125,38 +122,3 @@ def test_any_names_are_groups(groups, expected):
 def test_rows_without_a_group_are_refused(groups, kind, message):
     with pytest.raises(kind, match=message):
         check_groups(groups, 3)
-
-
-def is_a_division(shared, units, unit, n_train, m, n_rows):
-    """By sets, row by row."""
-    unit_of = dict(enumerate(range(n_rows) if units is None else units.tolist()))
-    rows_of = {number: [row for row in unit_of if unit_of[row] == number] for number in unit_of.values()}
-    train, validation = ({unit_of[row] for row in part.tolist()} for part in shared)
-    if train & validation or train | validation != set(rows_of) or (len(train), len(validation)) != (n_train, m):
-        return False
-    trained = sorted(row for number in train for row in rows_of[number])
-    counted = sorted(
-        row for number in validation for row in (rows_of[number] if unit == GROUP else rows_of[number][:1])
-    )
-    return (shared[0].tolist(), shared[1].tolist()) == (trained, counted)
-
-
-@pytest.mark.parametrize("unit", [EXAMPLE, DISTINCT, GROUP])
-def test_only_what_divides_all_rows_is_a_division(unit):
-    rng, valid = np.random.default_rng(6), 0
-    for _ in range(400):
-        units = None if unit == EXAMPLE else np.unique(rng.integers(0, 4, 8), return_inverse=True)[1].astype(np.int64)
-        number = 8 if units is None else int(units.max()) + 1
-        validation = rng.random(number) < 0.5
-        sides = [np.flatnonzero(side if units is None else side[units]) for side in (~validation, validation)]
-        if unit == DISTINCT:
-            sides[1] = np.sort([np.flatnonzero(units == one)[0] for one in np.flatnonzero(validation)]).astype(np.int64)
-        if rng.random() < 0.5:  # a row too many, too few or on the other side
-            side = rng.integers(0, 2)
-            sides[side] = np.setxor1d(sides[side], rng.integers(0, 8, 1))
-        n_train, m = number - int(validation.sum()), int(validation.sum())
-        right = is_a_division(sides, units, unit, n_train, m, 8)
-        with contextlib.nullcontext() if right else pytest.raises(ValueError, match=r"Division\.shared must"):
-            Division("shared", n_train, m, 8, 0, tuple(sides), unit, units)
-        valid += right
-    assert 100 < valid < 300

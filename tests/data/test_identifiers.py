@@ -8,7 +8,7 @@ from sklearn import datasets as toys
 from pacbayes import load_dataset
 from pacbayes.data import DATASETS
 from pacbayes.data.columns import read_columns
-from pacbayes.data.identifiers import CHANCE, tells_rows_apart, unsorted_identifier
+from pacbayes.data.leakage import CHANCE, tells_rows_apart, unsorted_identifier
 
 RNG = np.random.default_rng(0)
 TOYS = ("load_iris", "load_wine", "load_breast_cancer", "load_digits", "load_diabetes", "load_linnerud")

@@ -7,12 +7,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.data.certified import certified
 from tests.ensemble.grids import X, Y
 
 from pacbayes import (
     CertifiedClassifier,
     ClassifierSet,
-    Grid,
     Monitor,
     StochasticSVC,
     certify_difference,
@@ -43,11 +43,7 @@ def test_nor_where_they_predict():
     fits = []
     for copy in (True, False):
         pipe = make_pipeline(StandardScaler(copy=copy), LogisticRegression())
-        fits.append(
-            CertifiedClassifier(Grid(pipe, grid), cv=2, random_state=0, voting="stochastic", validation_size=0.5).fit(
-                rows, labels
-            )
-        )
+        fits.append(certified(pipe, grid, cv=2).fit(rows, labels))
     careful, careless = fits
     assert careless.certificates_ == careful.certificates_
     np.testing.assert_array_equal(careless.classifiers_.predict(rows), careful.classifiers_.predict(rows))

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from tests.data.certified import certified
 
-from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, grid_set, svm_set
-from pacbayes.data.labels import check_complete, check_same_kind
+from pacbayes import CertifiedClassifier, ClassifierSet, StochasticSVC, grid_set, svm_set
+from pacbayes.data.labelled import check_complete, check_same_kind
 
 BIG = 2**53
 
@@ -31,9 +32,7 @@ def test_labels_that_a_double_cannot_tell_apart_are_not_counted_as_hits():
     """All rows would seem right, of which half are wrong: 3.0 % were certified."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), BIG + rng.integers(0, 2, 400)
-    clf = CertifiedClassifier(
-        Grid(Says(), {"form": [float]}), cv=None, random_state=0, voting="stochastic", validation_size=0.5
-    )
+    clf = certified(Says(), {"form": [float]}, cv=None)
     with pytest.raises(ValueError, match="must be whole numbers, since those of y have more digits than float64"):
         clf.fit(X, y)
     with pytest.raises(TypeError, match="must be whole numbers"):
@@ -53,13 +52,7 @@ def test_answers_that_are_no_labels_are_refused_at_fit(form, found):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.array(["no", "yes"])[rng.integers(0, 2, 60)]
     for labels in (y, y.astype(object)):
-        clf = CertifiedClassifier(
-            Grid(Says(), {"form": [form]}),
-            cv=None,
-            random_state=0,
-            voting="stochastic",
-            validation_size=0.5,
-        )
+        clf = certified(Says(), {"form": [form]}, cv=None)
         with pytest.raises(ValueError, match=rf"must be labels like those of y \((<U3|object)\), got ({found}|bytes)"):
             clf.fit(X, labels)
 
@@ -118,7 +111,7 @@ def test_masked_entries_are_refused_everywhere():
         CertifiedClassifier.from_fitted([said], X, hidden)
     for model in (
         StochasticSVC([1.0], random_state=0),
-        CertifiedClassifier(Grid(None, [Says(int)]), random_state=0, voting="stochastic", cv=3, validation_size=0.5),
+        certified(None, [Says(int)]),
     ):
         with pytest.raises(ValueError, match="y must not have masked entries"):
             model.fit(X, hidden)

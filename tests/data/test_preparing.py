@@ -12,10 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from tests.data.certified import certified
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save, svm_set
+from pacbayes import CertifiedClassifier, StochasticSVC, load, save, svm_set
 from pacbayes.data.columns import preparation, read_columns
-from pacbayes.data.preparing import resolve_prepare
+from pacbayes.data.preprocessing import resolve_prepare
 
 LAMBDAS = [0.05, 0.5, 5.0]
 
@@ -121,49 +122,15 @@ def test_what_was_fitted_before_is_refused():
     y = np.random.default_rng(1).integers(0, 2, 120)
     frozen = FrozenEstimator(DecisionTreeClassifier(random_state=0).fit(X, y))
     for model in (
-        CertifiedClassifier(
-            Grid(CalibratedClassifierCV(frozen), {"method": ["sigmoid", "isotonic"]}),
-            voting="stochastic",
-            cv=3,
-            validation_size=0.5,
-        ),
-        CertifiedClassifier(
-            Grid(None, [DecisionTreeClassifier(), frozen]), voting="stochastic", cv=3, validation_size=0.5
-        ),
-        CertifiedClassifier(
-            Grid(CalibratedClassifierCV(), {"estimator": [DecisionTreeClassifier(), frozen]}),
-            voting="stochastic",
-            cv=3,
-            validation_size=0.5,
-        ),
-        CertifiedClassifier(
-            Grid(make_pipeline(FrozenEstimator(MinMaxScaler().fit(X)), SVC()), {"svc__C": [1.0]}),
-            voting="stochastic",
-            cv=3,
-            validation_size=0.5,
-        ),
+        certified(CalibratedClassifierCV(frozen), {"method": ["sigmoid", "isotonic"]}),
+        certified(None, [DecisionTreeClassifier(), frozen]),
+        certified(CalibratedClassifierCV(), {"estimator": [DecisionTreeClassifier(), frozen]}),
+        certified(make_pipeline(FrozenEstimator(MinMaxScaler().fit(X)), SVC()), {"svc__C": [1.0]}),
         StochasticSVC([1.0], prepare=FrozenEstimator(MinMaxScaler().fit(X))),
-        CertifiedClassifier(
-            Grid(VotingClassifier([("a", SVC())]), {"estimators": [[("f", frozen)]]}),
-            voting="stochastic",
-            cv=3,
-            validation_size=0.5,
-        ),
-        CertifiedClassifier(
-            Grid(make_pipeline(SVC()), {"steps": [[("f", frozen)]]}), voting="stochastic", cv=3, validation_size=0.5
-        ),
-        CertifiedClassifier(
-            Grid(GridSearchCV(make_pipeline(SVC()), {"svc": [frozen]}), {"cv": [2]}),
-            voting="stochastic",
-            cv=3,
-            validation_size=0.5,
-        ),
-        CertifiedClassifier(
-            Grid(make_pipeline(FunctionTransformer(frozen.predict_proba), SVC()), {"svc__C": [1.0]}),
-            voting="stochastic",
-            cv=3,
-            validation_size=0.5,
-        ),
+        certified(VotingClassifier([("a", SVC())]), {"estimators": [[("f", frozen)]]}),
+        certified(make_pipeline(SVC()), {"steps": [[("f", frozen)]]}),
+        certified(GridSearchCV(make_pipeline(SVC()), {"svc": [frozen]}), {"cv": [2]}),
+        certified(make_pipeline(FunctionTransformer(frozen.predict_proba), SVC()), {"svc__C": [1.0]}),
     ):
         with pytest.raises(ValueError, match="must be trained here, on training rows alone, but holds Frozen"):
             model.fit(X, y)

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from pacbayes.data.rows import equal_rows, hashed_rows, more_equal_than_chance, overlap, row_hashes
+from pacbayes.data.duplicates import more_equal_than_chance, overlap
+from pacbayes.data.rows import equal_rows, hashed_rows, row_hashes
 
 
 @pytest.mark.parametrize("container", [np.asarray, lambda X: X.astype(object), pd.DataFrame, sp.csr_array])

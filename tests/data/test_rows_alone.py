@@ -20,10 +20,11 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from tests.data.certified import certified
 
-from pacbayes import CertifiedClassifier, ClassifierSet, Grid, grid_set, svm_set
-from pacbayes.data import rows_alone
-from pacbayes.data.rows_alone import depends_on_batch, few_rows, warn_of_batches
+from pacbayes import ClassifierSet, grid_set, svm_set
+from pacbayes.data import rows as rows_module
+from pacbayes.data.rows import depends_on_batch, few_rows, warn_of_batches
 
 
 def data(n=120, seed=0):
@@ -143,7 +144,7 @@ def test_others_are_not(estimator, X):
 
 def test_one_of_each_kind_is_asked_and_every_fiftieth(monkeypatch):
     asked = []
-    monkeypatch.setattr(rows_alone, "depends_on_batch", lambda estimator, X, method: asked.append(estimator) or None)
+    monkeypatch.setattr(rows_module, "depends_on_batch", lambda estimator, X, method: asked.append(estimator) or None)
     first, second = FunctionTransformer(np.abs), FunctionTransformer(np.sign)
     estimators = [DecisionTreeClassifier()] * 120
     estimators[7] = GaussianNB()
@@ -238,13 +239,7 @@ def test_samples_must_get_the_same_columns():
 
 def test_every_certificate_assumes_it():
     X, y = data()
-    clf = CertifiedClassifier(
-        Grid(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}),
-        random_state=0,
-        voting="stochastic",
-        cv=3,
-        validation_size=0.5,
-    ).fit(X, y)
+    clf = certified(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}).fit(X, y)
     for certificate in clf.certificates_.values():
         assert any("depends on that row alone" in assumption for assumption in certificate.assumptions)
 

@@ -6,7 +6,7 @@ import pytest
 
 from pacbayes import load_dataset
 from pacbayes.data.columns import read_columns
-from pacbayes.data.identifiers import runs_of_rows
+from pacbayes.data.leakage import runs_of_rows
 
 RNG = np.random.default_rng(0)
 VISITS = RNG.integers(2, 7, 60)

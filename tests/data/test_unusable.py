@@ -1,40 +1,134 @@
-"""Dates, text and missing labels: the error names the column and what to do, and that works."""
+"""Missing values, dates, text and missing labels: the error says where they are and what to do, and that works."""
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from tests.data.certified import certified
 from tests.estimators.models import fitted, two_classes
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC
+from pacbayes import StochasticSVC
+from pacbayes.data.preprocessing import check_finite
+
+GRID = {"C": [0.1, 1.0]}
+PATIENT = LogisticRegression(max_iter=10_000)
+IMPUTED = make_pipeline(SimpleImputer(), PATIENT)
+IMPUTED_GRID = {"logisticregression__C": [0.1, 1.0]}
+
+
+def holed(frame=False):
+    X, y = two_classes()
+    X = X[:, :4].copy()
+    X[7, 2] = X[30, 0] = np.nan
+    return (pd.DataFrame(X, columns=["a", "b", "size", "d"]) if frame else X), y
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (StochasticSVC([0.1, 1.0]), r"NaN in row 7, column 2 \(2 missing\).*prepare=SimpleImputer\(\)"),
+        (StochasticSVC([0.1, 1.0], split="independent"), r"column 2 .*\(split='shared', prepare=SimpleImputer\(\)\)"),
+        (
+            StochasticSVC([0.1, 1.0], prepare=SimpleImputer(missing_values=-1.0)),
+            r"contains NaN.*prepare=SimpleImputer",
+        ),
+        # Wherever the division puts the two missing values: among validation rows, and training rows.
+        *(
+            (
+                certified(PATIENT, GRID, random_state=seed),
+                r"X contains NaN\. Fill missing values in .*CertifiedClassifier\(make_pipeline\(SimpleImputer\(\), "
+                r"LogisticRegression\(\)\)\), with logisticregression__ before the names in a Grid",
+            )
+            for seed in (0, 2)
+        ),
+        (certified(make_pipeline(PATIENT), {"logisticregression__C": [1.0]}), "first step of the pipeline"),
+        (certified(None, [PATIENT]), "around each estimator of the list"),
+        # No line of the original message is lost.
+        (certified(PATIENT, GRID), r"(?s)make_pipeline\(SimpleImputer\(\).*HistGradientBoostingClassifier"),
+    ],
+)
+def test_missing_values_are_named_with_a_remedy(model, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(*holed())
+
+
+@pytest.mark.parametrize("frame", [False, True])
+@pytest.mark.parametrize(
+    "model",
+    [
+        StochasticSVC([0.1, 1.0], prepare=SimpleImputer(), random_state=0),
+        certified(IMPUTED, IMPUTED_GRID),
+        certified(HistGradientBoostingClassifier(max_iter=3), {"max_depth": [1, 2]}),
+    ],
+)
+def test_what_takes_missing_values_gets_them(model, frame):
+    X, y = holed(frame)
+    assert model.fit(X, y).predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("method", ["predict", "vote_share"])
+def test_missing_values_in_prediction(method):
+    X, y = two_classes()
+    clf = certified(LogisticRegression(solver="liblinear"), GRID).fit(X[:, :4], y)
+    for rows in (np.asarray, sp.csr_matrix):
+        with pytest.raises(ValueError, match=r"make_pipeline\(SimpleImputer\(\), LogisticRegression\(\)\)"):
+            getattr(clf, method)(rows(holed()[0]))
+    X = X.copy()
+    X[0, 3] = np.nan
+    with pytest.raises(ValueError, match=r"NaN in row 0, column 3 .*prepare=SimpleImputer"):
+        getattr(fitted("svc", two_classes), method)(X)
+
+
+def test_infinities_are_no_missing_values_and_large_numbers_are_numbers():
+    X, y = two_classes()
+    X = X.copy()
+    X[5, 1] = -np.inf
+    with pytest.raises(ValueError, match=r"got -inf in row 5, column 1\. Replace infinities"):
+        StochasticSVC([0.1, 1.0]).fit(X, y)
+    X = np.full((10, 2), 1e308)  # the sum of which is not finite
+    check_finite(X, X, "")
+    X[9, 1] = np.inf
+    with pytest.raises(ValueError, match="got inf in row 9, column 1"):
+        check_finite(X, X, "")
+
+
+def test_other_errors_stay_what_they_are():
+    X, y = holed(frame=True)
+    with pytest.raises(ValueError, match="could not be fitted") as caught:
+        certified(LogisticRegression(solver="none such"), GRID).fit(SimpleImputer().fit_transform(X), y)
+    assert "SimpleImputer" not in str(caught.value)
+    # A column that new rows lack is not called a missing value.
+    with pytest.raises(ValueError, match=r"(?s)yet now missing:\n- size") as caught:
+        certified(IMPUTED, IMPUTED_GRID).fit(X, y).predict(X.drop(columns="size"))
+    assert "SimpleImputer" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"^Found input variables with inconsistent numbers of samples"):
+        StochasticSVC([0.1, 1.0]).fit(ROWS[["a", "day"]].to_numpy()[:, :1].astype(float), Y[:-1])
+
 
 RNG = np.random.default_rng(0)
-X = pd.DataFrame(
+ROWS = pd.DataFrame(
     {"a": RNG.normal(size=60), "day": pd.date_range("2024-01-01", periods=60), "colour": ["red", "blue"] * 30}
 )
 Y = np.array([0, 1] * 30)
 MODELS = {
     "svc": lambda: StochasticSVC([0.1, 1.0], random_state=0),
-    "grid": lambda: CertifiedClassifier(
-        Grid(LogisticRegression(), {"C": [0.1, 1.0]}), random_state=0, voting="stochastic", cv=3, validation_size=0.5
-    ),
+    "grid": lambda: certified(LogisticRegression(), GRID),
 }
 ENCODER = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["colour"]), remainder="passthrough")
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_dates_are_named(kind):
-    with pytest.raises(ValueError, match=r"column 'day' of X holds dates or times \('2024-01-01.*into numbers"):
-        MODELS[kind]().fit(X[["a", "day"]], Y)
-
-
-@pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("dtype", [object, "category"])
-def test_text_is_named(kind, dtype):
-    rows = X[["a", "colour"]].astype({"colour": dtype})
+def test_dates_and_text_are_named(kind, dtype):
+    with pytest.raises(ValueError, match=r"column 'day' of X holds dates or times \('2024-01-01.*into numbers"):
+        MODELS[kind]().fit(ROWS[["a", "day"]], Y)
+    rows = ROWS[["a", "colour"]].astype({"colour": dtype})
     advice = r"prepare=\.\.\." if kind == "svc" else "pipeline"
     with pytest.raises(ValueError, match=rf"column 'colour' of X holds text \('red'\).*{advice}.*\['colour'\]"):
         MODELS[kind]().fit(rows, Y)
@@ -43,22 +137,10 @@ def test_text_is_named(kind, dtype):
 
 
 def test_what_is_advised_works():
-    rows = X[["a", "colour"]]
-    assert StochasticSVC([0.1, 1.0], prepare=ENCODER, random_state=0).fit(rows, Y).predict(rows).shape == (60,)
-    pipeline = make_pipeline(ENCODER, LogisticRegression())
-    clf = CertifiedClassifier(
-        Grid(pipeline, {"logisticregression__C": [0.1, 1.0]}),
-        random_state=0,
-        voting="stochastic",
-        cv=3,
-        validation_size=0.5,
-    ).fit(rows, Y)
-    assert clf.predict(rows).shape == (60,)
-
-
-def test_other_errors_stay_as_they_are():
-    with pytest.raises(ValueError, match=r"^Found input variables with inconsistent numbers of samples"):
-        StochasticSVC([0.1, 1.0]).fit(X[["a", "day"]].to_numpy()[:, :1].astype(float), Y[:-1])
+    rows = ROWS[["a", "colour"]]
+    encoded = certified(make_pipeline(ENCODER, LogisticRegression()), IMPUTED_GRID)
+    for model in (StochasticSVC([0.1, 1.0], prepare=ENCODER, random_state=0), encoded):
+        assert model.fit(rows, Y).predict(rows).shape == (60,)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -74,7 +156,7 @@ def test_other_errors_stay_as_they_are():
 )
 def test_missing_labels_are_said_to_be_labels(kind, labels):
     with pytest.raises(ValueError, match=r"Input y contains NaN or None: row 1 has no label \(30 missing\)"):
-        MODELS[kind]().fit(X[["a"]], labels)
+        MODELS[kind]().fit(ROWS[["a"]], labels)
 
 
 def test_a_report_needs_a_path():

@@ -323,19 +323,6 @@ def test_scores_have_the_shape_of_their_kind(kind, k):
     np.testing.assert_array_equal(found(scores.astype(np.float32)), found(scores.astype(np.float32).astype(float)))
 
 
-def test_classes_and_rows_are_checked():
-    scores, codes = made(DECISIONS, 3)
-    for wrong in (codes + 1, codes - 1, codes[:-1], codes.astype(float)):
-        with pytest.raises(ValueError, match="codes must"):
-            calibrate(DECISIONS, scores, wrong, 3)
-    with pytest.raises(ValueError, match="n_classes must be from 2"):
-        calibrate(PROBABILITIES, scores[:, :1], codes, 1)
-    with pytest.raises(ValueError, match="kind must be one of"):
-        calibrate("odds", scores, codes, 3)
-    with pytest.raises(ValueError, match="scores must have rows"):
-        calibrate(DECISIONS, scores[:0], codes[:0], 3)
-
-
 def test_nobody_writes_into_a_calibration():
     found = calibrate(ANSWERS, *made(ANSWERS, 3), 3)[0]
     for values in (found.shift, found.bias, found.table):

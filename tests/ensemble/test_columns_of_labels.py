@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from tests.data.certified import certified
 from tests.estimators.models import two_classes
 
 from pacbayes import Abstain, CertifiedClassifier, ClassifierSet, Grid, compare_classifiers
@@ -69,9 +70,7 @@ def test_two_labels_for_a_row_are_refused():
     with pytest.raises(ValueError, match=r"got shape \(369, 2\)"):
         compare_classifiers(pair, pair, X[200:], y[200:])
     with pytest.raises(ValueError, match=r"got shape \(\d+, 2\)"):
-        CertifiedClassifier(Grid(Pair(), GRID), random_state=0, voting="stochastic", cv=3, validation_size=0.5).fit(
-            X, y
-        )
+        certified(Pair(), GRID).fit(X, y)
 
 
 def test_one_that_changes_its_mind_after_the_fit_is_refused():

@@ -36,28 +36,6 @@ def test_a_fold_without_which_one_class_is_left_counts_for_nothing():
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"log_losses": None}, r"CrossValidation\.families must be there with log-losses"),
-        ({"families": None}, r"CrossValidation\.families must be there with log-losses"),
-        ({"log_losses": np.array([1.0, 2.0])}, r"CrossValidation\.log_losses must have the shape"),
-        ({"log_losses": np.array([1, 2, 3])}, r"CrossValidation\.log_losses must be an array of float64"),
-        ({"log_losses": np.array([1.0, np.nan, 3.0])}, r"CrossValidation\.log_losses"),
-        ({"log_losses": np.array([1.0, np.inf, 3.0])}, r"CrossValidation\.log_losses"),
-        ({"log_losses": np.array([1.0, -1.0, 3.0])}, r"CrossValidation\.log_losses must not be negative"),
-        ({"families": np.array([0, 1])}, r"CrossValidation\.families must have the shape"),
-        ({"families": np.array([0.0, 1.0, 1.0])}, r"CrossValidation\.families must be an array of int64"),
-    ],
-)
-def test_losses_and_families_that_cannot_be(changed, message):
-    given = {"log_losses": np.array([1.0, 2.0, 3.0]), "families": np.array([0, 1, 1])}
-    counts = np.arange(3), np.array([[1], [2], [3]]), np.array([9])
-    assert not CrossValidation(*counts, **given).log_losses.flags.writeable
-    with pytest.raises(ValueError, match=message):
-        CrossValidation(*counts, **given | changed)
-
-
-@pytest.mark.parametrize(
     ("totals", "first", "middle"),
     [
         ([4], 0, 0),

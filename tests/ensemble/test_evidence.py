@@ -11,11 +11,12 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.ensemble.grouped import is_rounded_up
 from tests.ensemble.told import told
 
-from pacbayes import CertifiedClassifier, Grid, grid_set
+from pacbayes import CertifiedClassifier, ClassifierSet, Grid, grid_set
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.data.division import DISTINCT, GROUP, plan_division, validating_division
 from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble import evidence as module
-from pacbayes.ensemble.evidence import Evidence, observe
+from pacbayes.ensemble.evidence import Counted, Evidence, observe, risks_of_errors, risks_of_losses
 from pacbayes.ensemble.members import Estimators, kept_as
 
 N, MEMBERS = 60, 5
@@ -54,62 +55,6 @@ def drawn(division, n_labels=4, n_classes=3, number=MEMBERS, seed=0):
 
 
 # -- what cannot be --------------------------------------------------------------------------------------------------
-
-GOOD = {
-    "labels": np.array(["no", "yes", "perhaps"]),
-    "n_classes": 2,
-    "answers": np.array([[0, 1, 2], [255, 1, 0]], dtype=np.uint8),
-    "truth": np.array([0, 1, 1], dtype=np.uint8),
-    "said": np.array([[2, 1, 0]], dtype=np.uint8),
-    "scores": np.array([[-np.inf, 0.5, 0.25]]),
-    "slices": np.array([0, 0, 1]),
-}
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("labels", np.array([["no", "yes"]]), "one-dimensional"),
-        ("labels", ["no", "yes", "perhaps"], "one-dimensional"),
-        ("labels", np.array(["yes", "no", "perhaps"]), "sorted, different classes"),
-        ("labels", np.array(["no", "no", "perhaps"]), "sorted, different classes"),
-        ("n_classes", 0, "from 1 to 3"),
-        ("n_classes", 4, "from 1 to 3"),
-        ("n_classes", 2.0, "from 1 to 3"),
-        # A truth that is a label, but no class.
-        ("truth", np.array([0, 1, 2], dtype=np.uint8), r"Evidence\.truth must be classes"),
-        ("truth", np.array([0, 1, 255], dtype=np.uint8), r"Evidence\.truth must be classes"),
-        ("truth", np.array([0, 1], dtype=np.uint8), r"Evidence\.truth must be classes"),
-        ("truth", np.array([0, 1, 1]), r"Evidence\.truth must be numbers"),
-        ("answers", np.array([[0, 1, 3], [0, 1, 0]], dtype=np.uint8), "must be numbers of labels"),
-        ("answers", np.array([[0, 1, 2], [0, 1, 0]], dtype=np.uint16), "must be numbers"),
-        ("answers", np.array([[0, 1, 2], [0, 1, 0]]), "must be numbers"),
-        ("answers", np.array([0, 1, 2], dtype=np.uint8), "must be a table"),
-        ("answers", np.zeros((0, 3), dtype=np.uint8), "must be a table"),
-        ("said", np.array([[0, 1, 3]], dtype=np.uint8), r"Evidence\.said must be numbers of labels"),
-        # A rule answers every row.
-        ("said", np.array([[0, 1, 255]], dtype=np.uint8), r"Evidence\.said must be numbers of labels"),
-        ("said", np.array([[0, 1]], dtype=np.uint8), "must be about the same rows"),
-        ("said", np.zeros((0, 3), dtype=np.uint8), "must be numbers of labels"),
-        ("scores", np.array([[0.0, 1.0, np.nan]]), r"Evidence\.scores must be numbers"),
-        ("scores", np.zeros((2, 3)), r"Evidence\.scores must have the shape"),
-        ("slices", np.array([0, 1]), r"Evidence\.slices must have the shape"),
-        ("slices", np.array([0, 1, -1]), r"Evidence\.slices must be numbers of slices"),
-    ],
-)
-def test_what_cannot_be_is_refused(field, value, message):
-    assert len(Evidence(**GOOD)) == 2
-    with pytest.raises(ValueError, match=message):
-        Evidence(**GOOD | {field: value})
-
-
-def test_a_wrong_number_in_any_block_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 3)
-    for i in range(4):
-        answers = np.zeros((4, 3), dtype=np.uint8)
-        answers[i, 1] = 77
-        with pytest.raises(ValueError, match="must be numbers of labels"):
-            Evidence(np.array([0, 1]), 2, answers, np.zeros(3, dtype=np.uint8))
 
 
 # -- counts ----------------------------------------------------------------------------------------------------------
@@ -250,8 +195,7 @@ def test_a_fit_asks_about_a_validation_row_once(choices):
 
 
 def test_with_splits_of_ones_own_too():
-    X, y = noted_rows()
-    found = grid_set(Noting(), {"max_depth": [1, 2, 3]}, X, y, split="independent", random_state=0)
+    found = grid_set(Noting(), {"max_depth": [1, 2, 3]}, *noted_rows(), split="independent", random_state=0)
     for i, one in enumerate(found):
         asked = Counter(one.asked_)
         assert [asked[row] for row in found.splits(i)[1].tolist()] == [1] * found.m
@@ -276,3 +220,55 @@ def test_the_loss_of_a_group_is_the_mean_of_its_rows_rounded_up(largest):
         exact = sum(values) / len(values)
         assert exact <= Fraction(mean) <= exact * (1 + Fraction(1, 2**50))
     assert means.size == 12
+
+
+@given(st.integers(1, 10**7).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m))))
+def test_risk_is_the_smallest_double_not_below_the_quotient(case):
+    m, k = case
+    risk = float(risks_of_errors(np.array([k]), m)[0])
+    assert Fraction(risk) >= Fraction(k, m)
+    assert k == 0 or Fraction(float(np.nextafter(risk, 0.0))) < Fraction(k, m)
+    assert 0.0 <= risk <= 1.0
+    assert (risk == 0.0) == (k == 0)
+
+
+def test_some_quotients_are_rounded_up():
+    assert risks_of_errors(np.array([1]), 3)[0] > 1 / 3
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=50))
+def test_mean_loss_is_never_below_the_exact_mean(losses):
+    risk = Fraction(float(risks_of_losses(np.array([losses]))[0]))
+    exact = sum(map(Fraction, losses)) / len(losses)
+    assert exact <= risk <= min(1, exact * (1 + Fraction(1, 2**50)) + Fraction(1, 2**1070))
+    assert (risk == 0) == (exact == 0)
+
+
+def test_zero_one_losses_give_the_risks_of_counts():
+    losses = np.random.default_rng(0).integers(0, 2, (20, 37))
+    np.testing.assert_array_equal(
+        ClassifierSet.from_losses(losses).risks, risks_of_errors(losses.sum(axis=1), losses.shape[1])
+    )
+
+
+def test_risks_of_groups_are_the_exact_means_rounded_up():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        sizes = rng.integers(1, 60, rng.integers(1, 30))
+        errors = rng.integers(0, sizes + 1, (2, sizes.size))
+        m = int(rng.integers(1, sizes.size + 1))
+        found = Counted(errors, sizes, m)
+        for risk, row in zip(found.risks, errors, strict=True):
+            exact = sum(Fraction(int(k), int(s)) for k, s in zip(row, sizes, strict=True)) / m
+            assert is_rounded_up(risk, exact)
+
+
+def test_limits_are_exact_for_rows_and_chernoffs_for_groups():
+    rows = Counted(np.array([[3], [7]]), None, 40)
+    assert rows.exact
+    np.testing.assert_array_equal(rows.upper(0.05), binomial_upper([3, 7], 40, 0.05))
+    assert rows[1].risks == rows.risks[1]
+    groups = Counted(np.array([[1, 0, 2], [3, 1, 4]]), np.array([3, 1, 5]), 3)
+    assert not groups.exact
+    np.testing.assert_array_equal(groups.upper([0.05, 0.01]), chernoff_upper(groups.risks, 3, [0.05, 0.01]))
+    assert groups.total.tolist() == [3, 8]

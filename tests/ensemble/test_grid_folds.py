@@ -15,14 +15,14 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid
-from pacbayes.data.division import DivisionChoices
+from pacbayes.data.division import DivisionChoices, divide
 from pacbayes.data.labelled import Labelled
-from pacbayes.data.rows_alone import few_rows
-from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, calibrate
+from pacbayes.data.rows import few_rows
+from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, calibrate, kind_of, scores_of
+from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import Work
 from pacbayes.ensemble.cross_validation import dealt
-from pacbayes.ensemble.grid_set import GridFamily, train_grids
-from pacbayes.ensemble.members import kind_of, scores_of
+from pacbayes.ensemble.grid import train_grids
 
 CANCER = load_breast_cancer(return_X_y=True)
 WINE = load_wine(return_X_y=True)
@@ -51,7 +51,8 @@ def trained(estimator, grid, X, y, groups=None, n_jobs=None, duplicates="keep"):
     """Classifiers of a grid with their folds, trained on half of the rows."""
     data = Labelled.checked(X, y, groups)
     choices = DivisionChoices("shared", 0.5, groups, duplicates)
-    return train_grids([GridFamily("", estimator, grid)], Work.divided(data, choices, n_jobs, 0, None))
+    candidates = plan_candidates([GridFamily("", estimator, grid)], 0)
+    return train_grids(candidates, Work(data, divide(data, choices, 1, 0), n_jobs, None, {}))
 
 
 def heard(folds, fold):

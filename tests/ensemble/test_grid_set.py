@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 from joblib import parallel_config
+from scipy.stats import loguniform
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import zero_one_loss
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import _safe_indexing
-from tests.ensemble.grids import GRIDS, X, Y, bits
+from tests.ensemble.grids import GRIDS, X, Y, bits, scaled
 
 from pacbayes import grid_set, optimal_posterior
 
@@ -160,3 +166,51 @@ def test_weights_that_a_classifier_overwrites_are_its_own(split):
     found = grid_set(WritesWeights(), settings, rows, labels, split=split, sample_weight=weights, random_state=0)
     assert [found[i].total_ for i in range(3)] == [20.0] * 3
     assert weights.sum() == 40.0
+
+
+def test_random_states_are_set_where_they_are_none_and_only_there():
+    forest = RandomForestClassifier(n_estimators=2)
+    a, b = (grid_set(forest, {"max_depth": [1, 2]}, X, Y, random_state=0) for _ in range(2))
+    assert forest.random_state is None
+    assert a[0].random_state == b[0].random_state
+    assert len({a[0].random_state, a[1].random_state, *_states(forest, 1)}) == 4
+    fixed = grid_set(RandomForestClassifier(2, random_state=7), {"max_depth": [1, 2]}, X, Y, random_state=0)
+    assert [one.random_state for one in fixed] == [7, 7]
+    grid = grid_set(forest, {"random_state": [3, None]}, X, Y, random_state=0)
+    assert grid[0].random_state == 3
+    assert isinstance(grid[1].random_state, int)
+    nested = grid_set(None, [make_pipeline(StandardScaler(), SGDClassifier())], X, Y, random_state=0)[0]
+    assert isinstance(nested[-1].random_state, int)
+
+
+def _states(forest, seed):
+    return [one.random_state for one in grid_set(forest, {"max_depth": [1, 2]}, X, Y, random_state=seed)]
+
+
+def test_drawn_settings():
+    distributions = {"C": loguniform(1e-3, 1e3), "fit_intercept": [True, False]}
+    a, b, c = (
+        grid_set(LogisticRegression(solver="liblinear"), distributions, X, Y, n_iter=4, random_state=seed).params
+        for seed in (1, 1, 2)
+    )
+    assert len(a) == 4
+    assert a == b
+    assert a != c
+    with pytest.raises(ValueError, match=r"n_iter must say how many .*param_grid\['C'\]"):
+        grid_set(LogisticRegression(), distributions, X, Y)
+
+
+def test_weights_reach_the_training_only():
+    weights = np.where(Y == 1, 100.0, 1.0)
+    grid = {"classify__C": [0.1, 1.0]}
+    plain = grid_set(scaled(LogisticRegression()), grid, X, Y, random_state=0)
+    weighted = grid_set(scaled(LogisticRegression()), grid, X, Y, sample_weight=weights, random_state=0)
+    train, validation = weighted.splits(0)
+    for i in range(2):
+        again = clone(weighted[i]).fit(X[train], Y[train], classify__sample_weight=weights[train])
+        np.testing.assert_array_equal(again[-1].coef_, weighted[i][-1].coef_)
+        assert not np.array_equal(plain[i][-1].coef_, weighted[i][-1].coef_)
+        predicted = weighted[i].predict(X[validation])
+        assert weighted.errors[i] == zero_one_loss(Y[validation], predicted, normalize=False)
+    with pytest.raises(ValueError, match=r"sample_weight must be None for .*KNeighborsClassifier"):
+        grid_set(None, [GaussianNB(), KNeighborsClassifier()], X, Y, sample_weight=weights)

@@ -8,8 +8,8 @@ from tests.ensemble.told import told
 
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, svm_set
 from pacbayes.certificates.voting import soft_confidences
-from pacbayes.ensemble.calibration import PAIRS, Calibration
-from pacbayes.ensemble.members import Calibrated, Coding, Estimators, kept_as, kind_of
+from pacbayes.ensemble.calibration import PAIRS, Calibration, kind_of
+from pacbayes.ensemble.members import Calibrated, Coding, Estimators, kept_as
 from pacbayes.ensemble.svm_members import SharedMachines
 
 X, Y = load_iris(return_X_y=True)
@@ -126,29 +126,6 @@ def test_a_class_that_nobody_learnt_has_no_probability():
     np.testing.assert_allclose(margins[:, 0], mean[:, 0] - mean[:, 1], atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"classes": np.array([1, 0])}, r"Calibrated\.classes"),
-        ({"classes": np.array([0, 0])}, r"Calibrated\.classes"),
-        ({"classes": np.array([-1, 0])}, r"Calibrated\.classes"),
-        ({"classes": np.array([0.0, 1.0])}, r"Calibrated\.classes"),
-        ({"classes": np.array([0, 1, 2])}, r"Calibrated\.maps must be for these classes"),
-        ({"maps": {}}, r"Calibrated\.maps must be by number of a classifier"),
-        ({"maps": [0]}, r"Calibrated\.maps must be by number of a classifier"),
-        ({"maps": {-1: None}}, r"Calibrated\.maps must be by number of a classifier"),
-        ({"maps": {True: None}}, r"Calibrated\.maps must be by number of a classifier"),
-        ({"maps": {0: None}}, r"Calibrated\.maps must be for these classes"),
-    ],
-)
-def test_maps_that_cannot_be(changed, message):
-    one = Calibration(PAIRS, 75, 1.0, np.zeros(2), np.zeros(2))
-    given = {"classes": np.array([0, 3]), "maps": {0: one, 5: one}}
-    assert not Calibrated(**given).classes.flags.writeable
-    with pytest.raises(ValueError, match=message):
-        Calibrated(**given | changed)
-
-
 # -- labels that are no class ----------------------------------------------------------------------------------------
 
 
@@ -198,20 +175,6 @@ def test_an_answer_that_is_no_class_is_an_error_and_is_passed_on(labels, other):
 
 
 # -- what cannot be --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("estimators", "params", "message"),
-    [
-        ([], [], "must be a list of classifiers"),
-        ((DecisionTreeClassifier(),), [{}], "must be a list of classifiers"),
-        ([DecisionTreeClassifier()], [], r"Estimators\.params must be a dict for each"),
-        ([DecisionTreeClassifier()], [3], r"Estimators\.params must be a dict for each"),
-    ],
-)
-def test_what_is_no_list_of_classifiers_is_refused(estimators, params, message):
-    with pytest.raises(ValueError, match=message):
-        Estimators(estimators, params, np.array([0, 1]))
 
 
 def test_very_many_labels_that_are_no_class_have_their_numbers_at_once():

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, svm_set
 from pacbayes.certificates import Plan, best_single, certify, find
-from pacbayes.data.preparing import apply_prepare
+from pacbayes.data.preprocessing import apply_prepare
 from pacbayes.ensemble.evidence import observe
 from pacbayes.ensemble.svm_set import SvmFamily
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from pacbayes.certificates import constant_baseline, most_frequent
-from pacbayes.ensemble.counted import Counted
+from pacbayes.ensemble.evidence import Counted
 
 DELTA = 0.1
 

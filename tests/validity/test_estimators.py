@@ -13,8 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC
-from pacbayes.data.division import Division
-from pacbayes.data.labelled import divide
+from pacbayes.data.division import Division, divide
 
 DELTA, NOISE, N = 0.1, 0.15, 160
 VOTINGS = ("stochastic", "majority", "best")

@@ -146,7 +146,8 @@ def test_always_the_same_answer_keeps_its_limit(share):
     from pacbayes.certificates.plan import Plan
     from pacbayes.certificates.predictions import _evidence
     from pacbayes.certificates.proposals import given_rules
-    from pacbayes.data.labelled import Labelled, all_validate
+    from pacbayes.data.division import all_validate
+    from pacbayes.data.labelled import Labelled
 
     rng, failures, tries = np.random.default_rng(11), 0, 300
     for _ in range(tries):

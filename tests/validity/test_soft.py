@@ -22,9 +22,9 @@ from tests.validity.test_hedge import CLEAN, NOISE, POINTS, sample, true_risk
 from pacbayes import Abstain, CertifiedClassifier, Grid, SVMs
 from pacbayes.certificates.voting import PROPOSAL, SOFT, parts_of_one
 from pacbayes.data.rows import pick_rows
-from pacbayes.ensemble.calibration import PAIRS, Calibration
+from pacbayes.ensemble.calibration import PAIRS, Calibration, scores_of
 from pacbayes.ensemble.evidence import observe
-from pacbayes.ensemble.members import Calibrated, scores_of
+from pacbayes.ensemble.members import Calibrated
 from pacbayes.estimators.planning import make_plan
 
 DELTA = 0.1

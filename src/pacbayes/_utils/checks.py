@@ -242,9 +242,9 @@ def narrow_labels(y: Any) -> Any:
 
 
 def read_only(*arrays: Any) -> None:
-    """Let nobody write into arrays that a value is made of; None is passed over."""
+    """Let nobody write into arrays that a value is made of; anything else is passed over."""
     for array in arrays:
-        if array is not None:
+        if isinstance(array, np.ndarray):
             array.setflags(write=False)
 
 

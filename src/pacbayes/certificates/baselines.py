@@ -14,9 +14,8 @@ from pacbayes._utils.words import format_params
 from pacbayes.bounds.bets import USUAL_BET, bet_upper
 from pacbayes.certificates.certificate import Baseline
 from pacbayes.certificates.plan import Plan
-from pacbayes.ensemble.counted import Counted
 from pacbayes.ensemble.cross_validation import candidates_of
-from pacbayes.ensemble.evidence import Evidence, unit_losses
+from pacbayes.ensemble.evidence import Counted, Evidence, unit_losses
 
 # Why there is no hold-out.
 NOT_SHARED = "every row validates some classifier"

@@ -14,8 +14,7 @@ from pacbayes.bounds.binomial import hypergeometric_upper
 from pacbayes.certificates.certify import fixed_answers
 from pacbayes.certificates.plan import Plan
 from pacbayes.data.division import DISTINCT, GROUP
-from pacbayes.ensemble.counted import Counted
-from pacbayes.ensemble.evidence import Evidence
+from pacbayes.ensemble.evidence import Counted, Evidence
 
 #: What a statement about a batch rests on, beside what its certificate does.
 ASSUMPTIONS = (

@@ -55,8 +55,7 @@ from pacbayes.certificates.voting import (
     integer_weights,
     weights_of,
 )
-from pacbayes.ensemble.counted import Counted
-from pacbayes.ensemble.evidence import Evidence, unit_losses
+from pacbayes.ensemble.evidence import Counted, Evidence, unit_losses
 from pacbayes.posteriors.posterior import Posterior, Problem
 
 _FIXED = {

@@ -16,9 +16,16 @@ from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
 from pacbayes.certificates.limits import plain
 from pacbayes.certificates.risks import check_compared
 from pacbayes.data.division import GROUP
-from pacbayes.data.labelled import check_groups, check_same_order
-from pacbayes.data.labels import check_complete, check_same_kind, missing_labels, one_label_each
-from pacbayes.data.rows import Overlap, check_new_rows, copy_rows, models_inside
+from pacbayes.data.duplicates import Overlap, check_new_rows, models_inside
+from pacbayes.data.labelled import (
+    check_complete,
+    check_groups,
+    check_same_kind,
+    check_same_order,
+    missing_labels,
+    one_label_each,
+)
+from pacbayes.data.rows import copy_rows
 
 #: What a comparison rests on.
 ASSUMPTIONS = (

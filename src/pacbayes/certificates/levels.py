@@ -12,7 +12,7 @@ import numpy as np
 
 from pacbayes._utils.arrays import FloatArray, round_down, round_up, usual_float_errors
 from pacbayes._utils.checks import check_number
-from pacbayes.ensemble.counted import Counted
+from pacbayes.ensemble.evidence import Counted
 
 AUTO = "auto"
 # The share kept for what the validation rows may show, where the training rows propose something.

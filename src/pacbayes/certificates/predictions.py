@@ -18,9 +18,8 @@ from pacbayes.certificates.limits import plain
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups, check_limits_share, fix_questions
-from pacbayes.data.division import EXAMPLE, GROUP
-from pacbayes.data.labelled import Labelled, all_validate, check_same_order
-from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
+from pacbayes.data.division import EXAMPLE, GROUP, all_validate
+from pacbayes.data.labelled import Labelled, check_complete, check_same_kind, check_same_order, one_label_each
 from pacbayes.ensemble.evidence import Evidence
 from pacbayes.ensemble.members import kept_as
 

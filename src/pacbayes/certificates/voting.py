@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, usual_float_errors
 from pacbayes._utils.checks import need, need_array, need_choice, read_only
-from pacbayes.ensemble.joined import pick_prepared
-from pacbayes.ensemble.members import Answers, Calibrated, Coding, Members, mean_margins, number_of_rows
+from pacbayes.data.rows import number_of_rows
+from pacbayes.ensemble.calibration import mean_margins
+from pacbayes.ensemble.members import Answers, Calibrated, Coding, Members, pick_prepared
 
 #: Weights as whole numbers with the sum 2^52.
 Counts = NDArray[np.int64]

@@ -27,8 +27,7 @@ from pacbayes._utils.progress import compiled
 from pacbayes._utils.words import PLURAL, card, counted_once, failure, format_share, percent_up
 from pacbayes.certificates.target import format_target
 from pacbayes.data.division import GROUP
-from pacbayes.data.labelled import check_groups, check_same_order
-from pacbayes.data.labels import check_complete, check_same_kind, one_label_each
+from pacbayes.data.labelled import check_complete, check_groups, check_same_kind, check_same_order, one_label_each
 
 #: How many times the limit the eight bets expect the risk to be; where that is near 1 or above, see `bets_against`.
 TIMES = tuple(round(1.25 * 6.4 ** (k / 7), 4) for k in range(8))

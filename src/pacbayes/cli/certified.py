@@ -23,7 +23,7 @@ from pacbayes.cli.model import CertifyOptions
 from pacbayes.cli.show import Shown, print_json, print_lines, print_tables
 from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
-from pacbayes.ensemble.joined import Joined
+from pacbayes.ensemble.members import Joined
 from pacbayes.ensemble.svm_members import SharedMachines
 from pacbayes.report.questions import part_table
 from pacbayes.report.record import versions

@@ -13,11 +13,12 @@ from pacbayes.data.blocks import ColumnFit
 from pacbayes.data.class_names import as_labels, spelling_of
 from pacbayes.data.columns import Columns, check_classes, read_columns
 from pacbayes.data.datasets import DATASETS
-from pacbayes.data.labels import looks_like_regression
+from pacbayes.data.duplicates import overlap
+from pacbayes.data.labelled import looks_like_regression
 from pacbayes.data.number_signs import NumberSigns
 from pacbayes.data.reading import columns_of, divide_columns, file_kind, labelled, listed, read_frame, target_of
 from pacbayes.data.refusals import in_shell
-from pacbayes.data.rows import hashed_rows, overlap
+from pacbayes.data.rows import hashed_rows
 from pacbayes.data.tables import TableReading
 
 if TYPE_CHECKING:

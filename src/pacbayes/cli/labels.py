@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pacbayes.certificates.difference import warn_of_known
 from pacbayes.cli.new_rows import Cells, read_new
 from pacbayes.data.class_names import aligned, as_labels, check_spellings, from_cells, spelling_of
+from pacbayes.data.duplicates import largest_overlap
 from pacbayes.data.reading import file_kind, listed, read_frame
 from pacbayes.data.refusals import in_shell
-from pacbayes.data.rows import largest_overlap
 from pacbayes.data.tables import MISSING_WORDS
 
 if TYPE_CHECKING:

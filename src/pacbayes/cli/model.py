@@ -309,8 +309,8 @@ def make_model(options: CertifyOptions, columns: Columns, cost: Cost | None = No
 
 def _candidates(options: CertifyOptions, prepare: Any) -> list[Any]:
     """Return what the estimator takes: names, machines with their settings, or a grid of one classifier."""
-    from pacbayes.ensemble.by_name import FAMILIES, classifier_by_name
-    from pacbayes.ensemble.families import AUTO, Grid, SVMs
+    from pacbayes.ensemble.families import Grid, SVMs
+    from pacbayes.ensemble.portfolio import AUTO, FAMILIES, classifier_by_name
 
     found: list[Any] = []
     given = options.lambdas is not None or options.kernel is not None

@@ -169,7 +169,7 @@ class _Unseen:
 
 def _first_part(model: Any) -> Any:
     """Return the classifiers of a model, of several kinds the first: all prepare their rows alike."""
-    from pacbayes.ensemble.joined import Joined
+    from pacbayes.ensemble.members import Joined
 
     members = model.classifiers_.members
     return members.parts[0] if isinstance(members, Joined) else members

@@ -249,7 +249,7 @@ def _risks(frame: "pd.DataFrame", path: Path, column: str | None, counts: bool, 
     """Return the risks in a file; counts of errors become risks that are never below the exact quotient."""
     import numpy as np
 
-    from pacbayes.ensemble.counted import risks_of_errors
+    from pacbayes.ensemble.evidence import risks_of_errors
 
     name = column or (str(frame.columns[0]) if frame.shape[1] == 1 else "risk")
     values = _read_column(frame, name, path, "--column")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacbayes.data.identifiers import own_texts, refused_name, refused_numbers, refused_runs
+from pacbayes.data.leakage import own_texts, refused_name, refused_numbers, refused_runs
 from pacbayes.data.number_signs import ways_to_read
 from pacbayes.data.reading import is_number, listed
 from pacbayes.data.refusals import Refused, in_shell, refuse

@@ -1,14 +1,19 @@
 """Which rows train and which validate, for all classifiers or for each; what belongs together: groups, and copies."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pacbayes._utils.arrays import BoolArray, Labels, Rows
-from pacbayes._utils.checks import check_choice, need, need_array, need_choice, need_rows, need_whole
+from pacbayes._utils.checks import check_choice
 from pacbayes._utils.seeds import Purpose, generator
+from pacbayes.data.duplicates import more_equal_than_chance, overlap, warn_of_copies
+from pacbayes.data.labelled import Labelled, check_training_labels
+from pacbayes.data.leakage import warn_of_columns
 
 #: One division for all classifiers, or for each its own, as in the paper.
 SHARED, INDEPENDENT = "shared", "independent"
@@ -56,62 +61,16 @@ class Division:
     copies: int | None = None
     own: bool = False
 
-    def __post_init__(self) -> None:
-        """Raise unless the parts are sorted rows, none of them in two parts, of the sizes that are said."""
-        need_choice(self.kind, "Division.kind", SPLITS)
-        need_choice(self.unit, "Division.unit", (EXAMPLE, DISTINCT, GROUP))
-        need_whole(self.n_train, "Division.n_train", 0)
-        need_whole(self.m, "Division.m", 0)
-        need_whole(self.n_rows, "Division.n_rows", 1)
-        need(type(self.seed) is int and 0 <= self.seed < 2**4096, "Division.seed", "must be a seed")
-        need(type(self.own) is bool, "Division.own", "must be true or false")
-        need(self.kind == "shared" or not self.own, "Division.own", "must be false unless all share one division")
-        if self.copies is not None:
-            need_whole(self.copies, "Division.copies", 0, self.n_rows)
-        number = self._check_units()
-        need((self.kind == "shared") == (self.shared is not None), "Division.shared", "must be there if it is shared")
-        both = self.n_train > 0 and self.m > 0
-        need(both or self.kind == "shared", "Division", "must have rows that train and rows that validate")
-        need(number == self.n_train + self.m, "Division.n_rows", "must train or validate")
-        if self.shared is not None:
-            self._check_shared(self.shared, number)
-
-    def _check_units(self) -> int:
-        """Return the number of units, or raise."""
-        need((self.units is None) == (self.unit == EXAMPLE), "Division.units", "must be None if every row is one")
-        if self.units is None:
-            return self.n_rows
-        need_array(self.units, "Division.units", "i", (self.n_rows,))
-        # Every number from 0 on, so that there are not more of them than rows.
-        need(int(self.units.min()) == 0 and int(self.units.max()) < self.n_rows, "Division.units", "must be from 0")
-        known = np.bincount(self.units)
-        need(bool((known > 0).all()), "Division.units", "must be numbered from 0")
-        return int(known.size)
-
-    def _check_shared(self, shared: tuple[Rows, Rows], number: int) -> None:
-        need(type(shared) is tuple and len(shared) == 2, "Division.shared", "must be a pair")
-        for part in shared:
-            need_rows(part, "Division.shared", self.n_rows)
-        # Marks instead of sorted numbers: their time is linear in the rows.
-        train, validation = (_marked(part if self.units is None else self.units[part], number) for part in shared)
-        sizes = (int(np.count_nonzero(train)), int(np.count_nonzero(validation)))
-        need(sizes == (self.n_train, self.m), "Division.shared", "must have the sizes it says")
-        need(bool((train != validation).all()), "Division.shared", "must divide all rows")
-        if self.units is not None:
-            whole = np.array_equal(np.flatnonzero(train[self.units]), shared[0])
-            need(whole, "Division.shared", "must train with all rows of a unit")
-            counted = np.array_equal(_counted_rows(self.units, np.flatnonzero(validation), self.unit), shared[1])
-            need(counted, "Division.shared", "must count copies once, and all rows of a group")
-
     def __call__(self, i: int) -> tuple[Rows, Rows]:
         """Return the i-th classifier's training rows and validation rows, sorted."""
         if self.shared is not None:
             return self.shared
         order = generator(self.seed, Purpose.INDEPENDENT, i).permutation(self.n_train + self.m)
-        validation, train = order[: self.m], order[self.m :]
-        if self.units is None:
-            return np.sort(train), np.sort(validation)
-        return _all_rows(self.units, train), _counted_rows(self.units, validation, self.unit)
+        return rows_of_units(order[self.m :], order[: self.m], self.unit, self.units)
+
+    def samples(self, number: int) -> Iterator[tuple[Rows, Rows]]:
+        """Yield training and validation rows of each of `number` classifiers; once where all of them share these."""
+        yield from map(self, range(number if self.shared is None else 1))
 
     @property
     def trained_elsewhere(self) -> bool:
@@ -171,13 +130,18 @@ def plan_division(
             f"validation_size must leave at least two training and two validation {counted}, got "
             f"{validation_size!r} of {n} {what}: {max(n_train, 0)} and {m}"
         )
-    shared = None
-    if kind == "shared":
-        order = generator(seed, Purpose.SHARED).permutation(n)
-        shared = np.sort(order[m:]), np.sort(order[:m])
-        if units is not None:
-            shared = _all_rows(units, shared[0]), _counted_rows(units, shared[1], unit)
-    return Division(kind, n_train, m, n_rows, seed, shared, unit, units)
+    if kind == INDEPENDENT:
+        return Division(kind, n_train, m, n_rows, seed, None, unit, units)
+    order = generator(seed, Purpose.SHARED).permutation(n)
+    return _shared_division(order[m:], order[:m], n_rows, seed, unit, units)
+
+
+def _shared_division(
+    train: Rows, validation: Rows, n_rows: int, seed: int, unit: str, units: Rows | None, own: bool = False
+) -> Division:
+    """Division in which all classifiers share the units that train and those that validate."""
+    shared = rows_of_units(train, validation, unit, units)
+    return Division(SHARED, train.size, validation.size, n_rows, seed, shared, unit, units, own=own)
 
 
 def own_division(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: Rows | None = None) -> Division:
@@ -189,10 +153,9 @@ def own_division(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: R
     >>> division.n_train, division.m, division(0)[1]
     (2, 3, array([2, 3, 4]))
     """
-    sides = [np.flatnonzero(side) for side in (~validation, validation)]
-    numbers = sides
+    numbers = [np.flatnonzero(side) for side in (~validation, validation)]
     if units is not None:
-        marks = [_marked(units[side], int(units.max()) + 1) for side in sides]
+        marks = [marked(units[side], int(units.max()) + 1) for side in numbers]
         numbers, both = [np.flatnonzero(mark) for mark in marks], np.flatnonzero(marks[0] & marks[1])
         if both.size:
             what = "a group" if unit == GROUP else "an example and its copies"
@@ -202,15 +165,13 @@ def own_division(validation: BoolArray, seed: int, unit: str = EXAMPLE, units: R
                 f"validation must have all rows of {what} on one side, but {both.size} of {int(units.max()) + 1} are "
                 f"on both, as rows {train} and {other}"
             )
-        sides = [_all_rows(units, numbers[0]), _counted_rows(units, numbers[1], unit)]
     n_train, m = (part.size for part in numbers)
     if m < 2 or n_train < 2:
         counted = "groups" if unit == GROUP else "examples"
         raise ValueError(
             f"validation must leave at least two training and two validation {counted}, got {n_train} and {m}"
         )
-    shared = (sides[0], sides[1])
-    return Division("shared", n_train, m, validation.size, seed, shared, unit, units, own=True)
+    return _shared_division(numbers[0], numbers[1], validation.size, seed, unit, units, own=True)
 
 
 def usual_share(number: int) -> float:
@@ -236,8 +197,7 @@ def validating_division(n: int, unit: str = EXAMPLE, units: Rows | None = None) 
     (True, 3, array([0, 1, 3]))
     """
     m = n if units is None else int(units.max()) + 1
-    counted = np.arange(n) if units is None else _counted_rows(units, np.arange(m), unit)
-    return Division("shared", 0, m, n, 0, (np.arange(0), counted), unit, units)
+    return _shared_division(np.arange(0), np.arange(m), n, 0, unit, units)
 
 
 def training_division(validated: Division) -> Division:
@@ -253,16 +213,23 @@ def training_division(validated: Division) -> Division:
     return replace(validated, n_train=units, m=0, shared=(every, every[:0]), copies=None)
 
 
-def _marked(numbers: Rows, size: int) -> BoolArray:
+def marked(numbers: Rows, size: int) -> BoolArray:
     """Mask of a size, true where a number occurs."""
     mask = np.zeros(size, dtype=bool)
     mask[numbers] = True
     return mask
 
 
+def rows_of_units(train: Rows, validation: Rows, unit: str, units: Rows | None) -> tuple[Rows, Rows]:
+    """Rows of the units that train, and those of the units that validate which are counted; both sorted."""
+    if units is None:
+        return np.sort(train), np.sort(validation)
+    return _all_rows(units, train), _counted_rows(units, validation, unit)
+
+
 def _all_rows(units: Rows, numbers: Rows) -> Rows:
     """Return the rows of some units, sorted."""
-    return np.flatnonzero(_marked(numbers, int(units.max()) + 1)[units])
+    return np.flatnonzero(marked(numbers, int(units.max()) + 1)[units])
 
 
 def _counted_rows(units: Rows, numbers: Rows, unit: str) -> Rows:
@@ -291,27 +258,24 @@ def _part_size(size: Any, n: int, what: str) -> int:
     raise TypeError(f"validation_size must be a fraction or a number of {what}, got {size!r}")
 
 
-def check_training_classes(division: Division, codes: Rows, classes: Labels, number: int) -> None:
+def _check_training_classes(division: Division, codes: Rows, classes: Labels, number: int) -> None:
     """Raise if the training sample of any of `number` classifiers has one class only, naming both."""
-    for i in range(1 if division.shared is not None else number):
-        train = codes[division(i)[0]]
-        if (train == train[0]).all():
+    for i, (train, _) in enumerate(division.samples(number)):
+        if (codes[train] == codes[train[0]]).all():
             whose = "the training sample" if division.shared is not None else f"the training sample of classifier {i}"
             raise ValueError(
                 f"y must give every training sample at least two classes; all {train.size} rows of {whose} are of "
-                f"class {classes.tolist()[train[0]]!r}"
+                f"class {classes.tolist()[codes[train[0]]]!r}"
             )
 
 
-def copies_across(same: Rows, division: Division, number: int) -> int:
-    """Return how many validation rows equal a training row in features and class: of all classifiers the most."""
-    most = 0
-    for i in range(1 if division.shared is not None else number):
-        train, validation = division(i)
-        trained = np.zeros(int(same.max()) + 1, dtype=bool)
-        trained[same[train]] = True
-        most = max(most, int(np.count_nonzero(trained[same[validation]])))
-    return most
+def _count_copies(same: Rows, division: Division, number: int) -> int:
+    """Largest number of validation rows that equal a training row in features and class, over classifiers."""
+    known = int(same.max()) + 1
+    return max(
+        int(np.count_nonzero(marked(same[train], known)[same[validation]]))
+        for train, validation in division.samples(number)
+    )
 
 
 def check_own(validation: Any, split: str) -> None:
@@ -360,3 +324,79 @@ class DivisionChoices:
     def as_dict(self) -> dict[str, Any]:
         """Return the choices by name: they are part of what makes two runs the same."""
         return dict(vars(self))
+
+
+def find_units(data: Labelled, duplicates: str) -> tuple[str, Rows | None]:
+    """Find what is divided and counted, and the number of each row's unit, None where every row is one.
+
+    Examples
+    --------
+    >>> find_units(Labelled.checked([[1.0], [2.0], [1.0]], np.array([0, 0, 0]), groups=["a", "b", "b"]), "keep")
+    ('group', array([0, 1, 1]))
+    """
+    if data.groups is not None:
+        return GROUP, data.groups
+    if duplicates != "together":
+        return EXAMPLE, None
+    if data.same is None:
+        raise TypeError("duplicates='together' needs rows of numbers, texts and the like, which can be compared")
+    if data.slices is not None:
+        data.slices.check_copies(data.same)
+    return DISTINCT, data.same
+
+
+def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> Division:
+    """Divide rows among `number` classifiers, each of which must see two classes; warn of copies and of odd columns.
+
+    Examples
+    --------
+    >>> data = Labelled.checked(np.arange(8.0).reshape(8, 1), np.array(["no", "yes"] * 4))
+    >>> division = divide(data, DivisionChoices("shared", 0.5, None, "keep"), 3, seed=0)
+    >>> division.n_train, division.m, division.copies
+    (4, 4, 0)
+    """
+    check_training_labels(data)
+    unit, units = find_units(data, choices.duplicates)
+    if choices.validation is not None:
+        division = own_division(choices.validation, seed, unit, units)
+        if choices.duplicates == "keep":  # "together": own_division has looked for copies
+            check_apart(data, division)
+    else:
+        size = choices.validation_size
+        division = plan_division(
+            data.number, kind=choices.split, validation_size=size, seed=seed, unit=unit, units=units
+        )
+    _check_training_classes(division, data.codes, data.classes, number)
+    if division.shared is not None:  # else every row validates some classifier
+        warn_of_columns(data.rows, data.codes, division.shared[0], units, data.groups is not None)
+    if data.same is None:
+        return division
+    copies = _count_copies(data.same, division, number)
+    if choices.duplicates != "independent":
+        warn_of_copies(data.rows, data.codes, data.same, copies, data.groups)
+    return replace(division, copies=copies)
+
+
+def check_apart(data: Labelled, division: Division) -> None:
+    """Raise if more rows validate that equal a training row than chance explains; equation (own-division)."""
+    if data.known_again(b"") is None:
+        return
+    hashes = data.hashes(b"").view(np.int64)
+    sides = [hashes[rows] for rows in division(0)]
+    met = overlap(*sides)
+    if data.groups is not None:
+        # Rows of a group may be equal for any reason.  Independent are the groups, and so one row of each: that
+        # with the least hash, the same for copies of a group.
+        sides = [pd.Series(hashes[rows]).groupby(data.groups[rows]).min().to_numpy() for rows in division(0)]
+    if met is not None and more_equal_than_chance(*sides):
+        raise ValueError(
+            f"the rows that validate must be others than those that train, but {met.said} that trains, more than "
+            "equal rows within each side explain. If they are copies, leave them out of the training rows, and "
+            "never out of the validation rows: these would no longer be a sample of new examples. If equal rows "
+            "are separate draws, give duplicates='independent'"
+        )
+
+
+def all_validate(data: Labelled, duplicates: str) -> Division:
+    """Return the division of rows that all validate: the classifiers were trained on others."""
+    return validating_division(data.number, *find_units(data, duplicates))

@@ -1,7 +1,8 @@
-"""Rows with their labels, groups and slices as the user gave them, checked once; and their division."""
+"""Rows with their labels, groups and slices as the user gave them, checked once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,30 +13,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows, cached_property
-from pacbayes._utils.checks import check_numbers, narrow_labels
-from pacbayes.data.division import (
-    DISTINCT,
-    EXAMPLE,
-    GROUP,
-    Division,
-    DivisionChoices,
-    check_training_classes,
-    copies_across,
-    own_division,
-    plan_division,
-    validating_division,
-)
-from pacbayes.data.labels import check_complete, looks_like_regression
+from pacbayes._utils.checks import check_not_masked, check_numbers, narrow_labels
+from pacbayes.data.duplicates import equal_labelled_rows
 from pacbayes.data.rows import (
     csr_rows,
     hashes_if_few,
-    more_equal_than_chance,
-    overlap,
     pick_rows,
     row_hashes,
 )
-from pacbayes.data.suspected_columns import warn_of_columns
-from pacbayes.data.suspected_copies import equal_labelled_rows, warn_of_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +53,8 @@ class Slices:
             values[unknown] = None
         if values.dtype == object:
             values = np.array([one.item() if isinstance(one, np.generic) else one for one in values], dtype=object)
-        # Not a number, no time, pandas' NA: none of them equals itself.
-        missing = [row for row, one in enumerate(values.tolist()) if one is None or not _is_itself(one)]
-        if missing:
+        missing = np.flatnonzero(pd.isna(values))
+        if missing.size:
             raise ValueError(f"slices must have a value for every row, got none for row {missing[0]}")
         kinds = set(map(type, values.tolist())) - {str, int, float, bool}
         if kinds:
@@ -98,13 +82,6 @@ class Slices:
                 f"slices must be the same for copies of one example (duplicates='together'), got {one!r} for row "
                 f"{first} and {other!r} for row {row}"
             )
-
-
-def _is_itself(value: Any) -> bool:
-    try:
-        return bool(value == value)
-    except TypeError:  # NA says neither
-        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,85 +164,6 @@ class Labelled:
         return Labelled(
             pick_rows(self.rows, which), self.labels[which], self.classes, self.codes[which], weights=weights
         )
-
-    def units(self, duplicates: str) -> tuple[str, Rows | None]:
-        """Return what is divided and counted, and the number of each row's unit, None where every row is one.
-
-        Examples
-        --------
-        >>> data = Labelled.checked([[1.0], [2.0], [1.0]], np.array([0, 0, 0]), groups=["a", "b", "b"])
-        >>> data.units("keep")
-        ('group', array([0, 1, 1]))
-        """
-        if self.groups is not None:
-            return GROUP, self.groups
-        if duplicates != "together":
-            return EXAMPLE, None
-        if self.same is None:
-            raise TypeError("duplicates='together' needs rows of numbers, texts and the like, which can be compared")
-        if self.slices is not None:
-            self.slices.check_copies(self.same)
-        return DISTINCT, self.same
-
-    def count_copies(self, division: Division, number: int, *, warn: bool = True) -> Division:
-        """Count the validation rows that equal a training row; warn where they look copied."""
-        if self.same is None:
-            return division
-        found = copies_across(self.same, division, number)
-        if warn:
-            warn_of_copies(self.rows, self.codes, self.same, found, self.groups)
-        return replace(division, copies=found)
-
-    def check_apart(self, division: Division) -> None:
-        """Raise if more rows validate that equal a training row than chance explains; equation (own-division)."""
-        if self.known_again(b"") is None:
-            return
-        hashes = self.hashes(b"").view(np.int64)
-        sides = [hashes[rows] for rows in division(0)]
-        met = overlap(*sides)
-        if self.groups is not None:
-            # Rows of a group may be equal for any reason.  Independent are the groups, and so one row of each: that
-            # with the least hash, the same for copies of a group.
-            sides = [pd.Series(hashes[rows]).groupby(self.groups[rows]).min().to_numpy() for rows in division(0)]
-        if met is not None and more_equal_than_chance(*sides):
-            raise ValueError(
-                f"the rows that validate must be others than those that train, but {met.said} that trains, more than "
-                "equal rows within each side explain. If they are copies, leave them out of the training rows, and "
-                "never out of the validation rows: these would no longer be a sample of new examples. If equal rows "
-                "are separate draws, give duplicates='independent'"
-            )
-
-
-def divide(data: Labelled, choices: DivisionChoices, number: int, seed: int) -> Division:
-    """Divide rows among `number` classifiers, each of which must see two classes; warn of copies and of odd columns.
-
-    Examples
-    --------
-    >>> data = Labelled.checked(np.arange(8.0).reshape(8, 1), np.array(["no", "yes"] * 4))
-    >>> division = divide(data, DivisionChoices("shared", 0.5, None, "keep"), 3, seed=0)
-    >>> division.n_train, division.m, division.copies
-    (4, 4, 0)
-    """
-    check_training_labels(data)
-    unit, units = data.units(choices.duplicates)
-    if choices.validation is not None:
-        division = own_division(choices.validation, seed, unit, units)
-        if choices.duplicates == "keep":  # "together": own_division has looked for copies
-            data.check_apart(division)
-    else:
-        size = choices.validation_size
-        division = plan_division(
-            data.number, kind=choices.split, validation_size=size, seed=seed, unit=unit, units=units
-        )
-    check_training_classes(division, data.codes, data.classes, number)
-    if division.shared is not None:  # else every row validates some classifier
-        warn_of_columns(data.rows, data.codes, division.shared[0], units, data.groups is not None)
-    return data.count_copies(division, number, warn=choices.duplicates != "independent")
-
-
-def all_validate(data: Labelled, duplicates: str) -> Division:
-    """Return the division of rows that all validate: the classifiers were trained on others."""
-    return validating_division(data.number, *data.units(duplicates))
 
 
 def check_training_labels(data: Labelled) -> None:
@@ -383,3 +281,129 @@ def check_weights(sample_weight: Any, n: int) -> FloatArray | None:
     if weights.max() == 0.0:
         raise ValueError("sample_weight must not be zero for every row")
     return weights
+
+
+_KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text"}
+# Beyond this, two whole numbers may be one double.
+_EXACT = 2**53
+# Ten digits or grades are classes however few the rows, as in a first try on twenty of them.
+_FEW_CLASSES = 10
+
+
+def check_complete(y: Any, name: str = "y") -> Any:
+    """Return labels, or raise if some are missing: else it would not be said that it is y that lacks them.
+
+    Examples
+    --------
+    >>> check_complete(["no", None, "yes"])
+    Traceback (most recent call last):
+    ValueError: Input y contains NaN or None: row 1 has no label (1 missing). Leave such rows out.
+    """
+    check_not_masked(name, y)
+    gaps = missing_labels(y)
+    if gaps.any():
+        row, number = int(gaps.argmax()), int(gaps.sum())
+        raise ValueError(
+            f"Input {name} contains NaN or None: row {row} has no label ({number} missing). Leave such rows out."
+        )
+    return y
+
+
+def missing_labels(y: Any) -> NDArray[np.bool_]:
+    """Mask of missing labels; empty for a table.
+
+    Examples
+    --------
+    >>> missing_labels(np.array(["a", None, float("nan")], dtype=object)), missing_labels([1, 2])
+    (array([False,  True,  True]), array([False, False]))
+    """
+    values = y if hasattr(y, "isna") else np.asarray(y)
+    return np.asarray(pd.isna(values), dtype=bool) if values.ndim == 1 else np.zeros(0, dtype=bool)
+
+
+def looks_like_regression(labels: NDArray[Any], n_classes: int) -> bool:
+    """Whether labels are probably a regression target: more than ten numbers, each in fewer than four rows on average.
+
+    Examples
+    --------
+    >>> looks_like_regression(np.arange(40) % 11, 11), looks_like_regression(np.arange(44) % 11, 11)
+    (True, False)
+    >>> looks_like_regression(np.arange(20) % 10, 10), looks_like_regression((np.arange(40) % 11).astype(str), 11)
+    (False, False)
+    """
+    return n_classes > _FEW_CLASSES and 4 * n_classes > labels.size and _kinds_of(labels) == {"numbers"}
+
+
+def one_label_each(name: str, said: Any, rows: int) -> NDArray[Any]:
+    """Return what a classifier said of so many rows, shape (rows,); a column, as CatBoost answers, holds the same.
+
+    Examples
+    --------
+    >>> one_label_each("predict", [[2], [0]], 2)
+    array([2, 0])
+    >>> one_label_each("predict", [[2, 0], [0, 2]], 2)
+    Traceback (most recent call last):
+    ValueError: predict must give one label for each of the 2 rows, shape (2,), got shape (2, 2)
+    """
+    check_not_masked(name, said)
+    labels = np.asarray(said)
+    if labels.shape == (rows, 1):
+        return labels[:, 0]
+    if labels.shape != (rows,):
+        raise ValueError(
+            f"{name} must give one label for each of the {rows} rows, shape ({rows},), got shape {labels.shape}"
+        )
+    return labels
+
+
+def check_same_kind(name: str, predictions: NDArray[Any], labels: NDArray[Any], other: str = "y_val") -> None:
+    """Raise if labels would be compared that can never be equal, or that are equal only because digits are lost.
+
+    In the first case every prediction would count as an error, in the second errors would count as hits.
+
+    Examples
+    --------
+    >>> check_same_kind("predictions", np.array([2.0**53]), np.array([2**53 + 1]))
+    Traceback (most recent call last):
+    TypeError: predictions must be whole numbers, since those of y_val have more digits than float64, got float64
+    """
+    known = _kinds_of(labels)
+    unknown = sorted(_kinds_of(predictions) - known)
+    if unknown:
+        found = predictions.dtype if predictions.dtype != object else ", ".join(unknown)
+        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), got {found}")
+    if predictions.dtype.kind == "f" and _has_more_digits(labels):
+        raise TypeError(
+            f"{name} must be whole numbers, since those of {other} have more digits than float64, "
+            f"got {predictions.dtype}"
+        )
+    # NumPy makes fractions of numbers with and without a sign.
+    if {predictions.dtype.kind, labels.dtype.kind} == {"i", "u"} and any(map(_has_more_digits, (predictions, labels))):
+        raise TypeError(f"{name} must be of the type of {other} ({labels.dtype}), got {predictions.dtype}")
+    if labels.dtype.kind == "f" and _has_more_digits(predictions):
+        raise TypeError(f"{name} must be labels like those of {other} ({labels.dtype}), which has fewer digits")
+
+
+def _has_more_digits(labels: NDArray[Any]) -> bool:
+    """Return whether there are whole numbers that a double cannot tell apart."""
+    return labels.dtype.kind in "iu" and labels.size > 0 and max(int(labels.max()), -int(labels.min())) > _EXACT
+
+
+def _kinds_of(labels: NDArray[Any]) -> set[str]:
+    """Return what the labels are: "numbers", "text", or the names of other types.
+
+    Examples
+    --------
+    >>> _kinds_of(np.array([1, True])), sorted(_kinds_of(np.array(["a", None, 2.0], dtype=object)))
+    ({'numbers'}, ['NoneType', 'numbers', 'text'])
+    """
+    kind = labels.dtype.kind
+    if kind in _KINDS:  # asked for every classifier: the name of a type takes longer than all the rest
+        return {_KINDS[kind]}
+    if kind != "O":
+        return {str(labels.dtype)}
+    types = set(map(type, labels.ravel().tolist()))
+    return {
+        "text" if issubclass(kind, str) else "numbers" if issubclass(kind, Real | np.bool_) else kind.__name__
+        for kind in types
+    }

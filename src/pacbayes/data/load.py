@@ -11,7 +11,6 @@ import numpy as np
 
 from pacbayes.data.datasets import DATASETS, read_shipped
 from pacbayes.data.number_signs import NumberSigns
-from pacbayes.data.reading import read_file
 from pacbayes.data.tables import Table
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ def load_dataset(
     keep : sequence of str
         For a file: columns to take as measurements although they look like row numbers or identifiers, which are
         refused otherwise: whole numbers, no two of them equal, that rise or fall from row to row or are too many for
-        their range to be measurements (`pacbayes.data.identifiers`), or that a name such as ``id`` gives away;
-        numbers of subjects with several rows (`pacbayes.data.identifiers`); and columns without a name.
+        their range to be measurements (`pacbayes.data.leakage`), or that a name such as ``id`` gives away;
+        numbers of subjects with several rows (`pacbayes.data.leakage`); and columns without a name.
     sep : str, optional
         For a CSV or TSV file: the character between two fields, by default a comma or a tab.
     skip_unlabelled : bool
@@ -125,6 +124,9 @@ def load_dataset(
         raise ValueError(
             f"unknown data set {name!r}; known are {', '.join(DATASETS)}, or the path of a CSV, TSV or Parquet file"
         )
+    # Imported here, as pandas below: `import pacbayes.data` is to stay quick.
+    from pacbayes.data.reading import read_file
+
     how: dict[str, Any] = {"sep": sep, "skip_unlabelled": skip_unlabelled, "signs": signs}
     table, skipped = read_file(path, target, drop=drop, keep=keep, **how)
     rows, features = table.data.shape
@@ -138,7 +140,6 @@ def load_dataset(
 
 
 def _bunch(table: Table, description: str, split_sizes: tuple[int, int, int] | None, as_frame: bool) -> Bunch:
-    # Imported here, as pandas below: `import pacbayes.data` is to stay quick.
     from sklearn.utils import Bunch
 
     contents: dict[str, Any] = {"data": table.data, "target": table.target, "frame": None}

@@ -22,7 +22,7 @@ from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import did_you_mean, narrow_labels
 from pacbayes._utils.progress import progress
 from pacbayes.data.class_names import check_spellings, number_spelling, truth_spelling
-from pacbayes.data.identifiers import is_unnamed, refused_name, refused_numbers, refused_runs
+from pacbayes.data.leakage import is_unnamed, refused_name, refused_numbers, refused_runs
 from pacbayes.data.number_signs import AS_USUAL, NumberSigns, ways_to_read
 from pacbayes.data.packed_files import ParquetRows, Room, unpacked_text, without_missing
 from pacbayes.data.refusals import Hint, Refused, in_python, refuse

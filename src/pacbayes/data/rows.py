@@ -2,29 +2,32 @@
 
 Equal rows have equal bytes, in whatever container and as whatever type of number they come.  A model keeps a keyed hash
 of 64 bits of every row it was fitted with, sorted: enough to recognise a row, not to read it.
+
+Classifiers are asked about a few rows alone and among others (`warn_of_batches`): what is fitted anew on every batch, a
+scaler that takes the batch's own mean, gives a row one answer among the validation rows and another when it comes
+alone.  Then errors were counted of a classifier that nobody will use.
 """
 
 import copy
 import hashlib
 import struct
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import partial
 from numbers import Real
-from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import bdtrc, gammainccinv, gammaincinv, gammaln, pdtr
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.checks import check_not_masked
+from pacbayes._utils.checks import check_not_masked, warn_caller
+from pacbayes._utils.threads import one_thread
 
 
 def check_table(X: Any) -> None:
@@ -97,6 +100,11 @@ def _with_usual_gaps(X: Any) -> Any:
     for name in texts:
         X[name] = X[name].astype(object).where(X[name].notna(), np.nan)
     return X
+
+
+def number_of_rows(X: Any) -> int:
+    """Return the number of rows of an array, a frame, a sparse matrix or a list."""
+    return int(_num_samples(X))
 
 
 def pick_rows(X: Any, which: Rows) -> Any:
@@ -261,9 +269,6 @@ def _text_bytes(text: str) -> bytes:
 
 #: No hashes of tables with more values than this: a sparse one of a million columns is hashed as if it were full.
 MOST_VALUES = 1_000_000_000
-# Independent rows fail each test for copies with at most this probability; the second is for rows of one distribution
-# of which half or more are known, be it a single one.
-_LEVEL, _LEVEL_OF_HALF = 1e-3, 1e-2
 
 
 def hashed_rows(X: Any, key: bytes) -> NDArray[np.int64] | None:
@@ -288,212 +293,152 @@ def hashes_if_few(X: Any, hashes: Callable[[], NDArray[np.uint64]]) -> NDArray[n
         return None
 
 
-@dataclass(frozen=True)
-class Overlap:
-    """How many rows of a table are among others."""
-
-    #: Rows of the table that equal one of the others.
-    seen: int
-    #: All rows of the table.
-    rows: int
-    #: All others.
-    known: int
-    #: Whether they must be copies: the same table in any order, or half of it, which no one distribution explains.
-    is_copy: bool
-    #: Whether more are equal than chance explains, be the two distributions the same or not.
-    is_large: bool
-
-    @property
-    def said(self) -> str:
-        """How many there are, as the beginning of a sentence.
-
-        Examples
-        --------
-        >>> known = hashed_rows([[1], [2], [3]], b"")
-        >>> overlap(known, hashed_rows([[2], [5], [6], [7]], b"")).said
-        '1 of 4 rows equals a row'
-        """
-        return f"{self.seen} of {self.rows} rows equal{'s' if self.seen == 1 else ''} a row"
+# Rows to ask about together, two of them also alone.  Asking takes as long as some fits do: it is done for one
+# classifier of so many of a kind.
+TOGETHER = 100
+ONE_OF = 50
+# What rounding may do to a sum of products, in units of the largest number's last place.
+_ROUNDING = 1000.0
 
 
-def overlap(known: NDArray[np.int64], new: NDArray[np.int64] | None) -> Overlap | None:
-    """Return how many rows of a table are among known ones, from the hashes of both; None where it is not known.
+def few_rows(y: NDArray[Any]) -> Rows:
+    """Return the numbers of a few rows of all classes, in the order of these.
 
     Examples
     --------
-    >>> known = hashed_rows([[i] for i in range(100)], b"")
-    >>> overlap(known, hashed_rows([[i] for i in range(100)][::-1], b""))
-    Overlap(seen=100, rows=100, known=100, is_copy=True, is_large=True)
-    >>> overlap(known, hashed_rows([[i + 90] for i in range(100)], b""))
-    Overlap(seen=10, rows=100, known=100, is_copy=False, is_large=True)
-    >>> coins = hashed_rows([[i % 2] for i in range(100)], b"")
-    >>> overlap(coins, coins[:60])
-    Overlap(seen=60, rows=60, known=100, is_copy=False, is_large=False)
+    >>> few_rows(np.array([0, 1, 2, 1, 0])).tolist()
+    [0, 4, 1, 3, 2]
     """
-    if new is None or not new.size:
-        return None
-    before, after = _occurrences(known, new)
-    seen = int(after[before > 0].sum())
-    is_copy = (before.max() == 1 and np.array_equal(before, after)) or _p_same_table(before, after) <= _LEVEL
-    if not is_copy and 2 * seen >= new.size:
-        originals = _originals(before)
-        is_copy = _p_pairs(originals, after, float(new.size / (originals.sum() + new.size))) <= _LEVEL_OF_HALF
-    return Overlap(seen, new.size, known.size, is_copy, is_copy or more_equal_than_chance(known, new))
+    order = np.argsort(y, kind="stable")
+    return order[np.unique(np.linspace(0, y.size - 1, min(TOGETHER, y.size)).round().astype(np.int64))]
 
 
-def more_equal_than_chance(known: NDArray[np.int64], new: NDArray[np.int64]) -> bool:
-    """Whether more new rows equal known ones, by the hashes of both, than independent draws explain.
+def warn_of_batches(
+    estimators: Sequence[Any],
+    rows: Callable[[int], Any],
+    method: str = "predict",
+    settings: Sequence[Any] | None = None,
+) -> None:
+    """Warn of estimators whose answer for a row depends on the rows around it; ``rows(i)`` gives some for the i-th.
 
-    The chance of equal rows is taken from equal rows within each side, and the two sides may be of any two
-    distributions: docs/mathematics.md, "A division of one's own".
+    One of each kind is asked, and every fiftieth.  `settings` are what distinguishes them, where that is known.
+    """
+    kinds: set[Any] = set()
+    asked: list[int] = []
+    for i, estimator in enumerate(estimators):
+        kind = _kind(estimator if settings is None else settings[i])
+        if i % ONE_OF == 0 or kind not in kinds:
+            kinds.add(kind)
+            asked.append(i)
+    with one_thread():
+        found = [depends_on_batch(estimators[i], rows(i), method) for i in asked]
+    for name in dict.fromkeys(found):
+        if name is not None:
+            warn_caller(
+                f"{name} gives a row another answer, or none, when asked about it alone and not among other rows. "
+                "Certificates hold only for classifiers whose answer for a row depends on that row alone."
+            )
+
+
+def _kind(value: Any) -> Any:
+    """Return what estimators, or their settings, have in common that differ in their numbers only.
+
+    A step that looks at the batch may be anywhere in an estimator, and chosen by a word or a switch.
 
     Examples
     --------
-    >>> rows = np.arange(300)
-    >>> more_equal_than_chance(np.repeat(rows, 3), rows[:200])
-    True
-    >>> coins = np.random.default_rng(0).integers(0, 20, 1000)
-    >>> more_equal_than_chance(coins[:900], coins[900:])
-    False
+    >>> _kind({"depth": 3}) == _kind({"depth": 5}), _kind({"scaled": True}) == _kind({"scaled": False})
+    (True, False)
     """
-    before, after = _occurrences(known, new)
-    if min(_p_same_table(before, after), _p_few_repeats(before, after)) <= _LEVEL:
-        return True
-    originals = _originals(before)
-    return _p_pairs(originals, after) <= _LEVEL or _is_odd(originals, after)
-
-
-def _occurrences(known: NDArray[np.int64], new: NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """Count how often each different row occurs among the known rows and among the new ones."""
-    joined = np.concatenate([known, new])
-    order = np.argsort(joined, kind="stable")
-    ordered = joined[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    before = np.add.reduceat((order < known.size).astype(np.int64), starts)
-    return before, np.diff(starts, append=joined.size) - before
-
-
-def _originals(before: Rows) -> Rows:
-    """Count known rows as before each of them was copied equally often."""
-    copies: Rows = np.gcd.reduce(before)
-    return before // copies
-
-
-def _p_same_table(before: Rows, after: Rows) -> float:
-    """Bound the probability that independent rows occur equally often on both sides; equation (same-table)."""
-    if not np.array_equal(before, after):
-        return 1.0
-    n = before.sum()
-    return float(np.exp(_log_central(before).sum() - _log_central(n)))
-
-
-def _log_central(k: Any) -> Any:
-    """Logarithm of the binomial coefficient of k out of 2k."""
-    return gammaln(2.0 * k + 1.0) - 2.0 * gammaln(k + 1.0)
-
-
-def _p_few_repeats(before: Rows, after: Rows) -> float:
-    """Bound the probability that independent new rows repeat each other so rarely; equation (few-repeats).
-
-    Nothing is assumed of the known rows, so that copies among these hide nothing.
-    """
-    met = after[before > 0]
-    different = np.count_nonzero(met)
-    repeats, expected = met.sum() - different, different * (different - 1.0) / (2.0 * met.size)
-    return float(pdtr(repeats, expected)) if repeats <= expected - 1.0 else 1.0
-
-
-def _p_pairs(before: Rows, after: Rows, share: float = 0.5) -> float:
-    """Bound the probability that of the rows that occur twice so many do so across the sides; equation (pairs).
-
-    `share` is that of the new rows where both sides are of one distribution.  One half holds for any two.
-    """
-    pairs = np.count_nonzero(before + after == 2)
-    across = np.count_nonzero((before == 1) & (after == 1))
-    return float(bdtrc(across - 1, pairs, 2.0 * share * (1.0 - share))) if across else 1.0
-
-
-def _is_odd(before: Rows, after: Rows) -> bool:
-    """Whether the rows that occur among the new ones occur once among the known ones too often; equation (once)."""
-    absent, once, twice = np.bincount(before[after > 0], minlength=3)[:3]
-    level = _LEVEL / 3.0
-    least = gammaincinv(once, level) if once else 0.0
-    return bool(least**2 > 2.0 * gammainccinv(absent + 1.0, level) * gammainccinv(twice + 1.0, level))
-
-
-def models_inside(model: Any, X: Any) -> list[tuple[Any, Callable[[], Any]]]:
-    """Find the models of this library nested in a model, or the model itself, each with a function that makes its rows.
-
-    In a Pipeline the rows are transformed by the steps before, elsewhere they are X as it is.  Attributes, lists and
-    dictionaries are searched at any depth.
-    """
-    models, visited = [], {}
-    todo: list[tuple[Any, Callable[[], Any]]] = [(model, lambda: X)]
-    while todo:
-        value, rows = todo.pop()
-        # Of the type: an attribute of the value may be that of a model it passes everything on to.
-        if hasattr(type(value), "_overlap_with"):
-            models.append((value, rows))
-        if id(value) in visited:
-            continue
-        visited[id(value)] = value
-        if isinstance(value, Pipeline):
-            for _, step in value.steps:
-                todo.append((step, rows))
-                rows = partial(_transformed, step, rows) if hasattr(step, "transform") else rows
-        else:
-            todo += [(part, rows) for part in _parts(value) if not isinstance(part, _WITHOUT_PARTS)]
-    return models
-
-
-# Modules, types and functions lead to everything that was ever imported.
-_WITHOUT_PARTS = (type(None), bool, int, float, complex, str, bytes, np.generic, type, ModuleType, FunctionType)
-
-
-def _parts(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    if isinstance(value, list | tuple | set | frozenset):
+    if value is None or isinstance(value, bool | np.bool_ | str):
         return value
-    if isinstance(value, np.ndarray):
-        return value.ravel().tolist() if value.dtype.kind == "O" else ()
-    return tuple(getattr(value, "__dict__", {}).values())
+    if isinstance(value, Mapping):
+        return tuple((str(name), _kind(inner)) for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_kind, value))
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return type(value), _kind(value.get_params(deep=False))
+    return id(value) if callable(value) else type(value)
 
 
-def _transformed(step: Any, rows: Callable[[], Any]) -> Any:
-    return step.transform(copy_rows(rows()))  # a step may write into its rows
+def depends_on_batch(estimator: Any, X: Any, method: str = "predict") -> str | None:
+    """Return the name of the class that answers for some row otherwise alone than among the rows of X, or None.
 
-
-def largest_overlap(model: Any, X: Any) -> Overlap | None:
-    """Largest overlap of rows with those that a model, or a model of this library nested in it, was fitted with.
-
-    None where it is not known.
-    """
-    overlaps: list[Overlap] = []
-    for one, rows in models_inside(model, X):
-        try:
-            met = one._overlap_with(rows())
-        except Exception:  # not fitted, or a step before it takes other rows: predict does not hand it these
-            continue
-        overlaps += [] if met is None else [met]
-    return max(overlaps, key=lambda one: (one.is_copy, one.is_large, one.seen), default=None)
-
-
-def check_new_rows(model: Any, X: Any, name: str, who: str) -> Overlap | None:
-    """Raise if rows, called `name`, are all those that a model of this library was fitted with; return how many are.
-
-    Some of them may be equal by chance.  Models of this library nested in a Pipeline, a search or a vote count too; of
-    other models it is not known what they were fitted with.
+    In a pipeline each step is asked in its turn; of a classifier, labels are compared.
 
     Examples
     --------
-    >>> from pacbayes import StochasticSVC
-    >>> X, y = [[float(i), i % 3] for i in range(60)], [0, 1] * 30
-    >>> check_new_rows(StochasticSVC([1.0], random_state=0).fit(X, y), X, "test", "the model")
-    Traceback (most recent call last):
-    ValueError: test must hold rows that the model was not fitted with, but 60 of 60 rows equal a row behind it
+    >>> from sklearn.preprocessing import FunctionTransformer, StandardScaler
+    >>> X = np.array([[0.0], [1.0], [5.0]])
+    >>> depends_on_batch(FunctionTransformer(lambda rows: rows - rows.mean()), X, "transform")
+    'FunctionTransformer'
+    >>> depends_on_batch(StandardScaler().fit(X), X, "transform") is None
+    True
     """
-    found = largest_overlap(model, X)
-    if found is not None and found.is_copy and found.seen == found.rows == found.known:
-        raise ValueError(f"{name} must hold rows that {who} was not fitted with, but {found.said} behind it")
-    return found
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    # Steps that only training has, and "passthrough", have no such method.
+    asked = [getattr(step, "transform", None) for step in steps[:-1]] + [getattr(steps[-1], method, None)]
+    rows = X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is said of a single row is no answer to the user
+        for step, ask in zip(steps, asked, strict=True):
+            if ask is None:
+                continue
+            try:
+                together = ask(_picked(rows, range(_num_samples(rows))))
+                said = _dense(together)
+                some = _two(said)
+                same = _same(said[some], np.concatenate([_dense(ask(_picked(rows, [j]))) for j in some]))
+            except Exception:  # other people's classifiers raise what they like; these rows they have been trained on
+                same = False
+            if not same:
+                return type(step).__name__
+            rows = together
+    return None
+
+
+def _two(said: NDArray[Any]) -> list[int]:
+    """Return two rows, with different answers where there are any: who looks at the batch may say one of all lone rows.
+
+    Examples
+    --------
+    >>> _two(np.array([1, 0, 0, 1, 2]))
+    [1, 4]
+    """
+    if said.ndim > 1:
+        return [0, len(said) - 1]
+    # As texts labels of any kind have an order.
+    order = np.argsort(said if said.dtype.kind in "biufU" else said.astype(str), kind="stable")
+    return [int(order[0]), int(order[-1])]
+
+
+def _picked(X: Any, which: Sequence[int]) -> Any:
+    """Return a copy of some rows: a classifier may write into what it is given."""
+    return pick_rows(X, np.array(which))
+
+
+def _dense(made: Any) -> NDArray[Any]:
+    return np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+
+
+def _same(together: NDArray[Any], alone: NDArray[Any]) -> bool:
+    """Return whether two tables hold the same, up to what rounding does in sums of another order.
+
+    Numbers may differ by half of their digits within a column: rounding does less, a mean of other rows does more.
+    In a column that is nothing but the rounding error of large numbers they may differ by that.
+
+    Examples
+    --------
+    >>> _same(np.array([[1.0, 1e9]]), np.array([[1.0 + 1e-12, 1e9]])), _same(np.array([1.0]), np.array([1.001]))
+    (True, False)
+    """
+    if together.shape != alone.shape:
+        return False
+    equal = (together == alone) | ((together != together) & (alone != alone))
+    if together.dtype.kind == "f" and alone.dtype.kind == "f":
+        unit = float(np.finfo(together.dtype).eps)
+        sizes = np.where(np.isfinite(together), np.abs(together), 0.0)
+        allowed = np.sqrt(unit) * sizes.max(axis=0) + _ROUNDING * unit * sizes.max(initial=0.0)
+        with np.errstate(invalid="ignore"):
+            equal |= np.abs(together - alone) <= allowed
+    return bool(np.all(equal))

@@ -2,7 +2,7 @@
 
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.families import Grid, SVMs
-from pacbayes.ensemble.grid_set import grid_set
+from pacbayes.ensemble.grid import grid_set
 from pacbayes.ensemble.svm_set import svm_set
 
 __all__ = [

@@ -9,11 +9,14 @@ of docs/mathematics.md.  Decisions of pairs of classes are coupled first, by equ
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray, Rows, usual_float_errors
-from pacbayes._utils.checks import need, need_array, need_choice, need_whole, read_only
+from pacbayes._utils.arrays import FloatArray, Labels, Rows, usual_float_errors
+from pacbayes._utils.checks import need_array, read_only
+from pacbayes.data.labelled import one_label_each
+from pacbayes.data.rows import copy_rows, number_of_rows
 
 #: Decisions of one-vs-one machines, a column for each pair of classes in order, positive: the second of the pair.
 PAIRS = "pairs"
@@ -29,6 +32,7 @@ KINDS = (PAIRS, DECISIONS, PROBABILITIES, ANSWERS)
 GRID = 2.0**-20
 
 # No score and no product of a score with a slope is larger in size.
+#: No score and no product of a score with a slope is larger in size.
 LARGEST = 1e300
 # Training scores larger than their median size by this factor are cut.
 _OUTLYING = 1e6
@@ -162,12 +166,7 @@ def calibrate(kind: str, scores: FloatArray, codes: Rows, n_classes: int) -> tup
     array([[0.5  , 0.5  ],
            [0.347, 0.653]])
     """
-    need_choice(kind, "kind", KINDS)
-    need_whole(n_classes, "n_classes", 2)
     found = _checked(kind, scores, n_classes)
-    need(len(found) > 0, "scores", "must have rows")
-    need_array(codes, "codes", "i", (len(found),))
-    need(int(codes.min()) >= 0 and int(codes.max()) < n_classes, "codes", f"must be from 0 to {n_classes - 1}")
     counts = np.bincount(codes, minlength=n_classes).astype(np.float64)
     with usual_float_errors():
         fit = _counted if kind == ANSWERS else _mapped
@@ -381,3 +380,82 @@ def _checked(kind: str, scores: FloatArray, n_classes: int) -> FloatArray:
     found: FloatArray = np.asarray(scores, dtype=np.float64)
     need_array(found, "scores", "f", (None, columns), finite=False)
     return found
+
+
+def kind_of(classifier: Any, n_classes: int, few: Any) -> str:
+    """Return which scores a fitted classifier has: probabilities, decisions for so many classes, or answers alone.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> kind_of(DummyClassifier().fit(X, y), 2, X), kind_of(LinearSVC().fit(X, y), 2, X)
+    ('probabilities', 'decisions')
+    """
+    if not hasattr(classifier, "classes_"):
+        return ANSWERS
+    if hasattr(classifier, "predict_proba"):
+        return PROBABILITIES
+    if not hasattr(classifier, "decision_function"):
+        return ANSWERS
+    found, known = np.asarray(classifier.decision_function(copy_rows(few))), np.asarray(classifier.classes_)
+    if known.size != n_classes or found.shape[1:] != (() if n_classes == 2 else (n_classes,)):
+        return ANSWERS
+    # Decisions of one-vs-one machines are not compared with each other; of three classes there are as many pairs.
+    compared = n_classes == 2 or np.mean(known[found.argmax(axis=1)] == classifier.predict(copy_rows(few))) > 0.5
+    return DECISIONS if compared else ANSWERS
+
+
+def scores_of(classifier: Any, X: Any, kind: str, classes: Labels, said: Labels | None = None) -> FloatArray:
+    """Return what a fitted classifier says of rows in numbers that `Calibration` takes, for some classes.
+
+    It may know fewer of the classes: the others have probability zero, and lose by one in decisions.  `said` is what it
+    answers, where that is known already.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> dummy = DummyClassifier(strategy="prior").fit([[0]] * 4, [0, 0, 0, 1])
+    >>> scores_of(dummy, [[0]], "probabilities", np.array([0, 1, 2]))
+    array([[0.75, 0.25, 0.  ]])
+    """
+    n, k = number_of_rows(X), classes.size
+    if kind == ANSWERS:
+        labels = one_label_each("predict", classifier.predict(copy_rows(X)), n) if said is None else said
+        codes = np.minimum(np.searchsorted(classes, labels), k - 1)
+        return np.where(classes[codes] == labels, codes, k).astype(np.float64)[:, None]
+    method = "predict_proba" if kind == PROBABILITIES else "decision_function"
+    found = np.asarray(getattr(classifier, method)(copy_rows(X)), dtype=np.float64)
+    own = np.asarray(classifier.classes_)
+    flat = kind == DECISIONS and own.size == 2 and found.ndim == 1
+    if not flat and found.shape != (n, own.size):
+        raise ValueError(
+            f"{method} of {type(classifier).__name__} must give a number for each of {n} rows and "
+            f"{own.size} classes, got shape {found.shape}"
+        )
+    if flat:
+        if k == 2 and own.size == 2:
+            return found[:, None]
+        found = np.stack([-found, found], axis=1)
+    if own.shape == classes.shape and bool((own == classes).all()):
+        return found
+    known = np.isin(own, classes)
+    lowest = found.min(axis=1, keepdims=True) - 1.0 if kind == DECISIONS else np.zeros((n, 1))
+    spread = np.repeat(lowest, k, axis=1)
+    spread[:, np.searchsorted(classes, own[known])] = found[:, known]
+    return spread
+
+
+def mean_margins(probabilities: FloatArray) -> FloatArray:
+    """Return by how much each class is ahead of the best other one, shape (n, classes).
+
+    Examples
+    --------
+    >>> mean_margins(np.array([[0.75, 0.25, 0.0]]))
+    array([[ 0.5 , -0.5 , -0.75]])
+    """
+    ordered = np.sort(probabilities, axis=1)
+    first, second = ordered[:, -1:], ordered[:, -2:-1]
+    # The best other class is the second best for the best one, and the best for all others.
+    return np.where(probabilities == first, first - second, probabilities - first)

@@ -1,7 +1,7 @@
-"""The classifiers of a grid before they are trained: which there are, their random numbers, weights for their `fit`."""
+"""Classifiers of grids before they are trained: which there are, their random numbers, weights for their `fit`."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,134 +13,124 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from pacbayes._utils.arrays import FloatArray, Rows, cached_property
+from pacbayes._utils.checks import check_choice
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes._utils.values import fingerprint
-from pacbayes.data.preparing import check_trained_here
+from pacbayes.data.preprocessing import check_trained_here
+
+ERROR_SCORES = ("raise", "drop")
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """An estimator with many settings, or (where it is None) many estimators; what each is depends on seed and place.
+@dataclass(frozen=True, eq=False)
+class GridFamily:
+    """A classifier with every setting of a grid, or many classifiers, as they were asked for."""
 
-    Attributes
-    ----------
-    params : list of dict
-        What distinguishes each: its setting, or ``{"estimator": ...}``.
-    """
-
+    name: str
     estimator: Any
-    params: list[dict[str, Any]]
+    param_grid: Any
+    n_iter: int | None = None
+    error_score: str = "raise"
+    #: Whether it is a family by name, whose classifiers train in threads beside each other.
+    own: bool = False
+
+    def check(self, split: str) -> None:
+        """Raise before any work for what does not go with such a division."""
+        check_choice("error_score", self.error_score, ERROR_SCORES)
+        if split == "independent" and self.error_score == "drop":
+            raise ValueError(
+                "error_score='drop' needs split='shared': with independent splits whether a classifier is left out "
+                "depends on examples that validate others, and a bound on those left would not hold"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The unfitted classifiers of some grids; what each is depends on the seed and its place."""
+
+    grids: tuple[GridFamily, ...]
+    #: The setting of each, or ``{"estimator": ...}``.
+    settings: list[dict[str, Any]]
+    #: The grid that each is of.
+    families: Rows
     seed: int
-    #: The place of the first among all that share the seed.
-    first: int = 0
 
     def __len__(self) -> int:
-        return len(self.params)
+        return len(self.settings)
 
     def __getitem__(self, i: int) -> Any:
-        """Return a new, unfitted estimator; its random states that were None are numbers drawn for this place."""
-        params = self.params[i]
-        if self.estimator is None:
-            return _seeded(clone(params["estimator"]), self.seed, self.first + i)
-        if all(_is_plain(value) and _is_plain(self._values.get(name)) for name, value in params.items()):
+        """Make a new, unfitted estimator; its random states that were None are numbers drawn for this place."""
+        setting, family = self.settings[i], int(self.families[i])
+        estimator = self.grids[family].estimator
+        if estimator is None:
+            return _seeded(clone(setting["estimator"]), self.seed, i)
+        known = self._known[family]
+        if all(_is_plain(value) and _is_plain(known.get(name)) for name, value in setting.items()):
             # No part is exchanged, so the random states are known, and all is set at once: for a small classifier
             # asking it for its parameters takes as long as a tenth of its training.
-            states = _drawn_states(self._states | params, self.seed, self.first + i)
-            return clone(self.estimator).set_params(**params | states)
+            states = _drawn_states(self._states[family] | setting, self.seed, i)
+            return clone(estimator).set_params(**setting | states)
         # Values may be estimators themselves (a step of a pipeline): each classifier needs its own.
-        settings = {name: _own(value) for name, value in params.items()}
-        return _seeded(clone(self.estimator).set_params(**settings), self.seed, self.first + i)
+        own = {name: _own(value) for name, value in setting.items()}
+        return _seeded(clone(estimator).set_params(**own), self.seed, i)
 
     @cached_property
-    def _values(self) -> dict[str, Any]:
-        """The parameters of the estimator as it was given."""
-        return dict(self.estimator.get_params(deep=True))
+    def _known(self) -> list[dict[str, Any]]:
+        """The parameters of each grid's estimator as it was given."""
+        return [{} if grid.estimator is None else dict(grid.estimator.get_params(deep=True)) for grid in self.grids]
 
     @cached_property
-    def _states(self) -> dict[str, Any]:
+    def _states(self) -> list[dict[str, Any]]:
         """The random states among them."""
-        return {name: value for name, value in self._values.items() if _is_state(name)}
+        return [{name: value for name, value in known.items() if _is_state(name)} for known in self._known]
+
+    @cached_property
+    def params(self) -> list[dict[str, Any]]:
+        """What distinguishes each; of several grids also what its own is called."""
+        if len(self.grids) == 1:
+            return self.settings
+        alone = [grid.estimator is None and int(np.sum(self.families == k)) == 1 for k, grid in enumerate(self.grids)]
+        return [
+            {"candidate": self.grids[family].name} | ({} if alone[family] else setting)
+            for family, setting in zip(self.families.tolist(), self.settings, strict=True)
+        ]
+
+    @property
+    def unfitted(self) -> list[Any]:
+        """The estimators as they were given."""
+        pairs = zip(self.families.tolist(), self.settings, strict=True)
+        listed = [setting["estimator"] for family, setting in pairs if self.grids[family].estimator is None]
+        return [grid.estimator for grid in self.grids if grid.estimator is not None] + listed
 
     def described(self) -> list[str]:
-        """Return what says whether two lists of candidates are the same."""
-        return [fingerprint(self.estimator), *(fingerprint(params) for params in self.params)]
+        """Fingerprints by which two lists of candidates are compared."""
+        return [fingerprint(one) for one in (*(grid.estimator for grid in self.grids), *self.settings)]
 
     def modules(self) -> tuple[str, ...]:
-        """Return the modules of the estimators, whose versions matter."""
-        estimators = [self.estimator, *(value for params in self.params for value in params.values())]
+        """Modules of the estimators, whose versions matter."""
+        estimators = [*self.unfitted, *(value for setting in self.settings for value in setting.values())]
         steps = [part for one in estimators if hasattr(one, "get_params") for part in one.get_params().values()]
         return tuple(sorted({type(one).__module__ for one in [*estimators, *steps] if hasattr(one, "get_params")}))
 
 
-@dataclass(frozen=True)
-class Families:
-    """The candidates of several families as one list."""
-
-    parts: tuple[Candidates, ...]
-    #: What each family is called.
-    names: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return sum(map(len, self.parts))
-
-    def __getitem__(self, i: int) -> Any:
-        """Return a new, unfitted estimator."""
-        family = int(self.families[i])
-        return self.parts[family][i - self.parts[family].first]
-
-    @cached_property
-    def families(self) -> Rows:
-        """The family of each."""
-        return np.repeat(np.arange(len(self.parts)), [len(part) for part in self.parts])
-
-    @cached_property
-    def params(self) -> list[dict[str, Any]]:
-        """What distinguishes each; of several families also what its own is called."""
-        if len(self.parts) == 1:
-            return self.parts[0].params
-        return [
-            {"candidate": name} | ({} if part.estimator is None and len(part) == 1 else one)
-            for part, name in zip(self.parts, self.names, strict=True)
-            for one in part.params
-        ]
-
-    def have(self, trait: Callable[[Any], bool]) -> bool:
-        """Return whether an estimator of some family has a trait."""
-        kinds = [
-            one for part in self.parts for one in ([part.estimator] if part.estimator is not None else part.params)
-        ]
-        return any(trait(one["estimator"] if isinstance(one, dict) else one) for one in kinds)
-
-    def described(self) -> list[str]:
-        """Return what says whether two lists of candidates are the same."""
-        return [one for part in self.parts for one in part.described()]
-
-    def modules(self) -> tuple[str, ...]:
-        """Return the modules of the estimators, whose versions matter."""
-        return tuple(sorted({one for part in self.parts for one in part.modules()}))
-
-
-def plan_candidates(estimator: Any, param_grid: Any, n_iter: int | None, seed: int) -> Candidates:
-    """Return all settings of a grid, `n_iter` of them, or the estimators of a list; wrong ones are refused.
+def plan_candidates(grids: Sequence[GridFamily], seed: int) -> Candidates:
+    """Make the candidates of some grids: all settings, `n_iter` of them, or listed estimators; wrong ones are refused.
 
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> candidates = plan_candidates(DecisionTreeClassifier(), {"max_depth": [1, 2]}, None, seed=0)
+    >>> candidates = plan_candidates([GridFamily("", DecisionTreeClassifier(), {"max_depth": [1, 2]})], seed=0)
     >>> candidates.params
     [{'max_depth': 1}, {'max_depth': 2}]
     >>> candidates[1].max_depth, candidates[1].random_state == candidates[0].random_state
     (2, False)
     """
-    if _are_estimators(param_grid):
-        candidates = Candidates(None, _listed(estimator, param_grid, n_iter), seed)
-    else:
-        check_classifier("estimator", estimator)
-        candidates = Candidates(estimator, _settings(param_grid, n_iter, seed), seed)
+    several = [_settings_of(grid, seed) for grid in grids]
+    families = np.repeat(np.arange(len(several)), np.array([len(settings) for settings in several], dtype=np.intp))
+    candidates = Candidates(tuple(grids), [one for settings in several for one in settings], families, seed)
     seen = set()
-    for i, params in enumerate(candidates.params):
+    for i, params in enumerate(candidates.settings):
         # Names are the same for many settings; building every candidate here would double that work.
-        if (names := tuple(params)) not in seen:
+        if (names := (int(families[i]), *params)) not in seen:
             seen.add(names)
             try:
                 candidates[i]
@@ -151,12 +141,15 @@ def plan_candidates(estimator: Any, param_grid: Any, n_iter: int | None, seed: i
         for value in params.values():
             check_trained_here("param_grid", value)
     # What a set says of its classifiers stays so, whatever becomes of the user's estimators.
-    own = [{name: _own(value) for name, value in params.items()} for params in candidates.params]
-    return replace(candidates, params=own)
+    own = [{name: _own(value) for name, value in params.items()} for params in candidates.settings]
+    return replace(candidates, settings=own)
 
 
-def _are_estimators(param_grid: Any) -> bool:
-    return isinstance(param_grid, list | tuple) and any(hasattr(one, "fit") for one in param_grid)
+def _settings_of(grid: GridFamily, seed: int) -> list[dict[str, Any]]:
+    if isinstance(grid.param_grid, list | tuple) and any(hasattr(one, "fit") for one in grid.param_grid):
+        return _listed(grid.estimator, grid.param_grid, grid.n_iter)
+    check_classifier("estimator", grid.estimator)
+    return _settings(grid.param_grid, grid.n_iter, seed)
 
 
 def _listed(estimator: Any, estimators: Any, n_iter: int | None) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,18 +16,15 @@ from pacbayes.data.division import (
     EXAMPLE,
     GROUP,
     Division,
-    DivisionChoices,
+    all_validate,
     check_duplicates,
     validating_division,
 )
-from pacbayes.data.labelled import Labelled, all_validate, check_same_order, divide
-from pacbayes.data.labels import check_complete, check_same_kind
-from pacbayes.data.rows import csr_rows, pick_rows
-from pacbayes.data.rows_alone import few_rows, warn_of_batches
-from pacbayes.ensemble.counted import Counted, risks_of_losses
+from pacbayes.data.labelled import Labelled, check_complete, check_same_kind, check_same_order
+from pacbayes.data.rows import csr_rows, few_rows, number_of_rows, pick_rows, warn_of_batches
 from pacbayes.ensemble.cross_validation import Folds
-from pacbayes.ensemble.evidence import Evidence, check_evidence_fits, observe
-from pacbayes.ensemble.members import Coding, Estimators, Members, kept_as, number_of_rows
+from pacbayes.ensemble.evidence import Counted, Evidence, check_evidence_fits, observe, risks_of_losses
+from pacbayes.ensemble.members import Coding, Estimators, Members, kept_as
 
 
 def check_elsewhere(estimators: Any, data: Labelled) -> Estimators:
@@ -126,6 +123,10 @@ class ClassifierSet:
     ) -> None:
         self.members, self.evidence, self.splits = members, evidence, splits
         self._losses = losses
+        if evidence is not None and splits is not None:
+            self.m, self._number = splits.m, len(evidence)
+        elif losses is not None:
+            self._number, self.m = losses.shape
 
     @classmethod
     def from_fitted(
@@ -204,7 +205,7 @@ class ClassifierSet:
         return cls(None, None, None, table)
 
     def __len__(self) -> int:
-        return len(self._losses) if self.evidence is None and self._losses is not None else len(self._evidence)
+        return self._number
 
     def __repr__(self) -> str:
         return f"ClassifierSet({len(self)} classifiers, m={self.m}, risks {_from_to(self.risks)})"
@@ -270,11 +271,6 @@ class ClassifierSet:
         return self.counted.risks if self._losses is None else risks_of_losses(self._losses)
 
     @property
-    def m(self) -> int:
-        """The number of validation examples (or groups) of each classifier."""
-        return self._losses.shape[1] if self.splits is None and self._losses is not None else self._division.m
-
-    @property
     def unit(self) -> str:
         """What is counted: examples, distinct examples or groups."""
         return EXAMPLE if self.splits is None else self.splits.unit
@@ -327,16 +323,6 @@ class ClassifierSet:
             raise ValueError("this set was made from predictions or losses: it holds risks, not classifiers")
         return self.members
 
-    @property
-    def _evidence(self) -> Evidence:
-        assert self.evidence is not None
-        return self.evidence
-
-    @property
-    def _division(self) -> Division:
-        assert self.splits is not None
-        return self.splits
-
 
 def _from_to(risks: FloatArray) -> str:
     return f"from {risks.min():.4g} to {risks.max():.4g}"
@@ -351,24 +337,15 @@ def _check_labels(y_val: ArrayLike) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What classifiers are trained with: rows and their division, workers, seed, and where finished ones are kept."""
+    """What classifiers are trained with: divided rows, workers, and where finished classifiers are kept."""
 
     data: Labelled
-    #: From how many classifiers there are, and a seed, to the division of the rows.
-    division: Callable[[int, int], Division]
+    #: Its seed is that of all training.
+    division: Division
     n_jobs: int | None
-    random_state: Any
     checkpoint: Any
     #: What else makes two runs the same.
     options: dict[str, Any]
-
-    @classmethod
-    def divided(
-        cls, data: Labelled, choices: DivisionChoices, n_jobs: int | None, random_state: Any, checkpoint: Any
-    ) -> Work:
-        """Return work on rows that are divided as somebody chose."""
-        options = choices.as_dict()
-        return cls(data, lambda *given: divide(data, choices, *given), n_jobs, random_state, checkpoint, options)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Rows
-from pacbayes._utils.checks import MOST, need, need_array, need_rows, need_whole, read_only
+from pacbayes._utils.checks import read_only
 from pacbayes.ensemble.members import Answers
 
 # Classifiers that are cross-validated where each costs a fit of its own, evenly spread over the set.
@@ -74,24 +74,6 @@ class CrossValidation:
     families: Rows | None = None
 
     def __post_init__(self) -> None:
-        """Raise unless errors are those of some classifiers on the rows of each fold."""
-        need_rows(self.candidates, "CrossValidation.candidates", MOST)
-        need_array(self.sizes, "CrossValidation.sizes", "i", (None,))
-        need_array(self.errors, "CrossValidation.errors", "i", (self.candidates.size, self.sizes.size))
-        need(self.errors.size > 0, "CrossValidation.errors", "must not be empty")
-        counted = (self.errors >= 0).all() and (self.errors <= self.sizes).all()
-        need(bool(counted), "CrossValidation.errors", "must be at most the rows of a fold")
-        need(sum(self.sizes.tolist()) <= MOST, "CrossValidation.sizes", f"must be at most {MOST} rows")
-        votes = self.errors_of_votes
-        need(votes is None or type(votes) is tuple, "CrossValidation.errors_of_votes", "must be a tuple, or None")
-        for errors in votes or ():
-            need_whole(errors, "CrossValidation.errors_of_votes", 0, int(self.sizes.sum()))
-        both = (self.log_losses is None) == (self.families is None)
-        need(both, "CrossValidation.families", "must be there with log-losses")
-        if self.log_losses is not None:
-            need_array(self.log_losses, "CrossValidation.log_losses", "f", (self.candidates.size,))
-            need(bool((self.log_losses >= 0.0).all()), "CrossValidation.log_losses", "must not be negative")
-            need_array(self.families, "CrossValidation.families", "i", (self.candidates.size,))
         read_only(self.candidates, self.errors, self.sizes, self.log_losses, self.families)
 
     @property
@@ -185,3 +167,36 @@ def counted_by_fold(answers: Answers, codes: Rows, fold: Rows) -> tuple[Rows, Ro
     ]
     sizes = np.where(used, np.bincount(fold, minlength=used.size), 0)
     return np.stack(counts, axis=1).astype(np.int64), sizes.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedFolds:
+    """The parts of a joined set with their training rows.  Of a part of machines one has a part in the soft vote."""
+
+    parts: tuple[Folds, ...]
+    #: How many classifiers each part has.
+    sizes: tuple[int, ...]
+    families: Rows
+
+    @property
+    def codes(self) -> Rows:
+        """The class numbers of the training rows."""
+        return self.parts[0].codes
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return self.parts[0].n_classes
+
+    def tried(self, proposes: bool) -> Rows:
+        """Return which classifiers are cross-validated: those that each part tries."""
+        firsts = np.cumsum([0, *self.sizes[:-1]])
+        return np.concatenate([part.tried(proposes) + first for part, first in zip(self.parts, firsts, strict=True)])
+
+    def out_of_fold(self, which: Rows, fold: Rows) -> Iterator[OutOfFold]:
+        """Yield what some classifiers say of every training row when trained on the other folds."""
+        first = 0
+        for part, size in zip(self.parts, self.sizes, strict=True):
+            mine = which[(which >= first) & (which < first + size)] - first
+            yield from part.out_of_fold(mine, fold)
+            first += size

@@ -3,44 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
-from pacbayes._utils.checks import warn_caller
 from pacbayes.data.division import Division
-from pacbayes.ensemble.by_name import FAMILIES, named_family
-from pacbayes.ensemble.candidates import check_classifier
+from pacbayes.ensemble.candidates import GridFamily, check_classifier, plan_candidates
 from pacbayes.ensemble.classifier_set import Trained, Work
-from pacbayes.ensemble.grid_set import GridFamily, train_grids
-from pacbayes.ensemble.joined import Joined, JoinedFolds
-from pacbayes.ensemble.members import Members
+from pacbayes.ensemble.cross_validation import JoinedFolds
+from pacbayes.ensemble.grid import train_grids
+from pacbayes.ensemble.members import Joined, Members
+from pacbayes.ensemble.portfolio import (
+    AUTO,
+    FAMILIES,
+    NAMES,
+    PORTFOLIO,
+    SPARSE,
+    SVM,
+    Size,
+    machine_settings,
+    named_family,
+    portfolio,
+)
 from pacbayes.ensemble.svm_set import SvmFamily
-from pacbayes.svm.kernel import THREE_WIDTHS, Gamma
+from pacbayes.svm.kernel import Gamma
 from pacbayes.svm.landmarks import N_COMPONENTS
 
-AUTO, SVM = "auto", "svm"
-#: The families of "auto": written out, as one more name must not change what everybody gets.
-PORTFOLIO = (SVM, "forest", "boosting", "logistic", "neighbours")
-#: All that have a name.
-NAMES = (SVM, *FAMILIES)
-#: Those that take sparse rows.
-_SPARSE = (SVM, "forest", "logistic")
 #: The costs of machines where nobody gives lambdas: 26 values of C from 0.01 to 1000.
 FEW_LAMBDAS = tuple(np.logspace(2, -3, 26).tolist())
-# Up to so many training rows a family by name has five widths with all costs; three widths with costs up to 100; as
-# many on landmarks, and beyond that one width: about a minute each on two cores, and no more memory than a few GB.
-_FIVE_WIDTHS, _EXACT, _THREE_WIDTHS = 5_000, 10_000, 50_000
-# With more columns than this machines and all others are linear: distances of rows are all alike, trees take long.
-_WIDE = 1_000
-# With more training rows nobody looks for neighbours.
-_NEIGHBOURS = 20_000
 _ALLOWED = (
     f"one of the names {', '.join((AUTO, *PORTFOLIO))}, an unfitted scikit-learn classifier, a family (SVMs or "
     "Grid(estimator, param_grid)), or a list of these"
@@ -182,92 +177,6 @@ def _told_apart(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     ]
 
 
-@dataclass(frozen=True)
-class Size:
-    """How many training rows there are, and columns; and whether rows are sparse."""
-
-    rows: int
-    columns: int = 1
-    sparse: bool = False
-
-    @classmethod
-    def of(cls, X: Any, rows: int, prepare: Any = None) -> Size:
-        """Return the size of data, of which so many rows train; what is prepared is dense.
-
-        Examples
-        --------
-        >>> Size.of([[1.0, 2.0]], 1)
-        Size(rows=1, columns=2, sparse=False)
-        """
-        shape = np.shape(X) if not hasattr(X, "shape") else X.shape
-        return cls(rows, int(shape[1]) if len(shape) == 2 else 1, prepare is None and bool(issparse(X)))
-
-    @property
-    def linear(self) -> bool:
-        """Whether all members are linear: for wide rows, and sparse ones."""
-        return self.sparse or self.columns > _WIDE
-
-
-def portfolio(size: Size) -> list[str]:
-    """Return the families of "auto" for data of a size.
-
-    Examples
-    --------
-    >>> portfolio(Size(500)), portfolio(Size(100_000)), portfolio(Size(500, 20_000))  # doctest: +NORMALIZE_WHITESPACE
-    (['svm', 'forest', 'boosting', 'logistic', 'neighbours'], ['svm', 'forest', 'boosting', 'logistic'],
-     ['svm', 'logistic'])
-    """
-    if size.linear:
-        return [SVM, "logistic"]
-    return [name for name in PORTFOLIO if name != "neighbours" or size.rows <= _NEIGHBOURS]
-
-
-def warn_left_out(candidates: Any, size: Size) -> None:
-    """Warn if "auto" trains linear classifiers only, and name the families that take such rows and are left out.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn_left_out("auto", Size(500, 2000))
-    >>> print(str(caught[0].message).partition(".")[0])
-    candidates="auto" leaves out forest, boosting, neighbours, because the rows have 2000 columns, more than 1000
-    """
-    if not (isinstance(candidates, str) and candidates == AUTO and size.linear):
-        return
-    trained = portfolio(size)
-    others = ", ".join(one for one in PORTFOLIO if one not in trained and not (size.sparse and one not in _SPARSE))
-    why = "are sparse" if size.sparse else f"have {size.columns} columns, more than {_WIDE}"
-    warn_caller(
-        f'candidates="auto" leaves out {others}, because the rows {why}. Only linear classifiers are trained '
-        f"({', '.join(trained)}); the others may have a much smaller error rate. To include one, name it, as in "
-        f'candidates="{"forest" if size.sparse else "boosting"}", or several. Decide this before you look at a '
-        "certificate."
-    )
-
-
-def machines_for(size: Size) -> SVMs:
-    """Return the machines that "svm" stands for.
-
-    Examples
-    --------
-    >>> machines_for(Size(300)), machines_for(Size(300, 20_000))
-    (SVMs(), SVMs(kernel='linear'))
-    >>> machines_for(Size(8_000)).gamma, machines_for(Size(20_000)).kernel, machines_for(Size(10**6)).gamma
-    ('three widths', 'nystroem', 'sigest')
-    """
-    if size.columns > _WIDE and size.rows <= _EXACT:
-        return SVMs(kernel="linear")
-    if size.rows <= _FIVE_WIDTHS:
-        return SVMs()
-    if size.rows <= _EXACT:
-        return SVMs(np.logspace(2, -2, 21).tolist(), gamma=THREE_WIDTHS)
-    if size.rows <= _THREE_WIDTHS:
-        return SVMs(np.logspace(2, -2, 11).tolist(), kernel="nystroem", gamma=THREE_WIDTHS)
-    return SVMs(np.logspace(2, -2, 6).tolist(), kernel="nystroem", gamma="sigest")
-
-
 def resolve_families(candidates: Any, prepare: Any, size: Size) -> list[Family]:
     """Return the families that candidates stand for, checked, for data of a size.
 
@@ -282,12 +191,10 @@ def resolve_families(candidates: Any, prepare: Any, size: Size) -> list[Family]:
 def _family(name: str, one: Any, prepare: Any, size: Size) -> Family:
     if isinstance(one, str):
         if one == SVM and not size.sparse:
-            one = machines_for(size)
+            one = SVMs(**machine_settings(size))
         elif one in NAMES:
-            if size.sparse and one not in _SPARSE:
-                raise ValueError(
-                    f"candidates {one!r} does not take sparse rows; those that do are {', '.join(_SPARSE)}"
-                )
+            if size.sparse and one not in SPARSE:
+                raise ValueError(f"candidates {one!r} does not take sparse rows; those that do are {', '.join(SPARSE)}")
             return GridFamily(name, None, named_family(one, prepare, size.rows, size.sparse), own=True)
         elif one == AUTO:
             raise ValueError(f"candidates 'auto' is no item of a list: name its families, {', '.join(NAMES)}")
@@ -295,8 +202,7 @@ def _family(name: str, one: Any, prepare: Any, size: Size) -> Family:
             raise ValueError(f"candidates must name one of {', '.join((AUTO, *NAMES))}, got {one!r}")
     if isinstance(one, SVMs):
         lambdas = FEW_LAMBDAS if one.lambdas is None else one.lambdas
-        made = SvmFamily.checked(name, lambdas, one.kernel, one.gamma, one.n_components, one.scale)
-        return replace(made, prepare=prepare)
+        return SvmFamily.checked(name, lambdas, one.kernel, one.gamma, one.n_components, one.scale, prepare)
     if isinstance(one, Grid):
         return GridFamily(name, one.estimator, one.param_grid, one.n_iter, one.error_score)
     if isinstance(one, type) or not hasattr(one, "fit"):
@@ -349,18 +255,14 @@ def train_families(families: Sequence[Family], work: Work) -> Trained:
     """Train families on training rows alone, and join them."""
     machines = [one for one in families if isinstance(one, SvmFamily)]
     grids = [one for one in families if isinstance(one, GridFamily)]
-    if not grids and len(machines) == 1:
-        return machines[0].train(work)
-    if not machines:
-        return train_grids(grids, work)
-    divided = work.division(1, work.random_state)
-    alike = replace(work, division=lambda number, seed: divided)
-    parts = [one.train(alike) for one in machines]
+    parts = [one.train(work) for one in machines]
     if grids:
-        parts.append(train_grids(grids, alike))
+        parts.append(train_grids(plan_candidates(grids, work.division.seed), work))
+    if len(parts) == 1:
+        return parts[0]
     # Of several grids each classifier says what its own is called; of a single one none does.
     of_grids = [grids[0].name] if len(grids) == 1 else [""] * bool(grids)
-    return _joined(parts, [*(one.name for one in machines), *of_grids], len(machines), divided)
+    return _joined(parts, [*(one.name for one in machines), *of_grids], len(machines), work.division)
 
 
 def _joined(parts: list[Trained], names: list[str], machines: int, division: Division) -> Trained:

@@ -1,7 +1,6 @@
 """Any classifiers, trained anew on parts of their training rows: their answers, and their scores."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,41 +10,16 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
 from pacbayes._utils.arrays import Codes, FloatArray, Rows
-from pacbayes._utils.checkpoint import Checkpoint, describe_run, open_checkpoint, pickled
+from pacbayes._utils.checkpoint import describe_run, open_checkpoint, part_of, pickled
 from pacbayes._utils.checks import warn_caller
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import run_units
-from pacbayes.data.labelled import Labelled
-from pacbayes.data.labels import check_same_kind, one_label_each
-from pacbayes.data.rows import pick_rows
-from pacbayes.data.rows_alone import few_rows
-from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES
+from pacbayes.data.labelled import Labelled, check_same_kind, one_label_each
+from pacbayes.data.rows import few_rows, pick_rows
+from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, kind_of, scores_of
+from pacbayes.ensemble.candidates import Candidates
 from pacbayes.ensemble.cross_validation import OutOfFold, candidates_of, trainable
-from pacbayes.ensemble.members import kept_as, kind_of, scores_of
-
-
-@dataclass(frozen=True)
-class FoldStore:
-    """Where what was said in folds is kept, and what makes two runs the same."""
-
-    path: Path
-    seed: int
-    candidates: list[str]
-    modules: tuple[str, ...]
-
-    @contextmanager
-    def opened(self, number: int, together: int, told: dict[str, Any]) -> Iterator[Checkpoint | None]:
-        """Open the directory for so many units of work, stored so many together."""
-        with open_checkpoint(self.path, pickled(_is_said, "what classifiers said", together)) as store:
-            assert store is not None
-            files = told | {"estimator and param_grid": self.candidates}
-            store.begin(describe_run("folds", number, self.seed, files, {}, self.modules, together))
-            yield store
-
-
-def _is_said(one: Any) -> bool:
-    """Return whether it is what a classifier said of a fold: answers, scores, and why it could not."""
-    return isinstance(one, tuple) and len(one) == 3
+from pacbayes.ensemble.members import kept_as
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +35,11 @@ class GridFolds:
     families: Rows
     #: Of forests, by number: probabilities from the trees whose bags left a row out, shape (n, classes).
     out_of_bag: dict[int, FloatArray]
-    store: FoldStore | None = None
+    #: What all were trained from, and where finished folds are kept.
+    candidates: Candidates
+    checkpoint: Path | None
     #: What progress calls them.
-    what: str = "classifiers"
+    what: str
 
     @property
     def codes(self) -> Rows:
@@ -89,13 +65,16 @@ class GridFolds:
         kinds = {i: kind_of(self.estimators[i], learnt.size, few) for i in refitted}
         # Unfitted: what was learnt from all training rows need not travel.
         some = tuple((i, clone(self.estimators[i]), self.params[i], kinds[i]) for i in refitted)
-        work = _Work(some, self.training, fold, used)
+        task = _FoldTask(some, self.training, fold, used)
         number = len(some) * used.size
-        told = {"X": self.training.rows, "y": self.training.labels, "fold": fold, "which": which}
-        jobs, prefer = self.workers
-        opened = nullcontext() if self.store is None or number == 0 else self.store.opened(number, used.size, told)
-        with opened as store:
-            said = run_units(_heard, work, number, self.what, jobs, prefer, checkpoint=store)
+        kept = None if number == 0 else part_of(self.checkpoint, "folds")
+        with open_checkpoint(kept, pickled(_is_predicted, "predictions of classifiers", used.size)) as store:
+            if store is not None:
+                files = {"X": self.training.rows, "y": self.training.labels, "fold": fold, "which": which}
+                files["estimator and param_grid"] = self.candidates.described()
+                seed, modules = self.candidates.seed, self.candidates.modules()
+                store.begin(describe_run("folds", number, seed, files, {}, modules, used.size))
+            said = run_units(_fit_and_predict_fold, task, number, self.what, *self.workers, checkpoint=store)
         self._warn([why for _, _, why in said], used.size)
         for i in which.tolist():
             if i in self.out_of_bag:
@@ -137,7 +116,7 @@ class GridFolds:
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _FoldTask:
     """What a worker needs: unit u is classifier ``u // folds`` without fold number ``u % folds``."""
 
     #: Each with its number, unfitted, what distinguishes it, and which scores it has.
@@ -147,7 +126,11 @@ class _Work:
     used: Rows
 
 
-def _heard(work: _Work, unit: int) -> tuple[Codes, FloatArray, str | None]:
+def _is_predicted(one: Any) -> bool:
+    return isinstance(one, tuple) and len(one) == 3
+
+
+def _fit_and_predict_fold(work: _FoldTask, unit: int) -> tuple[Codes, FloatArray, str | None]:
     """Train a classifier without a fold; return what it says of its rows, and how sure it is, or why it cannot."""
     (i, unfitted, params, kind), k = work.classifiers[unit // work.used.size], work.used[unit % work.used.size]
     training, train, test = work.training, np.flatnonzero(work.fold != k), np.flatnonzero(work.fold == k)

@@ -10,94 +10,14 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import _num_samples
 
 from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
-from pacbayes._utils.checks import MOST, need, need_array, need_rows, read_only
+from pacbayes._utils.checks import need, read_only
 from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import one_core, one_thread
-from pacbayes.data.labels import check_same_kind, one_label_each
-from pacbayes.data.rows import copy_rows, csr_rows, pick_rows
-from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, Calibration
-
-
-def kind_of(classifier: Any, n_classes: int, few: Any) -> str:
-    """Return which scores a fitted classifier has: probabilities, decisions for so many classes, or answers alone.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from sklearn.svm import LinearSVC
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-    >>> kind_of(DummyClassifier().fit(X, y), 2, X), kind_of(LinearSVC().fit(X, y), 2, X)
-    ('probabilities', 'decisions')
-    """
-    if not hasattr(classifier, "classes_"):
-        return ANSWERS
-    if hasattr(classifier, "predict_proba"):
-        return PROBABILITIES
-    if not hasattr(classifier, "decision_function"):
-        return ANSWERS
-    found, known = np.asarray(classifier.decision_function(copy_rows(few))), np.asarray(classifier.classes_)
-    if known.size != n_classes or found.shape[1:] != (() if n_classes == 2 else (n_classes,)):
-        return ANSWERS
-    # Decisions of one-vs-one machines are not compared with each other; of three classes there are as many pairs.
-    compared = n_classes == 2 or np.mean(known[found.argmax(axis=1)] == classifier.predict(copy_rows(few))) > 0.5
-    return DECISIONS if compared else ANSWERS
-
-
-def scores_of(classifier: Any, X: Any, kind: str, classes: Labels, said: Labels | None = None) -> FloatArray:
-    """Return what a fitted classifier says of rows in numbers that `Calibration` takes, for some classes.
-
-    It may know fewer of the classes: the others have probability zero, and lose by one in decisions.  `said` is what it
-    answers, where that is known already.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> dummy = DummyClassifier(strategy="prior").fit([[0]] * 4, [0, 0, 0, 1])
-    >>> scores_of(dummy, [[0]], "probabilities", np.array([0, 1, 2]))
-    array([[0.75, 0.25, 0.  ]])
-    """
-    n, k = number_of_rows(X), classes.size
-    if kind == ANSWERS:
-        labels = one_label_each("predict", classifier.predict(copy_rows(X)), n) if said is None else said
-        codes = np.minimum(np.searchsorted(classes, labels), k - 1)
-        return np.where(classes[codes] == labels, codes, k).astype(np.float64)[:, None]
-    method = "predict_proba" if kind == PROBABILITIES else "decision_function"
-    found = np.asarray(getattr(classifier, method)(copy_rows(X)), dtype=np.float64)
-    own = np.asarray(classifier.classes_)
-    flat = kind == DECISIONS and own.size == 2 and found.ndim == 1
-    if not flat and found.shape != (n, own.size):
-        raise ValueError(
-            f"{method} of {type(classifier).__name__} must give a number for each of {n} rows and "
-            f"{own.size} classes, got shape {found.shape}"
-        )
-    if flat:
-        if k == 2 and own.size == 2:
-            return found[:, None]
-        found = np.stack([-found, found], axis=1)
-    if own.shape == classes.shape and bool((own == classes).all()):
-        return found
-    known = np.isin(own, classes)
-    lowest = found.min(axis=1, keepdims=True) - 1.0 if kind == DECISIONS else np.zeros((n, 1))
-    spread = np.repeat(lowest, k, axis=1)
-    spread[:, np.searchsorted(classes, own[known])] = found[:, known]
-    return spread
-
-
-def mean_margins(probabilities: FloatArray) -> FloatArray:
-    """Return by how much each class is ahead of the best other one, shape (n, classes).
-
-    Examples
-    --------
-    >>> mean_margins(np.array([[0.75, 0.25, 0.0]]))
-    array([[ 0.5 , -0.5 , -0.75]])
-    """
-    ordered = np.sort(probabilities, axis=1)
-    first, second = ordered[:, -1:], ordered[:, -2:-1]
-    # The best other class is the second best for the best one, and the best for all others.
-    return np.where(probabilities == first, first - second, probabilities - first)
+from pacbayes.data.labelled import check_same_kind, one_label_each
+from pacbayes.data.rows import copy_rows, csr_rows, number_of_rows, pick_rows
+from pacbayes.ensemble.calibration import ANSWERS, DECISIONS, PROBABILITIES, Calibration, scores_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +30,6 @@ class Calibrated:
     maps: dict[int, Calibration]
 
     def __post_init__(self) -> None:
-        """Raise unless every map is one for these classes."""
-        need_rows(self.classes, "Calibrated.classes", MOST)
-        whole = type(self.maps) is dict and all(type(i) is int and i >= 0 for i in self.maps)
-        need(whole and len(self.maps) > 0, "Calibrated.maps", "must be by number of a classifier")
-        for one in self.maps.values():
-            fits = isinstance(one, Calibration) and one.n_classes == self.classes.size
-            need(fits, "Calibrated.maps", "must be for these classes")
         read_only(self.classes)
 
     def among(self, first: int, number: int) -> Calibrated:
@@ -255,18 +168,6 @@ class Estimators:
 
     def __post_init__(self) -> None:
         read_only(self.classes)
-        need(type(self.estimators) is list and len(self.estimators) > 0, "Estimators", "must be a list of classifiers")
-        number = len(self.estimators)
-        predict = all(callable(getattr(one, "predict", None)) for one in self.estimators)
-        need(predict, "Estimators", "must have a method predict")
-        for name, facts in (("params", self.params), ("dropped", self.dropped)):
-            dicts = type(facts) is list and all(type(one) is dict for one in facts)
-            need(dicts and (name == "dropped" or len(facts) == number), f"Estimators.{name}", "must be a dict for each")
-        if self.kkt_violation is not None:
-            need_array(self.kkt_violation, "Estimators.kkt_violation", "f", (number,), finite=False)
-        if self.converged is not None:
-            need_array(self.converged, "Estimators.converged", "b", (number,))
-        need(type(self.elsewhere) is bool, "Estimators.elsewhere", "must be True or False")
 
     def __len__(self) -> int:
         return len(self.estimators)
@@ -384,6 +285,117 @@ def runs_of(values: NDArray[Any]) -> list[slice]:
     return [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-def number_of_rows(X: Any) -> int:
-    """Return the number of rows of an array, a frame, a sparse matrix or a list."""
-    return int(_num_samples(X))
+class Prepared:
+    """Rows as each of several parts of a set takes them."""
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return number_of_rows(self.parts[0])
+
+
+def pick_prepared(X: Any, rows: Rows) -> Any:
+    """Return some prepared rows."""
+    return Prepared(tuple(pick_rows(part, rows) for part in X.parts)) if isinstance(X, Prepared) else pick_rows(X, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Several sets as one; those of the first come first."""
+
+    parts: tuple[Any, ...]
+    #: What the classifiers of each part are called; empty where their own parameters say it.
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def __getitem__(self, i: int) -> Any:
+        part, first = next((one, first) for one, first in self._placed() if i < first + len(one))
+        return part[i - first]
+
+    def _placed(self) -> Iterator[tuple[Any, int]]:
+        """Yield each part with the number of its first classifier."""
+        first = 0
+        for part in self.parts:
+            yield part, first
+            first += len(part)
+
+    def _own(self, which: NDArray[Any]) -> Iterator[tuple[int, Any, Rows, NDArray[Any]]]:
+        """Yield for each part that is asked: its place, it, where its own stand in `which`, and their numbers."""
+        for place, (part, first) in enumerate(self._placed()):
+            mine = np.flatnonzero((which >= first) & (which < first + len(part)))
+            if mine.size:
+                yield place, part, mine, which[mine] - first
+
+    @property
+    def params(self) -> list[dict[str, Any]]:
+        """What distinguishes each, and what it is called."""
+        return [
+            {"candidate": name} | one if name else one
+            for part, name in zip(self.parts, self.names, strict=True)
+            for one in part.params
+        ]
+
+    @property
+    def classes(self) -> Labels:
+        """The labels that they were trained to tell apart."""
+        classes: Labels = self.parts[0].classes
+        return classes
+
+    @property
+    def dropped(self) -> list[dict[str, Any]]:
+        """Candidates that could not be trained and were left out."""
+        return [one for part in self.parts for one in part.dropped]
+
+    @property
+    def kkt_violation(self) -> FloatArray | None:
+        """How far each is from optimal; NaN for what is no support vector machine."""
+        return self._of_each("kkt_violation", np.nan)
+
+    @property
+    def converged(self) -> NDArray[np.bool_] | None:
+        """Whether each support vector machine is near enough to optimal, and anything else."""
+        return self._of_each("converged", True)
+
+    def _of_each(self, name: str, other: Any) -> NDArray[Any] | None:
+        found = [getattr(part, name) for part in self.parts]
+        if all(one is None for one in found):
+            return None
+        pairs = zip(found, self.parts, strict=True)
+        return np.concatenate([np.full(len(part), other) if one is None else one for one, part in pairs])
+
+    def prepared(self, X: Any) -> Prepared:
+        """Return rows as each part takes them."""
+        return Prepared(tuple(part.prepared(X) for part in self.parts))
+
+    def answers(self, X: Prepared, which: Rows, coding: Coding) -> Answers:
+        """Return the numbers of the labels that some classifiers give prepared rows, shape (which, n)."""
+        found = [(mine, part.answers(X.parts[place], own, coding)) for place, part, mine, own in self._own(which)]
+        answers = np.empty((which.size, len(X)), dtype=kept_as(coding.labels.size))
+        for mine, some in found:
+            answers[mine] = some
+        return answers
+
+    def answers_each(self, X: Prepared, which: Codes, coding: Coding) -> Codes:
+        """Return the number of the label that classifier ``which[j]`` gives prepared row j, shape (n,)."""
+        codes = np.empty(which.size, dtype=np.intp)
+        for place, part, rows, own in self._own(which):
+            codes[rows] = part.answers_each(pick_rows(X.parts[place], rows), own, coding)
+        return codes
+
+    def mean_probabilities(self, X: Prepared, weights: FloatArray, soft: Calibrated) -> FloatArray:
+        """Return the sum of weights times calibrated probabilities: that of each part, in their order."""
+        total = np.zeros((len(X), soft.classes.size))
+        for place, (part, first) in enumerate(self._placed()):
+            own = weights[first : first + len(part)]
+            if own.any():
+                total += part.mean_probabilities(X.parts[place], own, soft.among(first, len(part)))
+        return total
+
+    def check_maps(self, soft: Calibrated) -> None:
+        """Raise unless each classifier has the scores that its map takes."""
+        for part, first in self._placed():
+            if any(first <= i < first + len(part) for i in soft.maps):
+                part.check_maps(soft.among(first, len(part)))

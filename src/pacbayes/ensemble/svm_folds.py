@@ -160,25 +160,25 @@ class MachineFolds:
         most = max(1, _DECISIONS // (self.codes.size * pairs))
         for number, parts in enumerate(self._parts(which, most)):
             work = _FoldWork(self, tuple(parts), fold, np.flatnonzero(trainable(self.codes, fold)))
-            told = {"fold": fold, "parts": [(part.width, part.lambdas) for part in parts]}
+            told = {"fold": fold, "parts": parts}
             order = _middle_first(len(parts), work.used.size)
             said = self._run(f"folds-{number}", FOLDS, _heard, work, order, told, _checked_fold)
             for place, part in enumerate(parts):
-                yield from work.assembled(part, said[place * work.used.size : (place + 1) * work.used.size])
+                yield from work.assembled(part[1].size, said[place * work.used.size : (place + 1) * work.used.size])
         for width in self.widths:
             width.release()
 
-    def _parts(self, which: Rows, most: int) -> Iterator[list["_Part"]]:
+    def _parts(self, which: Rows, most: int) -> Iterator[list[tuple[int, FloatArray]]]:
         """Yield what is trained at once: lambdas of some widths, no more machines together than that."""
-        parts: list[_Part] = []
+        parts: list[tuple[int, FloatArray]] = []
         for place in range(len(self.widths)):
             mine = which[which // self.lambdas.size == place] % self.lambdas.size
             for start in range(0, mine.size, most):
-                part = _Part(place, self.lambdas[mine[start : start + most]])
-                if sum(one.lambdas.size for one in parts) + part.lambdas.size > most:
+                some = self.lambdas[mine[start : start + most]]
+                if sum(lambdas.size for _, lambdas in parts) + some.size > most:
                     yield parts
                     parts = []
-                parts.append(part)
+                parts.append((place, some))
         if parts:
             yield parts
 
@@ -200,16 +200,13 @@ class MachineFolds:
         jobs = self.widths[0].at_once(self.jobs) if shares_memory("threads") else self.jobs
         with open_checkpoint(self.checkpoint and self.checkpoint / name, codec) as store:
             if store is not None:
-                store.begin(self._described(name, number, told))
+                assert self.settings is not None
+                told |= {"widths": [width.described for width in self.widths], "codes": self.codes}
+                told["lambdas"] = self.lambdas
+                own = {"kernel": self.settings.kernel, "n_components": self.settings.n_components}
+                store.begin(describe_run(name, number, self.settings.seed, told, own, per_chunk=1))
             what = "support vector machines"
             return run_units(task, common, number, what, jobs, "threads", checkpoint=store, again=again, order=order)
-
-    def _described(self, name: str, number: int, told: dict[str, Any]) -> dict[str, Any]:
-        """Return what makes two runs the same."""
-        assert self.settings is not None
-        files = {"widths": [width.described for width in self.widths], "codes": self.codes, "lambdas": self.lambdas}
-        own = {"kernel": self.settings.kernel, "n_components": self.settings.n_components}
-        return describe_run(name, number, self.settings.seed, files | told, own, per_chunk=1)
 
 
 def _middle_first(parts: int, each: int) -> list[int]:
@@ -234,12 +231,8 @@ WIDTHS = npz_codec(
 FOLDS = npz_codec({}, _are_arrays, "answers and decisions of support vector machines", 1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Some lambdas of one width."""
-
-    width: int
-    lambdas: FloatArray
+# The number of a width, and some of its lambdas.
+_Part = tuple[int, FloatArray]
 
 
 def _train_width(folds: MachineFolds, i: int) -> Machines:
@@ -261,11 +254,11 @@ class _FoldWork:
         """Return part and fold of a unit."""
         return self.parts[u // self.used.size], int(self.used[u % self.used.size])
 
-    def assembled(self, part: _Part, said: list[tuple[Answers, NDArray[np.float32]]]) -> Iterator[OutOfFold]:
-        """Yield what each machine of a part says of every training row, from what was said of each fold."""
+    def assembled(self, number: int, said: list[tuple[Answers, NDArray[np.float32]]]) -> Iterator[OutOfFold]:
+        """Yield what each of so many machines says of every training row, from what was said of each fold."""
         codes, fold = self.folds.codes, self.fold
         learnt = np.unique(codes)
-        shape = part.lambdas.size, codes.size
+        shape = number, codes.size
         scores = np.empty((*shape, learnt.size * (learnt.size - 1) // 2), dtype=np.float32)
         answers = np.empty(shape, dtype=kept_as(self.folds.n_classes))
         for k, (mine, decisions) in zip(self.used.tolist(), said, strict=True):
@@ -281,15 +274,15 @@ class _FoldWork:
 
 def _heard(work: _FoldWork, unit: int) -> tuple[Answers, NDArray[np.float32]]:
     """Train the machines of a part without a fold; return what they say of its rows, and their decisions."""
-    folds, (part, k) = work.folds, work.unit(unit)
-    width, learnt = folds.widths[part.width], np.unique(folds.codes)
+    folds, ((place, lambdas), k) = work.folds, work.unit(unit)
+    width, learnt = folds.widths[place], np.unique(folds.codes)
     train, test = np.flatnonzero(work.fold != k), np.flatnonzero(work.fold == k)
     with one_thread():
-        machines = width.train(part.lambdas, train)
+        machines = width.train(lambdas, train)
         pairs = learnt.size * (learnt.size - 1) // 2
-        scores = np.empty((part.lambdas.size, test.size, pairs), dtype=np.float32)
-        answers = np.empty((part.lambdas.size, test.size), dtype=kept_as(folds.n_classes))
-        for block in blocks(test.size, width.n_summed(train) + 2 * part.lambdas.size * pairs):
+        scores = np.empty((lambdas.size, test.size, pairs), dtype=np.float32)
+        answers = np.empty((lambdas.size, test.size), dtype=kept_as(folds.n_classes))
+        for block in blocks(test.size, width.n_summed(train) + 2 * lambdas.size * pairs):
             decisions = machines.decisions(width.between(train, test[block]))
             answers[:, block] = machines.winners(decisions)
             with usual_float_errors():
@@ -302,8 +295,8 @@ def _checked_fold(
     work: _FoldWork, unit: int, stored: tuple[Answers, NDArray[np.float32]]
 ) -> tuple[Answers, NDArray[np.float32]]:
     """Return answers and decisions of a checkpoint, or raise unless they are of such machines about such rows."""
-    (answers, scores), (part, k) = stored, work.unit(unit)
-    learnt, shape = np.unique(work.folds.codes).size, (part.lambdas.size, np.count_nonzero(work.fold == k))
+    (answers, scores), ((_, lambdas), k) = stored, work.unit(unit)
+    learnt, shape = np.unique(work.folds.codes).size, (lambdas.size, np.count_nonzero(work.fold == k))
     right = answers.dtype == kept_as(work.folds.n_classes) and answers.shape == shape
     need(bool(right and (answers < work.folds.n_classes).all()), "answers", f"must be classes, of shape {shape}")
     right = scores.dtype == np.float32 and scores.shape == (*shape, learnt * (learnt - 1) // 2)

@@ -1,7 +1,7 @@
 """Every machine on a training sample of its own, as in the paper.
 
-A unit of them is stored as arrays only.  What a checkpoint holds is made by constructors that look at it before
-compiled code does, which takes shapes and indices at their word.
+A unit of them is stored as arrays only.  What a checkpoint holds is checked before compiled code sees it, which takes
+shapes and indices at their word.
 """
 
 from dataclasses import dataclass
@@ -42,15 +42,6 @@ class Trained:
     kernel: Kernel
     kkt_violation: float
     converged: bool
-
-    def __post_init__(self) -> None:
-        for name, kind in {"machine": OneMachine, "scaling": Scaling, "kernel": Kernel}.items():
-            need(type(getattr(self, name)) is kind, f"Trained.{name}", f"must be {kind.__name__}")
-        need_rows(self.support, "Trained.support", MOST)
-        each = self.support.size == self.machine.coefs.shape[1]
-        need(each, "Trained.support", "must be a row for each coefficient")
-        whole = type(self.kkt_violation) is float and type(self.converged) is bool
-        need(whole, "Trained", "must say if it converged")
 
 
 SVM_CHUNKS = npz_codec(
@@ -133,6 +124,13 @@ def _trained(task: IndependentTask, everything: FloatArray | None, i: int) -> Tr
 
 def _checked(common: tuple[IndependentTask, FloatArray | None], i: int, stored: Trained) -> Trained:
     """Return the i-th machine from a checkpoint, or raise unless it is one on its own training rows."""
+    for name, kind in {"machine": OneMachine, "scaling": Scaling, "kernel": Kernel}.items():
+        need(type(getattr(stored, name)) is kind, f"Trained.{name}", f"must be {kind.__name__}")
+    need_rows(stored.support, "Trained.support", MOST)
+    each = stored.support.size == stored.machine.coefs.shape[1]
+    need(each, "Trained.support", "must be a row for each coefficient")
+    whole = type(stored.kkt_violation) is float and type(stored.converged) is bool
+    need(whole, "Trained", "must say if it converged")
     task = common[0]
     width = task.data.rows.shape[1]
     need(stored.scaling.shift.size == width, "Scaling.shift", f"must be for {width} columns")

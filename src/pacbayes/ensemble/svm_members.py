@@ -13,7 +13,7 @@ from pacbayes._utils.arrays import Codes, FloatArray, Labels, Rows
 from pacbayes._utils.checks import need, read_only
 from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import one_thread
-from pacbayes.data.preparing import apply_prepare
+from pacbayes.data.preprocessing import apply_prepare
 from pacbayes.ensemble.calibration import PAIRS
 from pacbayes.ensemble.members import Answers, Calibrated, Coding, kept_as, runs_of
 from pacbayes.svm.kernel import Kernel, Scaling

@@ -18,10 +18,9 @@ from pacbayes._utils.checks import check_choice, narrow_labels
 from pacbayes._utils.memory import BLOCK_BYTES, check_fits
 from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
-from pacbayes.data.division import Division, DivisionChoices
-from pacbayes.data.labelled import Labelled, check_rows, check_same_order
-from pacbayes.data.labels import check_complete
-from pacbayes.data.preparing import check_prepare, fit_prepare
+from pacbayes.data.division import Division, DivisionChoices, divide
+from pacbayes.data.labelled import Labelled, check_complete, check_rows, check_same_order
+from pacbayes.data.preprocessing import check_prepare, fit_prepare
 from pacbayes.data.rows import check_table, pick_rows
 from pacbayes.ensemble.classifier_set import ClassifierSet, Trained, Work
 from pacbayes.ensemble.evidence import check_evidence_fits
@@ -147,13 +146,14 @@ def svm_set(
     (3, 284, True)
     """
     choices = DivisionChoices(split, validation_size, groups, duplicates)
-    family = replace(SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale), prepare=prepare)
+    family = SvmFamily.checked("", lambdas, kernel, gamma, n_components, scale, prepare)
     family.check(split)
     check_same_order(X=X, y=y, groups=groups)
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     data = Labelled.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
-        work = Work.divided(data, choices, n_jobs, random_state, checkpoint)
+        division = divide(data, choices, family.number, seed_of_run(random_state, checkpoint))
+        work = Work(data, division, n_jobs, checkpoint, choices.as_dict())
         return family.train(work, max_bytes).as_set(data, jobs_of(n_jobs))
 
 
@@ -171,18 +171,13 @@ class SvmFamily:
 
     @classmethod
     def checked(
-        cls,
-        name: str,
-        lambdas: ArrayLike,
-        kernel: Any,
-        gamma: Any,
-        n_components: Any,
-        scale: Any,
+        cls, name: str, lambdas: ArrayLike, kernel: Any, gamma: Any, n_components: Any, scale: Any, prepare: Any = None
     ) -> SvmFamily:
         """Raise before any work for what cannot be trained."""
         checked = check_lambdas(lambdas)
         check_choice("kernel", kernel, SVM_KERNELS)
-        return cls(name, checked, kernel, check_gamma(gamma), check_components(n_components), check_scale(scale))
+        gamma, n_components = check_gamma(gamma), check_components(n_components)
+        return cls(name, checked, kernel, gamma, n_components, check_scale(scale), prepare)
 
     def check(self, split: str) -> None:
         """Raise before any work for what does not go with such a division."""
@@ -202,9 +197,8 @@ class SvmFamily:
 
     def train(self, work: Work, max_bytes: int | None = None) -> Trained:
         """Train the machines on training rows alone."""
-        data, jobs = work.data, jobs_of(work.n_jobs)
-        seed = seed_of_run(work.random_state, work.checkpoint)
-        divided = work.division(self.number, seed)
+        data, divided, jobs = work.data, work.division, jobs_of(work.n_jobs)
+        seed = divided.seed
         settings = MachineSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
         check_evidence_fits(self.number, divided.validating.size, max_bytes)
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores.

@@ -35,11 +35,12 @@ from pacbayes.data.division import (
     DivisionChoices,
     check_duplicates,
     check_own,
+    find_units,
     usual_share,
 )
 from pacbayes.data.labelled import Labelled
+from pacbayes.data.preprocessing import naming_remedy
 from pacbayes.data.tables import TableReading
-from pacbayes.data.unusable import naming_remedy
 from pacbayes.ensemble.classifier_set import Trained
 from pacbayes.estimators.fitted import Fitted, cv_results
 from pacbayes.estimators.given import Given, given_rows
@@ -236,7 +237,7 @@ class CertifiedModel(Predicts):
 
     def _division(self, data: Labelled, given: Given) -> DivisionChoices:
         """Return how the rows are to be divided: "auto" sizes depend on how many rows or groups there are."""
-        size, units = self.validation_size, data.units(self.duplicates)[1]
+        size, units = self.validation_size, find_units(data, self.duplicates)[1]
         number = data.number if units is None else int(units.max()) + 1
         share = usual_share(number) if isinstance(size, str) else size
         return DivisionChoices(self._split(), share, given.groups, self.duplicates, given.validation)

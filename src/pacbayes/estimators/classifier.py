@@ -21,26 +21,30 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.threshold import Target, check_target
 from pacbayes.certificates.voting import SOFT
-from pacbayes.data.division import SHARED, Division, training_division
-from pacbayes.data.labelled import Labelled, check_rows, divide
-from pacbayes.data.labels import check_complete
-from pacbayes.data.preparing import check_prepare, resolve_prepare
-from pacbayes.data.rows import check_values, pickable_rows
-from pacbayes.data.unusable import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline, naming_column
+from pacbayes.data.division import SHARED, divide, training_division
+from pacbayes.data.labelled import Labelled, check_complete, check_rows
+from pacbayes.data.preprocessing import (
+    ENCODE_FIRST,
+    ENCODE_PREPARE,
+    IN_PREPARE,
+    check_prepare,
+    in_pipeline,
+    naming_column,
+    resolve_prepare,
+)
+from pacbayes.data.rows import check_values, number_of_rows, pickable_rows
+from pacbayes.ensemble.candidates import GridFamily, plan_candidates
 from pacbayes.ensemble.classifier_set import Trained, Work
 from pacbayes.ensemble.families import (
     Grid,
-    Size,
     SVMs,
     is_pair,
     named_candidates,
     resolve_families,
     rows_taken,
     train_families,
-    warn_left_out,
 )
-from pacbayes.ensemble.grid_set import GridFamily, plan_families
-from pacbayes.ensemble.members import number_of_rows
+from pacbayes.ensemble.portfolio import Size, warn_left_out
 from pacbayes.ensemble.svm_set import SvmFamily
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
@@ -248,7 +252,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             self._validate_names([one[0] for one in self.candidates if is_pair(one)])
         if any(isinstance(one, SvmFamily) for one in families):
             # Before the machines are trained: settings that do not fit their estimator.
-            plan_families([one for one in families if isinstance(one, GridFamily)], 0)
+            plan_candidates([one for one in families if isinstance(one, GridFamily)], 0)
         for one in families:
             one.check(SHARED)
 
@@ -263,17 +267,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
 
     def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
         choices = self._division(data, given)
-        known: dict[int, Division] = {}
-
-        def division(candidates: int, own: int) -> Division:
-            if own not in known:  # once, with its warnings
-                known[own] = divide(data, choices, candidates, own)
-            return known[own]
-
-        work = Work(data, division, self.n_jobs, seed, self.checkpoint, choices.as_dict())
+        division = divide(data, choices, 1, seed)
         warn_left_out(self.candidates, Size.of(data.rows, data.number, self._preparation(data.rows)))
         # Whatever the seed: how many rows train depends on sizes alone, but for groups.
-        return self._trained(work, division(1, seed)(0)[0].size)
+        return self._trained(Work(data, division, self.n_jobs, self.checkpoint, choices.as_dict()), division(0)[0].size)
 
     def _trained(self, work: Work, n_train: int) -> Trained:
         """Train what the candidates stand for where so many rows train."""
@@ -296,7 +293,7 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
             return None
         everything = training_division(plan.division)
         kept = part_of(self.checkpoint, "refit")
-        work = Work(data, lambda *_: everything, self.n_jobs, plan.division.seed, kept, {"refit": True})
+        work = Work(data, everything, self.n_jobs, kept, {"refit": True})
         return make_refit(self, self._trained(work, data.number))
 
     @contextmanager

@@ -36,12 +36,12 @@ from pacbayes.certificates.voting import (
     soft_confidences,
     soft_shares,
 )
-from pacbayes.data.rows import Overlap, hashed_rows, overlap, row_hashes
+from pacbayes.data.duplicates import Overlap, overlap
+from pacbayes.data.rows import hashed_rows, number_of_rows, row_hashes
 from pacbayes.ensemble.classifier_set import ClassifierSet
-from pacbayes.ensemble.counted import Counted
 from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.evidence import Evidence
-from pacbayes.ensemble.members import Calibrated, Coding, Members, number_of_rows
+from pacbayes.ensemble.evidence import Counted, Evidence
+from pacbayes.ensemble.members import Calibrated, Coding, Members
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,13 +19,12 @@ from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import asked_for, check_classes
 from pacbayes.certificates.voting import Rule
-from pacbayes.data.labelled import Labelled, all_validate, check_rows, check_same_order
-from pacbayes.data.labels import check_complete
-from pacbayes.data.rows import check_values, copy_rows, largest_overlap, pick_rows
-from pacbayes.data.rows_alone import few_rows
+from pacbayes.data.division import all_validate
+from pacbayes.data.duplicates import largest_overlap
+from pacbayes.data.labelled import Labelled, check_complete, check_rows, check_same_order
+from pacbayes.data.rows import check_values, copy_rows, few_rows, number_of_rows, pick_rows
 from pacbayes.ensemble.classifier_set import check_elsewhere, warn_elsewhere
 from pacbayes.ensemble.evidence import check_evidence_fits
-from pacbayes.ensemble.members import number_of_rows
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.planning import planned
 

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import BoolArray
 from pacbayes._utils.checks import check_not_masked
-from pacbayes.data.labelled import check_same_order
-from pacbayes.data.labels import check_same_kind
+from pacbayes.data.labelled import check_same_kind, check_same_order
 
 
 class Given(NamedTuple):

@@ -18,11 +18,12 @@ from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.voting import BITS, SOFT, VOTINGS, vote_sums
 from pacbayes.certificates.watching import Monitor
-from pacbayes.data.rows import Overlap
-from pacbayes.data.unusable import naming_remedy
-from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES
+from pacbayes.data.duplicates import Overlap
+from pacbayes.data.preprocessing import naming_remedy
+from pacbayes.data.rows import number_of_rows
+from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES, scores_of
 from pacbayes.ensemble.classifier_set import ClassifierSet
-from pacbayes.ensemble.members import Coding, number_of_rows, scores_of
+from pacbayes.ensemble.members import Coding
 from pacbayes.estimators.fitted import CountedBatch, Fitted
 from pacbayes.estimators.methods import available
 from pacbayes.estimators.watching import Watched, check_watched

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,10 @@ from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.threshold import Abstain, Target
-from pacbayes.data.labelled import Labelled, check_rows
-from pacbayes.data.labels import check_complete
-from pacbayes.data.preparing import check_prepare
+from pacbayes.data.division import divide
+from pacbayes.data.labelled import Labelled, check_complete, check_rows
+from pacbayes.data.preprocessing import ENCODE, IN_PREPARE, check_finite, check_prepare, naming_column
 from pacbayes.data.rows import check_table, check_values, pickable_rows
-from pacbayes.data.unusable import (
-    ENCODE,
-    IN_PREPARE,
-    check_finite,
-    naming_column,
-)
 from pacbayes.ensemble.classifier_set import Trained, Work
 from pacbayes.ensemble.svm_members import SharedMachines
 from pacbayes.ensemble.svm_set import SvmFamily
@@ -244,9 +237,11 @@ class StochasticSVC(CertifiedModel):
     def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
         lambdas = DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas
         settings = (self.kernel, self.gamma, self.n_components, self.scale)
-        family = replace(SvmFamily.checked("svm", lambdas, *settings), prepare=self.prepare)
+        family = SvmFamily.checked("svm", lambdas, *settings, self.prepare)
         family.check(self.split)
-        return family.train(Work.divided(data, self._division(data, given), self.n_jobs, seed, self.checkpoint))
+        choices = self._division(data, given)
+        division = divide(data, choices, family.number, seed)
+        return family.train(Work(data, division, self.n_jobs, self.checkpoint, choices.as_dict()))
 
     def _split(self) -> str:
         return self.split

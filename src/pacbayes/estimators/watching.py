@@ -10,8 +10,8 @@ from pacbayes.certificates.difference import warn_of_known
 from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.certificates.watching import wrong_answers
 from pacbayes.data.division import DISTINCT
+from pacbayes.data.duplicates import check_new_rows
 from pacbayes.data.labelled import check_same_order
-from pacbayes.data.rows import check_new_rows
 from pacbayes.estimators.fitted import Fitted
 
 

@@ -23,8 +23,7 @@ from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.voting import integer_weights, weights_of
 from pacbayes.ensemble.evidence import Evidence
-from pacbayes.ensemble.joined import Joined
-from pacbayes.ensemble.members import Estimators
+from pacbayes.ensemble.members import Estimators, Joined
 from pacbayes.ensemble.svm_members import SharedMachines
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.classifier import CertifiedClassifier

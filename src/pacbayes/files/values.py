@@ -13,12 +13,7 @@ from pacbayes.certificates.risks import Question
 from pacbayes.certificates.target import Thresholds
 from pacbayes.certificates.threshold import Abstain, Cuts, Threshold
 from pacbayes.certificates.voting import Rule
-from pacbayes.data.division import Division
 from pacbayes.data.number_signs import NumberSigns
-from pacbayes.ensemble.cross_validation import CrossValidation
-from pacbayes.ensemble.evidence import Evidence
-from pacbayes.ensemble.joined import Joined
-from pacbayes.ensemble.members import Calibrated, Estimators
 from pacbayes.files.checks import CHECKS
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.machines import Machines, Pair
@@ -30,14 +25,8 @@ KNOWN: Known = (
     dict.fromkeys(
         (
             Abstain,
-            Calibrated,
             Cost,
-            CrossValidation,
             Cuts,
-            Division,
-            Estimators,
-            Evidence,
-            Joined,
             Kernel,
             MachineSettings,
             Machines,

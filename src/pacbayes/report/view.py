@@ -17,12 +17,11 @@ from pacbayes.bounds.distances import DISTANCES, get_distance
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.find import choose_posterior
 from pacbayes.certificates.voting import POSTERIOR, SOFT, weights_of
-from pacbayes.data.labelled import check_same_order
-from pacbayes.data.labels import check_complete, check_same_kind
-from pacbayes.data.rows import check_new_rows, pick_rows
+from pacbayes.data.duplicates import check_new_rows
+from pacbayes.data.labelled import check_complete, check_same_kind, check_same_order
+from pacbayes.data.rows import number_of_rows, pick_rows
 from pacbayes.ensemble.classifier_set import ClassifierSet
-from pacbayes.ensemble.counted import risks_of_errors
-from pacbayes.ensemble.members import number_of_rows
+from pacbayes.ensemble.evidence import risks_of_errors
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Posterior
 

@@ -1,14 +1,19 @@
-"""Families of classifiers by name, and classifiers of scikit-learn by their full names."""
+"""What "auto" and the names of families stand for, by rows and columns; classifiers of scikit-learn by full name."""
 
 import re
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from pacbayes.data.preparing import with_categories
+from pacbayes._utils.checks import warn_caller
+from pacbayes.data.preprocessing import with_categories
+from pacbayes.svm.kernel import THREE_WIDTHS
 
 _FORESTS = ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.ExtraTreesClassifier")
 _SMALL = {"early_stopping": False, "max_iter": 100}
@@ -40,6 +45,107 @@ _OF_SPARSE_ROWS = {
 _MOST_DRAWN = 50_000
 _DOTTED = re.compile(r"sklearn(\.[a-z]\w*)+\.[A-Z]\w*")
 _NO_PART_OF_A_NAME = {"conftest", "externals", "tests"}
+
+AUTO, SVM = "auto", "svm"
+#: The families of "auto": written out, as one more name must not change what everybody gets.
+PORTFOLIO = (SVM, "forest", "boosting", "logistic", "neighbours")
+#: All that have a name.
+NAMES = (SVM, *FAMILIES)
+#: Those that take sparse rows.
+SPARSE = (SVM, "forest", "logistic")
+# Up to so many training rows a family by name has five widths with all costs; three widths with costs up to 100; as
+# many on landmarks, and beyond that one width: about a minute each on two cores, and no more memory than a few GB.
+_FIVE_WIDTHS, _EXACT, _THREE_WIDTHS = 5_000, 10_000, 50_000
+# With more columns than this machines and all others are linear: distances of rows are all alike, trees take long.
+_WIDE = 1_000
+# With more training rows nobody looks for neighbours.
+_NEIGHBOURS = 20_000
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many training rows there are, and columns; and whether rows are sparse."""
+
+    rows: int
+    columns: int = 1
+    sparse: bool = False
+
+    @classmethod
+    def of(cls, X: Any, rows: int, prepare: Any = None) -> Self:
+        """Return the size of data, of which so many rows train; what is prepared is dense.
+
+        Examples
+        --------
+        >>> Size.of([[1.0, 2.0]], 1)
+        Size(rows=1, columns=2, sparse=False)
+        """
+        shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+        return cls(rows, int(shape[1]) if len(shape) == 2 else 1, prepare is None and bool(issparse(X)))
+
+    @property
+    def linear(self) -> bool:
+        """Whether all members are linear: for wide rows, and sparse ones."""
+        return self.sparse or self.columns > _WIDE
+
+
+def portfolio(size: Size) -> list[str]:
+    """Return the families of "auto" for data of a size.
+
+    Examples
+    --------
+    >>> portfolio(Size(500)), portfolio(Size(100_000)), portfolio(Size(500, 20_000))  # doctest: +NORMALIZE_WHITESPACE
+    (['svm', 'forest', 'boosting', 'logistic', 'neighbours'], ['svm', 'forest', 'boosting', 'logistic'],
+     ['svm', 'logistic'])
+    """
+    if size.linear:
+        return [SVM, "logistic"]
+    return [name for name in PORTFOLIO if name != "neighbours" or size.rows <= _NEIGHBOURS]
+
+
+def warn_left_out(candidates: Any, size: Size) -> None:
+    """Warn if "auto" trains linear classifiers only, and name the families that take such rows and are left out.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_left_out("auto", Size(500, 2000))
+    >>> print(str(caught[0].message).partition(".")[0])
+    candidates="auto" leaves out forest, boosting, neighbours, because the rows have 2000 columns, more than 1000
+    """
+    if not (isinstance(candidates, str) and candidates == AUTO and size.linear):
+        return
+    trained = portfolio(size)
+    others = ", ".join(one for one in PORTFOLIO if one not in trained and not (size.sparse and one not in SPARSE))
+    why = "are sparse" if size.sparse else f"have {size.columns} columns, more than {_WIDE}"
+    warn_caller(
+        f'candidates="auto" leaves out {others}, because the rows {why}. Only linear classifiers are trained '
+        f"({', '.join(trained)}); the others may have a much smaller error rate. To include one, name it, as in "
+        f'candidates="{"forest" if size.sparse else "boosting"}", or several. Decide this before you look at a '
+        "certificate."
+    )
+
+
+def machine_settings(size: Size) -> dict[str, Any]:
+    """Parameters of the `SVMs` that "svm" stands for.
+
+    Examples
+    --------
+    >>> machine_settings(Size(300)), machine_settings(Size(300, 20_000))
+    ({}, {'kernel': 'linear'})
+    >>> machine_settings(Size(8_000))["gamma"], [machine_settings(Size(n))["kernel"] for n in (20_000, 10**6)]
+    ('three widths', ['nystroem', 'nystroem'])
+    """
+    if size.columns > _WIDE and size.rows <= _EXACT:
+        return {"kernel": "linear"}
+    if size.rows <= _FIVE_WIDTHS:
+        return {}
+    if size.rows <= _EXACT:
+        return {"lambdas": np.logspace(2, -2, 21).tolist(), "gamma": THREE_WIDTHS}
+    if size.rows <= _THREE_WIDTHS:
+        return {"lambdas": np.logspace(2, -2, 11).tolist(), "kernel": "nystroem", "gamma": THREE_WIDTHS}
+    return {"lambdas": np.logspace(2, -2, 6).tolist(), "kernel": "nystroem", "gamma": "sigest"}
 
 
 def named_family(name: str, prepare: Any, rows: int, sparse: bool = False) -> list[Any]:

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pacbayes import CertifiedClassifier, Grid, load_dataset
 from pacbayes.data.datasets import DATASETS
-from pacbayes.data.suspected_columns import decides_class, evenness, subjects_by_times, warn_of_columns
+from pacbayes.data.leakage import decides_class, evenness, subjects_by_times, warn_of_columns
 
 RNG = np.random.default_rng(0)
 ROWS = 400

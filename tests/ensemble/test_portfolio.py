@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import all_estimators
 
 from pacbayes import CertifiedClassifier
-from pacbayes.ensemble.by_name import FAMILIES, classifier_by_name, named_family
+from pacbayes.ensemble.portfolio import FAMILIES, classifier_by_name, named_family
 
 
 def last(one):
@@ -95,7 +95,7 @@ def test_every_classifier_of_scikit_learn_can_be_named():
 
 def test_the_options_know_the_same_names():
     from pacbayes.cli import model
-    from pacbayes.ensemble.families import NAMES, PORTFOLIO
+    from pacbayes.ensemble.portfolio import NAMES, PORTFOLIO
 
     assert model.PORTFOLIO == NAMES
     assert set(PORTFOLIO) <= set(NAMES)
@@ -104,7 +104,7 @@ def test_the_options_know_the_same_names():
 def test_families_that_are_named_are_trained_and_auto_alone_is_sized():
     from pacbayes.cli.model import CertifyOptions, make_model
     from pacbayes.data.columns import Columns
-    from pacbayes.ensemble.families import PORTFOLIO
+    from pacbayes.ensemble.portfolio import PORTFOLIO
 
     def candidates(text):
         options = replace(CertifyOptions.usual(), candidates=text)

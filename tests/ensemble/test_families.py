@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -12,14 +12,14 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import CertifiedClassifier, Grid, SVMs
-from pacbayes.certificates.voting import majority, pick_prepared, vote_sums
-from pacbayes.data.division import DivisionChoices
+from pacbayes.certificates.voting import majority, vote_sums
+from pacbayes.data.division import DivisionChoices, divide
 from pacbayes.data.labelled import Labelled
 from pacbayes.ensemble.calibration import DECISIONS, PAIRS, PROBABILITIES, Calibration
 from pacbayes.ensemble.classifier_set import Work
-from pacbayes.ensemble.families import Size, resolve_families, train_families
-from pacbayes.ensemble.joined import Joined, Prepared
-from pacbayes.ensemble.members import Calibrated, Coding, Estimators
+from pacbayes.ensemble.families import resolve_families, train_families
+from pacbayes.ensemble.members import Calibrated, Coding, Estimators, Joined, Prepared, pick_prepared
+from pacbayes.ensemble.portfolio import Size
 from pacbayes.ensemble.svm_members import SharedMachines
 
 X, Y = load_wine(return_X_y=True)
@@ -34,7 +34,7 @@ def train(candidates, rows=X, labels=NAMES, prepare=None):
     """Families as a set, trained on half of the rows."""
     data, choices = Labelled.checked(rows, labels), DivisionChoices("shared", 0.5, None, "keep")
     families = resolve_families(candidates, prepare, Size(90))
-    return train_families(families, Work.divided(data, choices, 1, 0, None))
+    return train_families(families, Work(data, divide(data, choices, 1, 0), 1, None, {}))
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +54,6 @@ def test_machines_come_first_and_the_others_together(trained):
     assert members.params[8:12] == [{"candidate": "grid", "max_depth": depth} for depth in (1, 2, 3, None)]
     np.testing.assert_array_equal(members.classes, ["blue", "green", "red"])
     assert members.dropped == []
-
-
-def test_each_is_the_one_of_its_part(trained):
-    members, first = trained.members, 0
-    for part in members.parts:
-        for i in range(len(part)):
-            np.testing.assert_array_equal(members[first + i].predict(X), part[i].predict(X))
-        first += len(part)
 
 
 def test_how_far_machines_are_from_optimal(trained):
@@ -94,18 +86,10 @@ def test_answers_are_those_of_the_parts(trained):
         np.testing.assert_array_equal(members.answers(rows, which, coding), expected[which])
     for drawn in (rng.integers(13, size=len(X)), np.full(len(X), 8), rng.integers(6, 8, size=len(X))):
         np.testing.assert_array_equal(members.answers_each(rows, drawn, coding), expected[drawn, np.arange(len(X))])
-
-
-def test_some_rows_are_answered_as_among_all(trained):
-    members, coding = trained.members, Coding(trained.members.classes)
-    rows, some = members.prepared(X), np.array([170, 3, 99])
-    part = pick_prepared(rows, some)
-    assert len(part) == 3
-    everyone = np.arange(13)
-    np.testing.assert_array_equal(members.answers(part, everyone, coding), table(members, coding)[:, some])
-    np.testing.assert_array_equal(
-        members.answers(members.prepared(X[some]), everyone, coding), members.answers(part, everyone, coding)
-    )
+    # Some rows are answered as among all.
+    some = np.array([170, 3, 99])
+    for part in (pick_prepared(rows, some), members.prepared(X[some])):
+        np.testing.assert_array_equal(members.answers(part, np.arange(13), coding), expected[:, some])
 
 
 def test_votes_of_a_joined_set(trained):
@@ -212,20 +196,3 @@ def test_of_each_family_one_is_in_the_soft_vote():
 
 
 # -- what cannot be --------------------------------------------------------------------------------------------------
-
-
-def test_what_is_no_joined_set_is_refused(trained):
-    parts, names = trained.members.parts, trained.members.names
-    other = train(TREES, *load_iris(return_X_y=True)).members
-    for wrong, message in [
-        ({"parts": parts[:1], "names": names[:1]}, r"Joined\.parts must be several sets"),
-        ({"parts": list(parts)}, r"Joined\.parts must be several sets"),
-        ({"parts": (trained.members, *parts[1:])}, r"Joined\.parts must be several sets"),
-        ({"parts": (*parts[:2], "trees")}, r"Joined\.parts must be several sets"),
-        ({"parts": (*parts[:2], other)}, r"Joined\.parts must have the same classes"),
-        ({"names": names[:2]}, r"Joined\.names must be a name for each"),
-        ({"names": list(names)}, r"Joined\.names must be a name for each"),
-        ({"names": (*names[:2], 3)}, r"Joined\.names must be a name for each"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            Joined(**{"parts": parts, "names": names} | wrong)

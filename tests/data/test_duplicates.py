@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacbayes import grid_set, load_dataset, svm_set
 from pacbayes.data.datasets import DATASETS
-from pacbayes.data.suspected_copies import equal_labelled_rows, systematic
+from pacbayes.data.duplicates import equal_labelled_rows, systematic
 
 COARSE = ("mammographic", "haberman", "transfusion")
 FINE = ("bupa", "wdbc", "banknote", "ionosphere", "waveform", "spambase")
