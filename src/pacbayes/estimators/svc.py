@@ -17,7 +17,7 @@ from pacbayes._utils.checks import narrow_labels
 from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.threshold import Abstain, Target
+from pacbayes.certificates.decisions import Abstain, Target
 from pacbayes.data.labelled import Labelled, check_rows
 from pacbayes.data.labels import check_complete
 from pacbayes.data.preparing import check_prepare

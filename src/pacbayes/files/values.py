@@ -6,13 +6,13 @@ from typing import Any
 from pacbayes._utils.values import Decoder, Encoder, check_place
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.registry import get_distance
+from pacbayes.certificates.decisions import Abstain, Threshold
+from pacbayes.certificates.grids import Cuts, Thresholds
 from pacbayes.certificates.limits import Cost
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.risks import Question
-from pacbayes.certificates.target import Thresholds
-from pacbayes.certificates.threshold import Abstain, Cuts, Threshold
-from pacbayes.certificates.voting import Rule
+from pacbayes.certificates.rules import Draws, Single, SoftVote, Vote
 from pacbayes.data.division import Division
 from pacbayes.data.number_signs import NumberSigns
 from pacbayes.data.tables import TableReading, TextColumn
@@ -22,6 +22,7 @@ from pacbayes.ensemble.evidence import Evidence
 from pacbayes.ensemble.joined import Joined
 from pacbayes.ensemble.members import Calibrated, Estimators
 from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.files.checks_certificates import CHECKS
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.machines import Machines, Pair
 from pacbayes.svm.path import SVMPath
@@ -38,6 +39,7 @@ KNOWN: dict[str, Any] = {
         CrossValidation,
         Cuts,
         Division,
+        Draws,
         Estimators,
         Evidence,
         Joined,
@@ -49,14 +51,16 @@ KNOWN: dict[str, Any] = {
         Plan,
         Question,
         Refit,
-        Rule,
         SVMPath,
         Scaling,
         SharedMachines,
+        Single,
+        SoftVote,
         TableReading,
         TextColumn,
         Threshold,
         Thresholds,
+        Vote,
     )
 }
 
@@ -97,6 +101,14 @@ class ModelDecoder(Decoder):
     def __init__(self, arrays: Sequence[Any], objects: Sequence[Any]) -> None:
         super().__init__(KNOWN, arrays)
         self._objects = objects
+
+    def decode(self, value: Any) -> Any:
+        """Return what was encoded, checked."""
+        made = super().decode(value)
+        check = CHECKS.get(type(made))
+        if check is not None:
+            check(made)
+        return made
 
     def decode_other(self, kind: Any, inner: dict[str, Any]) -> Any:
         """Return the distance of a name, or the object of a place."""
