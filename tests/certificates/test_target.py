@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from pacbayes import Abstain
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.decisions import check_max_error
 from pacbayes.certificates.grids import (
     Thresholds,
     certify_abstention,
@@ -96,7 +96,7 @@ def test_the_start_has_enough_rows_to_pass():
 @pytest.mark.parametrize(("value", "error"), [(0, ValueError), (1.0, ValueError), ("a", TypeError), (True, TypeError)])
 def test_targets_that_are_none(value, error):
     with pytest.raises(error, match="max_error must"):
-        check_max_error(value)
+        Abstain(value)
 
 
 @pytest.mark.parametrize(

@@ -136,22 +136,14 @@ class Certificates(Mapping[str, Certificate]):
         if voting == "stochastic":
             assumptions = (*assumptions, sentences.KEYED if keyed else sentences.AVERAGED)
         return Certificate(
-            bound=won.bound,
-            lower=won.lower,
+            **vars(won),
             delta=plan.delta,
             m=division.m,
-            distance=won.distance,
-            empirical_risk=won.empirical_risk,
-            kl=won.kl,
             holds_for=sentences.holds_for(voting, keyed, len(self.case.evidence) == 1),
-            theorem=won.theorem,
             assumptions=assumptions,
             baselines={name: one for name, one in self._baselines.items() if (voting, name) != ("best", "Occam")},
             unit=division.unit,
             copies=division.copies,
-            rule=won.rule,
-            level=won.level,
-            source=won.source,
             alternatives=tuple(claim for claim in claims.values() if claim is not won),
             missed=() if plan.target is not None else self._missed(rule, won),
             positive=plan.positive,

@@ -58,7 +58,7 @@ class Abstain:
 
     def __post_init__(self) -> None:
         """Raise unless it is a share."""
-        object.__setattr__(self, "max_error", check_max_error(self.max_error))
+        object.__setattr__(self, "max_error", _share("max_error", self.max_error, 0.02))
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,10 +115,7 @@ class Threshold:
             given = getattr(self, name)
             if given is None:
                 continue
-            share = check_number(name, given, "a number between 0 and 1, or None")
-            if not 0.0 < share < 1.0:
-                raise ValueError(f"{name} must lie strictly between 0 and 1 (a share, such as 0.9), got {given!r}")
-            object.__setattr__(self, name, share)
+            object.__setattr__(self, name, _share(name, given, 0.9))
         if not self.asked:
             raise ValueError("Threshold needs at least one of recall, precision and fpr")
         check_choice("prefer", self.prefer, PREFERENCES)
@@ -151,6 +148,14 @@ class Threshold:
         "recall of class 'late' is at least 90.0 % and its false positive rate at most 5.0 %"
         """
         return sentences.targets(self.asked, positive)
+
+
+def _share(name: str, value: Any, example: float) -> float:
+    """Return a target as a float, or raise unless it lies strictly between 0 and 1."""
+    share = check_number(name, value, "a number between 0 and 1, or None")
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"{name} must lie strictly between 0 and 1 (a share, such as {example}), got {value!r}")
+    return share
 
 
 #: What may be asked of a classifier instead of a bound of its errors.
@@ -213,23 +218,6 @@ def rows_to_reach(name: str, share: float, delta: float) -> int:
     (29, 59)
     """
     return ceil(log(delta) / log1p(-most_wrong(name, share)))
-
-
-def check_max_error(target: Any) -> float:
-    """Return a target for the errors among answered rows, or raise unless it lies strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> check_max_error(0.02)
-    0.02
-    >>> check_max_error(2)
-    Traceback (most recent call last):
-    ValueError: max_error must lie strictly between 0 and 1 (a share, such as 0.02), got 2
-    """
-    found = check_number("max_error", target, "a number between 0 and 1, or None")
-    if not 0.0 < found < 1.0:
-        raise ValueError(f"max_error must lie strictly between 0 and 1 (a share, such as 0.02), got {target!r}")
-    return found
 
 
 @dataclass(frozen=True)
