@@ -7,8 +7,8 @@ or not positive (false alarms), the errors among these are binomial.
 
 Thresholds, and an order of them, are fixed on the training rows.  A threshold passes if every target that was asked for
 passes its exact test at the whole of :math:`\delta`; thresholds are tested in their order, up to the first that does
-not pass.  With probability :math:`1 - \delta` every threshold that passed keeps all targets: equations
-(fixed-sequence) and (threshold-targets) of docs/mathematics.md.
+not pass.  With probability :math:`1 - \delta` every threshold that passed keeps all targets: equation (fixed-sequence)
+and equation (threshold-targets) of docs/mathematics.md.
 """
 
 from __future__ import annotations

@@ -164,6 +164,8 @@ class CertifiedModel(Predicts):
     def _take(self, fitted: Fitted) -> Self:
         """Become fitted: `fit`, `from_fitted` and `load` end here."""
         self._fitted, self.certificates_ = fitted, fitted.certificates
+        # Others are computed when they are asked for; with a voting that this fit does not have there is none to show.
+        getattr(self, "certificate_", None)
         return self
 
     def _check_choices(self) -> None:

@@ -96,7 +96,7 @@ class Fitted:
     def predict(self, voting: str, X: Any) -> Labels:
         """Return the labels of rows, in a way of predicting."""
         certified = self.certified(voting, X)
-        return certified if self.refit is None else self._refitted(self.refit, X, certified)[0]
+        return certified if self.refit is None else self._refitted(self.refit, X, certified)
 
     def certified(self, voting: str, X: Any) -> Labels:
         """Return the labels that the certified rule gives rows."""
@@ -109,15 +109,15 @@ class Fitted:
         certified = self.certified(voting, X)
         if self.refit is None:
             return np.ones(certified.size, dtype=np.bool_)
-        return np.asarray(self._refitted(self.refit, X, certified)[0] == certified)
+        return np.asarray(self._refitted(self.refit, X, certified) == certified)
 
-    def _refitted(self, refit: Refit, X: Any, certified: Labels) -> tuple[Labels, NDArray[np.bool_], FloatArray]:
-        """Return labels of the refit where it is clear and others elsewhere, where it is, and its probabilities."""
-        clear, said, probabilities = refit.clear(X)
+    def _refitted(self, refit: Refit, X: Any, certified: Labels) -> Labels:
+        """Return labels of the refit where it is clear, and the certified ones elsewhere."""
+        clear, said, _ = refit.clear(X)
         # The longer of two types of text.
         labels = certified.astype(np.result_type(certified, said))
         labels[clear] = said[clear]
-        return labels, clear, probabilities
+        return labels
 
     def _say(self, voting: str, X: Any, prepared: Any, coding: Coding) -> Any:
         rule, reached = self.rule(voting), None
@@ -145,8 +145,7 @@ class Fitted:
 
     def confidence(self, voting: str, X: Any) -> FloatArray:
         """Return how sure the soft vote is of the labels that a way of predicting gives rows, on the grid."""
-        prepared = self.members.prepared(X)
-        soft = self.plan.soft
+        prepared, soft = self.members.prepared(X), self.plan.soft
         scores = soft.confidences(soft.shares(self.members, prepared), int(self.members.classes.size))
         return confidence(scores, self._say(voting, X, prepared, Coding(self.members.classes)))
 
