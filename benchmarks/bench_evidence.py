@@ -69,7 +69,7 @@ def run(number: int, n: int) -> None:
     plan = Plan(division, hedge=0.1, planned=given_rules(np.full(number, 1.0 / number), number))
     evidence = measured("gather", lambda: gather(members, plan, data))
     found = measured("find", lambda: find(plan, evidence))
-    certificates = measured("certify", lambda: certify(plan, evidence, found))
+    certificates = measured("certify", lambda: dict(certify(plan, evidence, found)))
     model = CertifiedClassifier(None, cv=None, voting="majority")._take(Fitted(members, plan, evidence, found))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pacbayes import Threshold
-from pacbayes.certificates.threshold import CountedRows, Cuts, reach_in_order
+from pacbayes.certificates.grids import CountedRows, Cuts, certify_threshold
 
 try:
     from mapie.risk_control import BinaryClassificationController
@@ -50,7 +50,7 @@ def ours(
 ) -> float | None:
     """Return the threshold that this library takes."""
     cuts = Cuts.from_scores(train, train_positive, 1)
-    found = reach_in_order(cuts, CountedRows.at(cuts.values, scores, positive), target, DELTA)
+    found = certify_threshold(cuts, CountedRows.at(cuts.values, scores, positive), target, DELTA)
     return found.threshold if found.passed else None
 
 

@@ -38,7 +38,8 @@ from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates import Rule, best_single, choose_posterior, propose
 from pacbayes.certificates.levels import hedged_level, proposal_level
-from pacbayes.certificates.voting import integer_weights, said_of
+from pacbayes.certificates.rules import Vote
+from pacbayes.certificates.voting import integer_weights
 from pacbayes.data.rows import row_hashes
 
 DELTA, FOLDS, HEDGE = 0.05, 5, 0.1
@@ -110,14 +111,15 @@ def forest(name: str, seed: int) -> dict[str, float]:
         ]
     )
     proposed = propose(np.arange(number), errors, number)
-    rules = [*proposed, Rule("majority", "uniform", integer_weights(np.full(number, 1.0 / number)))]
+    rules = [*proposed, Vote("uniform", integer_weights(np.full(number, 1.0 / number)))]
     names = [(rule.voting, rule.name) for rule in rules]
 
     def counted(rows: Any, truth: Any) -> tuple[ClassifierSet, dict[tuple[str, str], int]]:
         """Return the trees with their answers to some rows, and the errors of every rule there."""
         asked = ClassifierSet.from_fitted(trees, rows, truth.astype(float))
         evidence = asked.evidence
-        said = said_of(rules, evidence.answers, evidence.labels, row_hashes(rows, draw_key(seed)))
+        hashes = row_hashes(rows, draw_key(seed))
+        said = [rule.of_answers(evidence.answers, evidence.labels, lambda: hashes) for rule in rules]
         return asked, {name: int(np.sum(one != evidence.truth)) for name, one in zip(names, said, strict=True)}
 
     classifiers, wrong = counted(X[validation], codes[validation])

@@ -21,7 +21,8 @@ WHOLE = 2**52
 def rule(forged, voting, name="proposal"):
     """Return the place of one rule."""
     planned = forged["plan.planned"]["values"]
-    number = next(i for i, one in enumerate(planned) if (one["voting"], one["name"]) == (voting, name))
+    kind = {"soft": "SoftVote", "stochastic": "Draws", "majority": "Vote", "best": "Single"}[voting]
+    number = next(i for i, one in enumerate(planned) if (one[KIND], one["name"]) == (kind, name))
     return f"plan.planned.{number}"
 
 

@@ -45,7 +45,7 @@ MAY_BE_SMALLER = {
     "Cost.matrix": CHOSEN,
     "Cost.classes": CHOSEN,
     "Cost.classes[]": CHOSEN,
-    "Rule.bet": CHOSEN,
+    **{f"{kind}.bet": CHOSEN for kind in ("Draws", "Single", "SoftVote", "Vote")},
     "Plan.target": CHOSEN,
     "Abstain.max_error": CHOSEN,
     "Threshold.recall": CHOSEN,

@@ -7,7 +7,7 @@ import numpy as np
 from pacbayes import ClassifierSet
 from pacbayes.certificates import Plan, certify, find
 from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.voting import PROPOSAL, said_of
+from pacbayes.certificates.voting import PROPOSAL
 from pacbayes.data.division import GROUP, validating_division
 from pacbayes.ensemble.evidence import Evidence
 
@@ -39,7 +39,7 @@ def planned(classifiers, proposal=None, hedge=None, **choices):
         rules = given_rules(proposal, len(classifiers))
         rules = tuple(rule for rule in rules if hedge > 0.0 or rule.name == PROPOSAL)
         hashes = np.random.default_rng(0).integers(2**64, size=evidence.truth.size, dtype=np.uint64)
-        said = np.stack(list(said_of(rules, evidence.answers, evidence.labels, hashes)))
+        said = np.stack([rule.of_answers(evidence.answers, evidence.labels, lambda: hashes) for rule in rules])
         evidence = replace(evidence, said=said.astype(evidence.answers.dtype))
     if choices.get("prior") is not None:
         choices["prior_kind"] = "given"

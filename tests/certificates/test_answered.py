@@ -1,6 +1,7 @@
 """What became of a target, in words that do not promise more."""
 
-from pacbayes.certificates.target import Answered, format_target
+from pacbayes.certificates.decisions import Answered
+from pacbayes.certificates.sentences import format_target
 
 
 def test_words():

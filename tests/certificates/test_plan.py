@@ -9,19 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacbayes import Abstain, Threshold
-from pacbayes.certificates import VOTINGS, Plan, Rule, propose
-from pacbayes.certificates.choices import CROSS_VALIDATION, cross_validation_prior
+from pacbayes.certificates import VOTINGS, Plan, propose
+from pacbayes.certificates.grids import Thresholds
 from pacbayes.certificates.levels import hedged_level
 from pacbayes.certificates.limits import Cost
 from pacbayes.certificates.plan import without_reserve
-from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose_soft
+from pacbayes.certificates.proposals import (
+    CROSS_VALIDATION,
+    STRENGTHS,
+    cross_validation_prior,
+    given_rules,
+    propose_soft,
+)
 from pacbayes.certificates.risks import asked_for
-from pacbayes.certificates.target import Thresholds
-from pacbayes.certificates.voting import EXACT, PROPOSAL, SOFT, integer_weights, parts_of_one
+from pacbayes.certificates.rules import Draws, PosteriorVote, Single, SoftVote, Vote
+from pacbayes.certificates.voting import PROPOSAL, integer_weights, parts_of_one
 from pacbayes.data.division import GROUP, plan_division, validating_division
 from pacbayes.ensemble.calibration import DECISIONS, Calibration
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.members import Calibrated
+from pacbayes.files.checks_certificates import check_plan, check_rule
 
 SHARED = plan_division(200, kind="shared", validation_size=0.5, seed=0)
 INDEPENDENT = plan_division(200, kind="independent", validation_size=0.5, seed=0)
@@ -56,12 +63,20 @@ def a_plan(found=None, hedge=0.1, **choices):
     found = counted() if found is None else found
     rules = proposed(found) if hedge > 0.0 else without_reserve(proposed(found))
     given = {"division": SHARED, "hedge": hedge, "planned": rules, "cross_validation": found}
-    return Plan(**given | choices)
+    return checked(**given | choices)
+
+
+def checked(*args, **choices):
+    """A plan as a file may hold it."""
+    plan = Plan(*args, **choices)
+    check_plan(plan)
+    return plan
 
 
 def levels(plan):
     """The exact sum of the levels of all rules by way of predicting."""
-    return {voting: sum(Fraction(one.level) for one in plan.rules if one.voting == voting) for voting in plan.votings}
+    shares = plan.levels.items()
+    return {voting: sum(Fraction(level) for one, level in shares if one.voting == voting) for voting in plan.votings}
 
 
 # -- levels ----------------------------------------------------------------------------------------------------------
@@ -87,16 +102,16 @@ def test_levels_of_all_rules_of_a_way_sum_to_at_most_delta(delta, hedge, share, 
 
 def test_of_several_rules_each_has_its_place_and_level():
     plan = a_plan(delta=0.05)
-    votes = [rule for rule in plan.rules if rule.voting == "majority"]
+    votes = [rule for rule in plan.levels if rule.voting == "majority"]
     names = ["proposal", *(f"vote s={s:g}" for s in STRENGTHS[:-1]), "single", "posterior"]
     assert [rule.name for rule in votes] == names
-    assert [rule.bound for rule in votes] == [EXACT] * 8 + ["twice kl"]
-    assert votes[0].level == pytest.approx(0.045)
+    assert [type(rule) for rule in votes] == [Vote] * 8 + [PosteriorVote]
+    assert plan.levels[votes[0]] == pytest.approx(0.045)
     # A tenth of delta, in equal parts for the eight others.
-    assert {rule.level for rule in votes[1:]} == {hedged_level(0.05, 0.1, 8)}
+    assert {plan.levels[rule] for rule in votes[1:]} == {hedged_level(0.05, 0.1, 8)}
     # Nothing stands beside a soft vote, and nothing is kept for it.
-    assert [rule.level for rule in plan.rules if rule.voting == "soft"] == [0.05]
-    assert [(rule.voting, rule.name) for rule in plan.rules if rule.voting != "majority"] == [
+    assert [level for rule, level in plan.levels.items() if rule.voting == "soft"] == [0.05]
+    assert [(rule.voting, rule.name) for rule in plan.levels if rule.voting != "majority"] == [
         ("soft", "proposal"),
         ("stochastic", "proposal"),
         ("stochastic", "posterior"),
@@ -110,12 +125,12 @@ def test_without_a_proposal_delta_is_for_what_is_found(kind):
     plan = Plan(kind, delta=0.1)
     # There are no probabilities, and no soft vote.
     assert levels(plan) == dict.fromkeys(("stochastic", "majority", "best"), Fraction(0.1))
-    assert [rule.name for rule in plan.rules if rule.voting == "majority"] == ["posterior"]
+    assert [rule.name for rule in plan.levels if rule.voting == "majority"] == ["posterior"]
 
 
 def test_without_a_reserve_it_is_for_proposals():
     plan = a_plan(hedge=0.0, delta=0.1)
-    assert [(rule.voting, rule.name, rule.level) for rule in plan.rules] == [
+    assert [(rule.voting, rule.name, level) for rule, level in plan.levels.items()] == [
         (voting, "proposal", 0.1) for voting in VOTINGS
     ]
 
@@ -130,10 +145,10 @@ def forged_rules(rules):
     yield "other weights", replace_at(rules, vote, replace(rules[vote], weights=moved))
     yield "another classifier", (*rules[:-1], replace(rules[-1], weights=parts_of_one(3, 4)))
     yield "one rule fewer", tuple(rule for rule in rules if rule.name != "vote s=4")
-    yield "one rule more", (*rules, Rule("majority", "mine", integer_weights(np.array([1.0, 0, 0, 0]))))
+    yield "one rule more", (*rules, Vote("mine", integer_weights(np.array([1.0, 0, 0, 0]))))
     yield "the same twice", (*rules, rules[0])
-    yield "no proposed draws", tuple(rule for rule in rules if rule.voting != "stochastic")
-    yield "no soft vote", tuple(rule for rule in rules if rule.voting != SOFT)
+    yield "no proposed draws", tuple(rule for rule in rules if not isinstance(rule, Draws))
+    yield "no soft vote", tuple(rule for rule in rules if not isinstance(rule, SoftVote))
     soft = rules[0].weights + np.array([2**30, -(2**30), 0, 0])
     yield "other weights of the soft vote", (replace(rules[0], weights=soft), *rules[1:])
     alone = parts_of_one(1, 4)
@@ -151,9 +166,8 @@ FORGED = dict(forged_rules(a_plan().planned))
 
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_rules_are_refused(name):
-    assert a_plan(planned=a_plan().planned).rules
-    follows = r"Rule\.weights must follow from the stored cross-validation|must be class"
-    with pytest.raises(ValueError, match=r"Rule\.soft must be there" if name == "no probabilities" else follows):
+    assert a_plan(planned=a_plan().planned).levels
+    with pytest.raises(ValueError, match=r"Rule\.weights must follow from the stored cross-validation|must be class"):
         a_plan(planned=FORGED[name])
 
 
@@ -191,11 +205,11 @@ def test_weights_that_another_machine_rounded_are_not():
 
 def test_forged_rules_of_a_given_proposal_are_refused():
     rules, rows = given_rules(np.array([0.5, 0.25, 0.25]), 3), validating_division(100)
-    assert Plan(rows, hedge=0.1, planned=rules).rules
+    assert checked(rows, hedge=0.1, planned=rules).levels
     # Draws by the weights of one proposal, and a vote by those of another.
     others = given_rules(2, 3)
     with pytest.raises(ValueError, match=r"Rule\.weights must follow from the proposal"):
-        Plan(rows, hedge=0.1, planned=(rules[0], *others[1:]))
+        checked(rows, hedge=0.1, planned=(rules[0], *others[1:]))
 
 
 def test_votes_that_were_not_all_tried_are_refused():
@@ -210,7 +224,7 @@ def test_a_forged_prior_is_refused():
     with pytest.raises(ValueError, match=r"Plan\.prior must follow from cross-validation"):
         a_plan(prior=prior[::-1].copy(), prior_kind=CROSS_VALIDATION)
     with pytest.raises(ValueError, match="must not be from a cross-validation that is not there"):
-        Plan(SHARED, prior=prior, prior_kind=CROSS_VALIDATION)
+        checked(SHARED, prior=prior, prior_kind=CROSS_VALIDATION)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +252,7 @@ def test_a_forged_prior_is_refused():
 )
 def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
     with pytest.raises(ValueError, match=message):
-        Plan(SHARED, **choices)
+        checked(SHARED, **choices)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +274,9 @@ def test_what_cannot_be_or_is_not_proved_is_refused(choices, message):
 )
 def test_nor_beside_a_proposal(choices, message):
     with pytest.raises(ValueError, match=message):
-        Plan(**{"division": SHARED, "hedge": 0.1, "planned": a_plan().planned, "cross_validation": counted()} | choices)
+        checked(
+            **{"division": SHARED, "hedge": 0.1, "planned": a_plan().planned, "cross_validation": counted()} | choices
+        )
 
 
 def test_a_proposal_needs_rows_that_validate_nobody():
@@ -278,34 +294,28 @@ def test_a_proposal_needs_rows_that_validate_nobody():
 )
 def test_groups_are_asked_of_costs_alone(asked, message):
     with pytest.raises(ValueError, match=message):
-        Plan(GROUPED, hedge=0.1, planned=given_rules(0, 2), **asked)
-    Plan(GROUPED, hedge=0.1, planned=given_rules(0, 2), limits=asked_for((Cost([[0, 1], [1, 0]], [0, 1]),)))
+        checked(GROUPED, hedge=0.1, planned=given_rules(0, 2), **asked)
+    checked(GROUPED, hedge=0.1, planned=given_rules(0, 2), limits=asked_for((Cost([[0, 1], [1, 0]], [0, 1]),)))
 
 
 # -- rules -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("kind", "fields", "message"),
     [
-        ({"voting": "loudest"}, "^Rule"),
-        ({"name": None}, "^Rule"),
-        ({"weights": None}, "must be fixed for its own errors"),
-        ({"bound": "kl"}, "must be fixed for its own errors"),
-        ({"weights": np.array([2**52, 1])}, "must be whole multiples"),
-        ({"weights": np.array([0.5, 0.5])}, "must be an array of int64"),
-        ({"voting": "best", "weights": np.array([2**51, 2**51])}, "must be one classifier"),
-        ({"voting": "soft", "weights": np.array([2**51, 2**51])}, "must be there for a soft vote"),
-        ({"soft": maps([0, 1])}, "must be there for a soft vote"),
-        ({"voting": "best", "weights": np.array([2**52, 0]), "soft": maps([0])}, "must be there for a soft vote"),
-        ({"voting": "soft", "soft": "probabilities"}, "must be there for a soft vote"),
-        ({"voting": "soft", "soft": maps([0])}, "must be for each classifier with a weight"),
-        ({"voting": "soft", "soft": maps([0, 1, 2])}, "must be for each classifier with a weight"),
-        ({"voting": "soft", "weights": None, "bound": "kl", "soft": maps([0])}, "must be for each classifier"),
+        (Vote, {"name": None}, "^Rule"),
+        (Vote, {"weights": np.array([2**52, 1])}, "must be whole multiples"),
+        (Vote, {"weights": np.array([0.5, 0.5])}, "must be an array of int64"),
+        (Single, {}, "must be one classifier"),
+        (Vote, {"bet": 1.0}, "must lie between 0 and 1"),
+        (SoftVote, {"soft": "probabilities"}, "must be there for a soft vote"),
+        (SoftVote, {"soft": maps([0])}, "must be for each classifier with a weight"),
+        (SoftVote, {"soft": maps([0, 1, 2])}, "must be for each classifier with a weight"),
     ],
 )
-def test_rules_that_cannot_be(fields, message):
-    given = {"voting": "majority", "name": "mine", "weights": np.array([2**51, 2**51])}
-    assert Rule(**given).level == 0.0
+def test_rules_that_cannot_be(kind, fields, message):
+    given = {"name": "mine", "weights": np.array([2**51, 2**51])}
+    check_rule(Vote(**given))
     with pytest.raises(ValueError, match=message):
-        Rule(**given | fields)
+        check_rule(kind(**given | fields))

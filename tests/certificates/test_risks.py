@@ -334,7 +334,7 @@ def test_plain_limits_of_a_chosen_classifier_are_caught():
 
 
 def test_every_risk_has_words():
-    from pacbayes.certificates.limits import WORDS
     from pacbayes.certificates.risks import RISKS
+    from pacbayes.certificates.sentences import WORDS
 
     assert set(RISKS) == set(WORDS)

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from pacbayes import Abstain
 from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.target import (
+from pacbayes.certificates.grids import (
     Thresholds,
-    check_max_error,
+    certify_abstention,
     counted_at,
-    loosest_passed,
     on_grid,
 )
+from pacbayes.files.checks_certificates import check_thresholds
 
 DELTA = 0.1
 
@@ -52,23 +53,23 @@ def test_they_are_tested_up_to_the_first_failure():
     thresholds, _ = counts_like([80, 100, 160, 200], [0, 3, 4, 60])
     counted = (np.array([80, 100, 170, 200]), np.array([0, 2, 3, 40]))
     assert thresholds.order(200, 0.05, 0.05)[0] == 0
-    passed = loosest_passed(thresholds, counted, 200, 0.05, 0.05)
+    passed = certify_abstention(thresholds, counted, 200, 0.05, 0.05)
     assert (passed.threshold, passed.rows, passed.errors, passed.tested) == (thresholds.values[0], 80, 0, 2)
     assert float(binomial_upper(3, 170, 0.05)) < 0.05 < float(binomial_upper(2, 100, 0.05))
 
 
 def test_every_row_is_answered_where_the_target_is_loose():
     thresholds, counted = counts_like([50, 100], [0, 5])
-    passed = loosest_passed(thresholds, counted, 100, 0.2, 0.05)
+    passed = certify_abstention(thresholds, counted, 100, 0.2, 0.05)
     assert (passed.threshold, passed.rows) == (-np.inf, 100)
 
 
 def test_nothing_passes_and_a_larger_target_is_named():
     thresholds, counted = counts_like([50, 100], [10, 30])
-    passed = loosest_passed(thresholds, counted, 100, 0.05, 0.05)
+    passed = certify_abstention(thresholds, counted, 100, 0.05, 0.05)
     assert (passed.passed, passed.threshold, passed.rows) == (False, None, 0)
-    assert loosest_passed(thresholds, counted, 100, passed.smallest_target, 0.05).passed
-    assert loosest_passed(thresholds, counted, 100, passed.smallest_target - 0.005, 0.05).rows == 0
+    assert certify_abstention(thresholds, counted, 100, passed.smallest_target, 0.05).passed
+    assert certify_abstention(thresholds, counted, 100, passed.smallest_target - 0.005, 0.05).rows == 0
 
 
 def test_the_target_named_is_the_smallest_of_all():
@@ -78,9 +79,9 @@ def test_the_target_named_is_the_smallest_of_all():
         scores, wrong = rng.random(60), rng.random(60) < rng.random() * 0.5
         thresholds = Thresholds.from_scores(scores, wrong)
         counted = counted_at(thresholds.values, rng.random(60), rng.random(60) < rng.random() * 0.5)
-        named = loosest_passed(thresholds, counted, 60, 0.01, 0.05).smallest_target
+        named = certify_abstention(thresholds, counted, 60, 0.01, 0.05).smallest_target
         every = (one for one in np.arange(1, 200) / 200 if one > 0.01)
-        passing = [one for one in every if loosest_passed(thresholds, counted, 60, one, 0.05).passed]
+        passing = [one for one in every if certify_abstention(thresholds, counted, 60, one, 0.05).passed]
         assert named == (min(passing) if passing else None)
 
 
@@ -95,7 +96,7 @@ def test_the_start_has_enough_rows_to_pass():
 @pytest.mark.parametrize(("value", "error"), [(0, ValueError), (1.0, ValueError), ("a", TypeError), (True, TypeError)])
 def test_targets_that_are_none(value, error):
     with pytest.raises(error, match="max_error must"):
-        check_max_error(value)
+        Abstain(value)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_targets_that_are_none(value, error):
 )
 def test_thresholds_that_cannot_be(values, answered, wrong, message):
     with pytest.raises(ValueError, match=message):
-        Thresholds(np.array(values), np.array(answered, dtype=np.int64), np.array(wrong, dtype=np.int64))
+        check_thresholds(Thresholds(np.array(values), *(np.array(one, dtype=np.int64) for one in (answered, wrong))))
 
 
 # How likely a row with a confidence u in [0, 1) is to be wrong; all means above the target, or some.
@@ -146,7 +147,7 @@ def failures(choose, kind, number, m=250, target=0.1):
 
 
 def by_the_book(thresholds, counted, m, target):
-    return loosest_passed(thresholds, counted, m, target, DELTA).threshold
+    return certify_abstention(thresholds, counted, m, target, DELTA).threshold
 
 
 def loosest_of_all(thresholds, counted, m, target):
@@ -162,7 +163,7 @@ def loosest_of_all(thresholds, counted, m, target):
 def ordered_by_validation(thresholds, counted, m, target):
     """Another: the order comes from the rows that test it."""
     peeked = Thresholds(thresholds.values, *counted)
-    return loosest_passed(peeked, counted, m, target, DELTA).threshold
+    return certify_abstention(peeked, counted, m, target, DELTA).threshold
 
 
 @pytest.mark.parametrize("kind", ERRORS)

@@ -8,7 +8,9 @@ from scipy.stats import beta, binom
 from sklearn.base import clone
 
 from pacbayes import Abstain, CertifiedClassifier, Threshold
-from pacbayes.certificates.threshold import CountedRows, Cuts, Reached, most_wrong, positive_class, reach_in_order
+from pacbayes.certificates.decisions import Reached, most_wrong, positive_class
+from pacbayes.certificates.grids import CountedRows, Cuts, certify_threshold
+from pacbayes.files.checks_certificates import check_cuts
 
 DELTA = 0.05
 
@@ -146,11 +148,11 @@ def test_it_stops_at_the_first_failure():
     target = Threshold(fpr=0.3)
     counted = CountedRows.at(cuts.values, scores, positive)
     order = cuts.order(target, counted.rows, DELTA)
-    good = reach_in_order(cuts, counted, target, DELTA)
+    good = certify_threshold(cuts, counted, target, DELTA)
     assert good.passed
     spoilt = counted.answered.copy()
     spoilt[order[3]] = counted.hits[order[3]] + counted.rows - counted.positives
-    found = reach_in_order(cuts, CountedRows(counted.rows, counted.positives, spoilt, counted.hits), target, DELTA)
+    found = certify_threshold(cuts, CountedRows(counted.rows, counted.positives, spoilt, counted.hits), target, DELTA)
     assert found.threshold == cuts.values[order[2]]
     assert found.tested == 4
 
@@ -161,9 +163,9 @@ def test_recall_alone_takes_the_largest_threshold_that_passes():
     cuts = Cuts.from_scores(*rows(3), "yes")
     counted = CountedRows.at(cuts.values, scores, positive)
     target = Threshold(recall=0.8)
-    assert reach_in_order(cuts, counted, target, DELTA).threshold == cuts.values[counted.passes(target, DELTA)].max()
+    assert certify_threshold(cuts, counted, target, DELTA).threshold == cuts.values[counted.passes(target, DELTA)].max()
     target = Threshold(fpr=0.2)
-    assert reach_in_order(cuts, counted, target, DELTA).threshold == cuts.values[counted.passes(target, DELTA)].min()
+    assert certify_threshold(cuts, counted, target, DELTA).threshold == cuts.values[counted.passes(target, DELTA)].min()
 
 
 @pytest.mark.parametrize(
@@ -181,9 +183,9 @@ def test_recall_alone_takes_the_largest_threshold_that_passes():
 def test_cuts_check_themselves(field, value):
     good = {"positive": "yes", "values": np.array([0.7, 0.5, 0.0])}
     good |= {"answered": np.array([5, 9, 20]), "hits": np.array([4, 6, 7])}
-    Cuts(**good)
+    check_cuts(Cuts(**good))
     with pytest.raises(ValueError, match="Cuts"):
-        Cuts(**good | {field: value})
+        check_cuts(Cuts(**good | {field: value}))
 
 
 @pytest.mark.parametrize("name", ["recall", "precision", "fpr"])

@@ -6,9 +6,9 @@ from scipy.stats import chisquare
 from tests.ensemble.told import told
 
 from pacbayes._utils.seeds import draw_key
-from pacbayes.certificates import Rule
 from pacbayes.certificates import voting as module
-from pacbayes.certificates.voting import draw_classifiers, integer_weights, parts_of_one, said_of, say
+from pacbayes.certificates.rules import Draws, Single, Vote
+from pacbayes.certificates.voting import draw_classifiers, integer_weights, parts_of_one
 from pacbayes.data.rows import row_hashes
 from pacbayes.ensemble.members import Coding
 
@@ -26,19 +26,12 @@ def by_hand(table, parts):
     return np.array(winners)
 
 
-def from_classifiers(voting, parts, members, X):
-    """What is said where classifiers are asked anew."""
-    coding = Coding(members.classes)
-    codes = say(voting, parts, members, X, lambda: row_hashes(X, KEY), coding)
-    return coding.labels[codes]
-
-
-def from_answers(voting, some, members, X):
-    """What is said where all answers are there, for several weights."""
+def both(rule, members, X):
+    """Return the labels of a rule by asking its classifiers anew, and from the answers of all."""
     coding = Coding(members.classes)
     answers = members.answers(X, np.arange(len(members)), coding)
-    rules = [Rule(voting, str(i), parts) for i, parts in enumerate(some)]
-    return [coding.labels[codes] for codes in said_of(rules, answers, coding.labels, row_hashes(X, KEY))]
+    codes = rule.predict(members, X, lambda: row_hashes(X, KEY), coding)
+    return coding.labels[codes], coding.labels[rule.of_answers(answers, coding.labels, lambda: row_hashes(X, KEY))]
 
 
 @pytest.mark.parametrize("block", [20, 4_000_000])
@@ -48,27 +41,26 @@ def test_votes_are_exact_ties_and_labels_that_are_no_class_included(seed, block,
     table, members, X = told(seed, classifiers=8)
     unequal = np.random.default_rng(seed).dirichlet(np.ones(8))
     some = [integer_weights(np.ones(8)), integer_weights(unequal), parts_of_one(3, 8)]
-    for parts, said in zip(some, from_answers("majority", some, members, X), strict=True):
-        np.testing.assert_array_equal(said, by_hand(table, parts))
-        np.testing.assert_array_equal(from_classifiers("majority", parts, members, X), said)
+    for parts in some:
+        for said in both(Vote("mine", parts), members, X):
+            np.testing.assert_array_equal(said, by_hand(table, parts))
 
 
 def test_draws_and_single_classifiers_are_the_same_from_both():
     table, members, X = told()
     parts = integer_weights(np.random.default_rng(1).dirichlet(np.ones(9)))
-    (drawn,) = from_answers("stochastic", [parts], members, X)
-    np.testing.assert_array_equal(from_classifiers("stochastic", parts, members, X), drawn)
     which = draw_classifiers(row_hashes(X, KEY), parts)
-    np.testing.assert_array_equal(drawn, table[which, np.arange(len(X))])
-    (best,) = from_answers("best", [parts_of_one(4, 9)], members, X)
-    np.testing.assert_array_equal(best, table[4])
-    np.testing.assert_array_equal(from_classifiers("best", parts_of_one(4, 9), members, X), best)
+    for said in both(Draws("mine", parts), members, X):
+        np.testing.assert_array_equal(said, table[which, np.arange(len(X))])
+    for said in both(Single("mine", parts_of_one(4, 9)), members, X):
+        np.testing.assert_array_equal(said, table[4])
 
 
 def test_classifiers_that_cannot_change_a_vote_are_not_asked():
     table, members, X = told(classifiers=3)
     parts = integer_weights(np.array([0.6, 0.3, 0.1]))
-    np.testing.assert_array_equal(from_classifiers("majority", parts, members, X), table[0])
+    codes = Vote("mine", parts).predict(members, X, lambda: None, coding := Coding(members.classes))
+    np.testing.assert_array_equal(coding.labels[codes], table[0])
     assert [len(one.asked) for one in members.estimators] == [len(X), 0, 0]
 
 

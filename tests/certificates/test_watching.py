@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from pacbayes import Certificate, Monitor, StochasticSVC, certify_predictions
-from pacbayes.certificates.target import Answered
+from pacbayes.certificates.decisions import Answered
 from pacbayes.certificates.watching import TIMES, bets_against
 
 LIMITS = [1e-300, 1e-9, 0.01, 0.05, 1 / 9, 0.2, 0.4444, 0.5, 0.8, 0.97, 1 - 1e-12]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pacbayes.certificates.voting import BITS, check_parts, integer_weights, weights_of
+from pacbayes.certificates.voting import BITS, integer_weights, weights_of
+from pacbayes.files.checks_certificates import check_parts
 
 
 def test_weights_are_whole_parts():

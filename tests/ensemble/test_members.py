@@ -7,7 +7,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.ensemble.told import told
 
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, svm_set
-from pacbayes.certificates.voting import soft_confidences
+from pacbayes.certificates.rules import SoftVote
+from pacbayes.certificates.voting import parts_of_one
 from pacbayes.ensemble.calibration import PAIRS, Calibration, kind_of
 from pacbayes.ensemble.members import Calibrated, Coding, Estimators, kept_as
 from pacbayes.ensemble.svm_members import SharedMachines
@@ -121,7 +122,7 @@ def test_a_class_that_nobody_learnt_has_no_probability():
     spread = soft.spread(soft.shares(mean), 3)
     assert (spread[:, 2] == 0.0).all()
     np.testing.assert_array_equal(spread.argmax(axis=1), np.searchsorted(members.classes, fitted.predict(X)))
-    margins = soft_confidences(soft, soft.shares(mean), 3)
+    margins = SoftVote("mine", parts_of_one(0, 1), soft=soft).confidences(soft.shares(mean), 3)
     assert np.isnan(margins[:, 2]).all()
     np.testing.assert_allclose(margins[:, 0], mean[:, 0] - mean[:, 1], atol=1e-5)
 

@@ -423,7 +423,7 @@ def test_rows_that_validate_change_nothing_that_is_planned():
     assert np.array_equal(one.thresholds.values, two.thresholds.values)
     for rule, same in zip(one.planned, two.planned, strict=True):
         assert (rule.voting, rule.name) == (same.voting, same.name)
-        if rule.soft is not None:
+        if rule.voting == "soft":
             assert rule.soft.maps.keys() == same.soft.maps.keys()
             for i, calibration in rule.soft.maps.items():
                 scores = np.array([[0.3]]) if calibration.kind != "probabilities" else np.array([[0.3, 0.7]])

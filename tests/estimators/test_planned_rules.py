@@ -7,7 +7,8 @@ from tests.estimators.models import fitted, three_classes, two_classes
 from pacbayes import StochasticSVC
 from pacbayes._utils.seeds import draw_key
 from pacbayes.certificates import voting as voting_module
-from pacbayes.certificates.voting import Rule, integer_weights, parts_of_one, said_of, say
+from pacbayes.certificates.rules import Draws, Single, Vote
+from pacbayes.certificates.voting import integer_weights, parts_of_one
 from pacbayes.data.rows import row_hashes
 from pacbayes.ensemble.members import Coding
 
@@ -21,14 +22,14 @@ def test_each_rule_says_what_its_weights_predict(kind, data, monkeypatch):
     answers = members.answers(prepared, np.arange(number), coding)
     rng = np.random.default_rng(0)
     parts = [integer_weights(rng.dirichlet(np.ones(number))) for _ in range(4)]
-    rules = [Rule("majority", str(i), one) for i, one in enumerate(parts)]
-    rules += [Rule("stochastic", "draws", parts[0]), Rule("best", "one", parts_of_one(number - 1, number))]
-    expected = [say(rule.voting, rule.weights, members, prepared, lambda: hashes, coding) for rule in rules]
+    rules = [Vote(str(i), one) for i, one in enumerate(parts)]
+    rules += [Draws("draws", parts[0]), Single("one", parts_of_one(number - 1, number))]
+    expected = [rule.predict(members, prepared, lambda: hashes, coding) for rule in rules]
     assert len({tuple(one) for one in expected}) > 2
     for most in (voting_module._ANSWERS, 50 * number, 1):
         monkeypatch.setattr(voting_module, "_ANSWERS", most)
-        for found, said in zip(said_of(rules, answers, coding.labels, hashes), expected, strict=True):
-            assert np.array_equal(found, said)
+        for rule, said in zip(rules, expected, strict=True):
+            assert np.array_equal(rule.of_answers(answers, coding.labels, lambda: hashes), said)
 
 
 @pytest.mark.parametrize("voting", ["soft", "stochastic", "majority", "best"])

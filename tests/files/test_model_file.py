@@ -139,8 +139,10 @@ def test_limits_of_planned_rules_follow_from_what_they_said(tmp_path):
     clf = fitted("svc", two_classes)
     forged = Forged.of(clf)
     said, truth = forged["evidence.said"], forged["evidence.truth"]
-    draws = clf._fitted.plan.place("stochastic", "proposal")
+    plan = clf._fitted.plan
+    draws = plan.planned.index(plan.proposals["stochastic"])
     answers, weights = forged["evidence.answers"], forged[f"plan.planned.{draws}.weights"]
+    assert forged.json(f"plan.planned.{draws}")[KIND] == "Draws"
     before = np.count_nonzero(said[draws] != truth)
     said[draws] = np.where((answers[weights > 0] != truth).any(axis=0), 1 - truth, said[draws])
     after = np.count_nonzero(said[draws] != truth)
@@ -168,7 +170,7 @@ def test_weights_that_are_not_the_best_have_their_own_bound_and_gap(tmp_path):
 def test_every_other_format_is_refused(other, tmp_path):
     forged = Forged.of(fitted("svc", two_classes))
     forged.manifest |= {"format": other, "version": "9.0"}
-    said = rf"is a model of format {re.escape(repr(other))}, saved by pacbayes 9\.0; .* reads format 15 only"
+    said = rf"is a model of format {re.escape(repr(other))}, saved by pacbayes 9\.0; .* reads format 16 only"
     with pytest.raises(ValueError, match=said):
         load(forged.write(tmp_path / "model"))
 

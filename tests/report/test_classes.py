@@ -146,9 +146,10 @@ def test_why_there_is_none():
 def test_a_row_at_the_threshold_is_answered():
     """As by `answers`: here the threshold is moved to the score of a validation row."""
     clf = copy(abstaining())
-    place = clf._fitted.plan.place("soft", "proposal")
+    plan = clf._fitted.plan
+    place = plan.planned.index(plan.soft)
     score = float(np.sort(clf._fitted.evidence.scores[place])[20])
     moved = replace(clf.certificate_, answered=replace(clf.certificate_.answered, threshold=score))
-    clf.certificates_ = clf.certificates_ | {"soft": moved}
+    clf.certificates_ = dict(clf.certificates_) | {"soft": moved}
     rows, _ = validation(clf, *two_classes())
     assert Confusion.of(ReportView.of(clf)).answered.sum() == clf.answers(rows).sum() == len(rows) - 20

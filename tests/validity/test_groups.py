@@ -142,7 +142,7 @@ def test_rows_counted_as_draws_are_caught():
 @pytest.mark.parametrize("share", [0.02, 0.3])
 def test_always_the_same_answer_keeps_its_limit(share):
     """Of the two limits of the baseline the smaller counts: each has half of delta."""
-    from pacbayes.certificates.baselines import no_skill
+    from pacbayes.certificates.certify import no_skill
     from pacbayes.certificates.plan import Plan
     from pacbayes.certificates.predictions import _evidence
     from pacbayes.certificates.proposals import given_rules

@@ -18,7 +18,7 @@ from pacbayes import CertifiedClassifier, Cost, Grid, certify_predictions
 from pacbayes.certificates import Plan, best_single, certify, find, risks
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import Question, asked_for, limits_of
-from pacbayes.certificates.voting import PROPOSAL, said_of
+from pacbayes.certificates.voting import PROPOSAL
 from pacbayes.data.division import GROUP, validating_division
 from pacbayes.ensemble.evidence import Evidence, unit_losses
 
@@ -86,7 +86,7 @@ def planned(evidence, number, hedge, limits, share, division=None, bet=None):
     rules = tuple(replace(rule, bet=bet) for rule in rules)
     division = validating_division(evidence.truth.size) if division is None else division
     hashes = np.random.default_rng(0).integers(2**64, size=evidence.truth.size, dtype=np.uint64)
-    said = np.stack(list(said_of(rules, evidence.answers, evidence.labels, hashes)))
+    said = np.stack([rule.of_answers(evidence.answers, evidence.labels, lambda: hashes) for rule in rules])
     plan = Plan(division, delta=DELTA, hedge=hedge, planned=rules, limits=limits, limits_share=share)
     return plan, replace(evidence, said=said.astype(evidence.answers.dtype))
 

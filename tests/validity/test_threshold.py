@@ -9,7 +9,8 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from pacbayes import CertifiedClassifier, Grid, Threshold
-from pacbayes.certificates.threshold import CountedRows, Cuts, most_wrong, reach_in_order
+from pacbayes.certificates.decisions import most_wrong
+from pacbayes.certificates.grids import CountedRows, Cuts, certify_threshold
 
 DELTA = 0.1
 # How far apart the classes are, the share of positive rows, rows that train and that validate.
@@ -69,7 +70,7 @@ def failures(world, target, draws, choose):
 
 
 def ours(cuts, scores, positive, target):
-    found = reach_in_order(cuts, CountedRows.at(cuts.values, scores, positive), target, DELTA)
+    found = certify_threshold(cuts, CountedRows.at(cuts.values, scores, positive), target, DELTA)
     return found.threshold if found.passed else None
 
 

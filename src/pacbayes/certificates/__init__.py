@@ -1,10 +1,10 @@
 """What is guaranteed, and for whom: the stochastic classifier, the majority vote, the best single classifier."""
 
 from pacbayes.bounds.binomial import binomial_upper, chernoff_upper, hypergeometric_upper
-from pacbayes.certificates.baselines import constant_baseline, most_frequent
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Baseline, Certificate, Claim, Missed
-from pacbayes.certificates.certify import certify
+from pacbayes.certificates.certify import Certificates, certify, constant_baseline, most_frequent
+from pacbayes.certificates.decisions import Abstain, Answered, Reached, Threshold
 from pacbayes.certificates.difference import Difference, certify_difference, compare_classifiers
 from pacbayes.certificates.find import Found, choose_posterior, find
 from pacbayes.certificates.levels import best_single
@@ -12,9 +12,8 @@ from pacbayes.certificates.limits import Cost, Limit
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.predictions import certify_predictions
 from pacbayes.certificates.proposals import propose
-from pacbayes.certificates.target import Answered
-from pacbayes.certificates.threshold import Abstain, Reached, Threshold
-from pacbayes.certificates.voting import VOTINGS, Rule
+from pacbayes.certificates.rules import FixedRule, Rule
+from pacbayes.certificates.voting import VOTINGS
 from pacbayes.certificates.watching import Monitor
 
 __all__ = [
@@ -24,9 +23,11 @@ __all__ = [
     "Baseline",
     "Batch",
     "Certificate",
+    "Certificates",
     "Claim",
     "Cost",
     "Difference",
+    "FixedRule",
     "Found",
     "Limit",
     "Missed",

@@ -9,21 +9,11 @@ import numpy as np
 
 from pacbayes._utils.arrays import cached_property
 from pacbayes._utils.checks import check_level, need, need_whole
-from pacbayes._utils.words import confidence, format_level
 from pacbayes.bounds.binomial import hypergeometric_upper
-from pacbayes.certificates.certify import fixed_answers
+from pacbayes.certificates import sentences
 from pacbayes.certificates.plan import Plan
+from pacbayes.certificates.rules import Case, Rule
 from pacbayes.data.division import DISTINCT, GROUP
-from pacbayes.ensemble.evidence import Counted, Evidence
-
-#: What a statement about a batch rests on, beside what its certificate does.
-ASSUMPTIONS = (
-    "The rows of the batch are independent draws from the distribution that the validation rows came from, and the "
-    "model was not fitted with any of them.",
-    "Which rows are in the batch, and how many, was not decided by their values, labels or answers.",
-    "It is one statement about one batch. Several batches lean on the same validation rows: for k of them at once fit "
-    "with delta / k.",
-)
 
 
 @dataclass(frozen=True)
@@ -94,31 +84,7 @@ class Batch:
         return asdict(self) | {"wrong": self.wrong}
 
     def __str__(self) -> str:
-        sure = f"probability at least {confidence(self.delta)}"
-        if self.wrong == self.rows > 0:
-            these = "this one answer" if self.rows == 1 else f"these {self.rows} answers"
-            return f"With {sure} nothing can be said of {these}: {'it' if self.rows == 1 else 'all'} may be wrong."
-        covered = f" {self._uncovered()}" if self.not_covered else ""
-        known = f" {self._known()}" if self.seen else ""
-        return (
-            f"With {sure} over sample and batch, {self._limit()}.{covered} This batch is one statement, beside the "
-            f"certificate and not at once with it.{known}"
-        )
-
-    def _limit(self) -> str:
-        if self.rows == 1:
-            return "this answer is right"
-        if self.wrong == 0:
-            return f"none of these {self.rows} answers is wrong"
-        return f"at most {self.wrong} of these {self.rows} answers are wrong"
-
-    def _uncovered(self) -> str:
-        are = "1 is" if self.not_covered == 1 else f"{self.not_covered} are"
-        return f"{are} not covered, and counted among these."
-
-    def _known(self) -> str:
-        equal = "1 row equals a row" if self.seen == 1 else f"{self.seen} rows equal rows"
-        return f"{equal} behind the model: if they are the same examples, it does not hold."
+        return sentences.batch_text(self)
 
     def explain(self) -> str:
         """Return the statement, the counts it comes from and its assumptions, one to a line.
@@ -133,28 +99,21 @@ class Batch:
         Assumed: The rows of the batch are independent draws ...
         Assumed: ...
         """
-        counted = f"{self.errors} error{'' if self.errors == 1 else 's'} on {self.m} validation rows"
-        theorem = f"The exact limit of a hypergeometric distribution, from {counted}, at level"
-        lines = [str(self), f"{theorem} {format_level(self.level)}."]
-        return "\n".join(lines + [f"Assumed: {one}" for one in ASSUMPTIONS])
+        return sentences.batch_explained(self)
 
 
-def batch_of(plan: Plan, evidence: Evidence, counted: Counted, voting: str, rule: str) -> Batch:
-    """Return what can be said of the answers to a batch, as yet without rows; raise where nothing is proved.
-
-    `rule` is the one that predicts in this way, `counted` the errors of all classifiers.
-    """
+def batch_of(plan: Plan, case: Case, rule: Rule) -> Batch:
+    """Return an empty batch for the answers of a rule; raise where nothing is proved."""
     refused = _not_proved(plan)
     if refused is None:
         # All rules share the whole of delta: it is a statement of its own, from which no limits take a part.
-        level = next(one.level for one in plan.rules_at(plan.delta) if (one.voting, one.name) == (voting, rule))
-        fixed = fixed_answers(plan, evidence, counted, voting, rule, level)
-        if fixed is not None:
-            errors = int(np.count_nonzero(fixed[0] != evidence.truth))
-            return Batch(0, errors, plan.division.m, fixed[1], plan.delta)
+        tested = rule.tested(case, plan.levels_of(plan.delta)[rule])
+        if tested is not None:
+            errors = int(np.count_nonzero(tested[0] != case.evidence.truth))
+            return Batch(0, errors, plan.division.m, tested[1], plan.delta)
         refused = (
-            f"the {voting!r} way of predicting has the {rule}'s weights, which the validation rows found; of such it "
-            "is not proved. voting='best' has one classifier, of which it is"
+            f"the {rule.voting!r} way of predicting has the {rule.name}'s weights, which the validation rows found; of "
+            "such it is not proved. voting='best' has one classifier, of which it is"
         )
     raise ValueError(f"of_these cannot say how many answers are wrong at most: {refused}")
 

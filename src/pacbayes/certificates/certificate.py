@@ -7,19 +7,15 @@ from typing import Any
 
 from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import (
-    OF_NEW,
     PLURAL,
     card,
-    confidence,
     format_level,
-    format_share,
     format_up,
-    percent_down,
     percent_up,
 )
+from pacbayes.certificates import sentences
+from pacbayes.certificates.decisions import Answered, Reached
 from pacbayes.certificates.limits import Limit, with_shares
-from pacbayes.certificates.target import Answered
-from pacbayes.certificates.threshold import Reached
 from pacbayes.certificates.voting import OCCAM, POSTERIOR
 from pacbayes.certificates.watching import Monitor, Wrong, wrong_answers
 
@@ -91,8 +87,7 @@ class Missed:
     missed: float
 
     def __str__(self) -> str:
-        rows = "1 validation row" if self.rows == 1 else f"{self.rows} validation rows"
-        return f"Of {rows} of class {self.of!r} it missed {self.missed or 'none'}."
+        return sentences.missed_text(self)
 
     def misleads(self, bound: float) -> bool:
         """Whether a bound of all errors says too little: of this class half are missed, or a fifth and far more."""
@@ -135,14 +130,12 @@ class Baseline:
     unit: str = "example"
 
     def __str__(self) -> str:
-        said = "not available" if self.bound is None else f"at most {percent_up(self.bound)}{self.seen}"
-        return f"{said}: {self.note}"
+        return sentences.baseline_text(self)
 
     @property
     def seen(self) -> str:
         """The share of validation errors in brackets, as it stands behind the bound."""
-        of = "the rows of a validation group, on average" if self.unit == "group" else "the validation rows"
-        return "" if self.empirical_risk is None else f" ({format_share(self.empirical_risk)} of {of})"
+        return sentences.baseline_seen(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -323,15 +316,20 @@ class Certificate:
         return said and f"This assumes that {said[0].lower()}{said[1:]}"
 
     @property
+    def decision(self) -> Answered | Reached | None:
+        """What became of a target, None where none was asked for."""
+        return self.answered or self.reached
+
+    @property
+    def constant(self) -> Baseline | None:
+        """The baseline of always answering the most frequent class, None where it has no bound."""
+        found = self.baselines.get(CONSTANT)
+        return None if found is None or found.bound is None else found
+
+    @property
     def origin(self) -> str:
         """What fixed the rule that predicts, and where that is something else, what picked it."""
-        if self.source == TRAINING:
-            return "which the training rows proposed"
-        if self.source == BEFOREHAND:
-            return "which was proposed beforehand"
-        if self.rule in FOUND:
-            return "which was found on the validation rows"
-        return "whose weights were fixed before any validation row was looked at, and which the validation rows picked"
+        return sentences.origin(self, self.rule in FOUND)
 
     @property
     def beats_constant(self) -> bool | None:
@@ -340,10 +338,9 @@ class Certificate:
         Both bounds hold at the same level and rest on equally many validation rows.  After a refit the bound is about
         covered answers alone: that it is smaller says nothing of all.
         """
-        constant = self.baselines.get(CONSTANT)
-        if constant is None or constant.bound is None or self.answered is not None:
+        if self.constant is None or self.constant.bound is None or self.answered is not None:
             return None
-        smaller = self.bound < constant.bound
+        smaller = self.bound < self.constant.bound
         return None if smaller and self.refit else smaller
 
     @property
@@ -355,15 +352,7 @@ class Certificate:
         >>> Certificate(0.0164, None, 0.05, 1000, "kl", 0.006, 0.0, "the classifier", "PAC-Bayes.").headline
         'At most 1.7 % errors'
         """
-        told = self.answered or self.reached
-        if told is not None:
-            return told.headline
-        if percent_up(self.bound) == percent_up(1.0):
-            return "No useful guarantee"
-        unbeaten = ", no better than always giving the same answer" if self.beats_constant is False else ""
-        if self.refit:
-            return f"At most {percent_up(self.bound)} of the answers are covered and wrong{unbeaten}"
-        return f"At most {percent_up(self.bound)} errors{unbeaten}"
+        return sentences.certificate_headline(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings, lists and dicts, ready for JSON."""
@@ -371,67 +360,25 @@ class Certificate:
         properties = {"vacuous": self.vacuous, "beats_constant": self.beats_constant, "not_valid": None}
         found = asdict(self)
         lists = {name: list(found[name]) for name in ("assumptions", "alternatives", "limits")}
-        answered = {"answered": None if self.answered is None else self.answered.to_dict()}
-        reached = {"reached": None if self.reached is None else self.reached.to_dict()}
-        return found | lists | answered | reached | properties
+        decisions = {
+            name: None if (one := getattr(self, name)) is None else one.to_dict() for name in ("answered", "reached")
+        }
+        return found | lists | decisions | properties
 
     @property
     def sentence(self) -> str:
         """What is guaranteed, in one sentence."""
-        sure = f"With probability at least {confidence(self.delta)},"
-        told = self.answered or self.reached
-        if told is not None:
-            return told.claim(sure, self.holds_for)
-        most = "100 %" if self.vacuous else percent_up(self.bound)
-        if self.refit:
-            whom = f"all {OF_NEW[self.unit]}" if self.unit == "example" else f"{OF_NEW[self.unit]},"
-            said = f"{sure} at most {most} of {whom} get an answer that is covered and wrong"
-        else:
-            said = f"{sure} {self.holds_for} errs on at most {most} of {OF_NEW[self.unit]}"
-        return said + (": this certificate says nothing." if self.vacuous else ".")
+        return sentences.certificate_sentence(self)
 
     @property
     def lines(self) -> tuple[str, ...]:
         """What everybody should know: the guarantee, what was seen, and the class that it says too little of."""
-        told = self.answered or self.reached
-        seen = (f"{self._seen()}.", self._beside()) if told is None else (told.observed,)
-        return tuple(line for line in (self.sentence, *seen, self._most_missed()) if line)
-
-    def _seen(self) -> str:
-        """Say how often it erred on the validation rows."""
-        who = f"{self.holds_for[0].upper()}{self.holds_for[1:]}, before the refit," if self.refit else "It"
-        if self.unit == "group":
-            share = format_share(self.empirical_risk)
-            return f"{who} erred on {share} of the rows of {self.m} validation groups, on average"
-        rows = f"{self.m} validation {PLURAL[self.unit]}"
-        errors = self.empirical_risk * self.m
-        if self.distance == "binomial" and abs(errors - round(errors)) < 1e-6:
-            return f"{who} erred on {round(errors)} of {rows}"
-        if self.distance == "binomial":  # a classifier with validation rows of its own, more than the least number
-            return f"{who} erred on {format_share(self.empirical_risk)} of its validation rows, at least {self.m}"
-        return f"Its classifiers erred on {format_share(self.empirical_risk)} of {rows}, on average"
-
-    def _beside(self) -> str:
-        """Say how often always giving the same answer errs, where that is known."""
-        constant = self.baselines.get(CONSTANT)
-        if constant is None or constant.bound is None:
-            return ""
-        whose = f"{constant.note[0].upper()}{constant.note[1:]}"
-        return self.not_better or f"{whose}: error rate at most {percent_up(constant.bound)}."
+        return sentences.certificate_lines(self)
 
     @property
     def not_better(self) -> str:
         """Say that always giving the same answer does as well; empty if it does not, or if that is not known."""
-        constant = self.baselines.get(CONSTANT)
-        if self.beats_constant is not False or constant is None or constant.bound is None:
-            return ""
-        return f"That is no better than the {constant.note}: error rate at most {percent_up(constant.bound)}."
-
-    def _most_missed(self) -> str:
-        """Say what was missed of the class that matters, or of the one that is missed most where that misleads."""
-        of = {one.of: one for one in self.missed}
-        said = of.get(self.positive, self.often_missed)
-        return "" if said is None else str(said)
+        return sentences.not_better(self)
 
     @property
     def often_missed(self) -> Missed | None:
@@ -443,8 +390,7 @@ class Certificate:
         return "\n".join((*self.lines, *(one.sentence for one in self.limits), "explain() says what this rests on."))
 
     def __repr__(self) -> str:
-        constant = self.baselines.get(CONSTANT)
-        beside = "" if constant is None or constant.bound is None else f"; {CONSTANT} {format_up(constant.bound, 4)}"
+        beside = "" if self.constant is None else f"; {CONSTANT} {format_up(self.constant.bound or 0.0, 4)}"
         whom = f"covered answers of a refit, {self.holds_for}" if self.refit else self.holds_for
         return (
             f"Certificate(bound={format_up(self.bound, 4)}, {whom}; {self.distance}, m={self.m}, "
@@ -478,26 +424,4 @@ class Certificate:
         PAC-Bayes.
         Under the same guarantee, it errs on at least 0.0 %.
         """
-        lines = [*self.lines, "Details:", self.theorem]
-        if self.refit:
-            lines.append(
-                f"The model was refitted on all rows. An answer is covered where {self.holds_for}, which was "
-                "certified, gives it too; covered(X) says which are."
-            )
-        lines += [one.sentence for one in self.limits]
-        told = self.answered or self.reached
-        if told is not None:
-            lines += told.details
-        elif self.alternatives:
-            lines.append(
-                f"Of {len(self.alternatives) + 1} rules one has the smallest bound: the {self.rule}, {self.origin}."
-            )
-        if self.lower is not None:
-            lines.append(f"Under the same guarantee, it errs on at least {percent_down(self.lower)}.")
-        if self.copies is not None:
-            lines.append(f"Validation rows that equal a training row in features and class: {self.copies}.")
-        lines += [f"Assumed: {assumption}" for assumption in self.assumptions]
-        beside = "Beside it" if self.answered is None else "Not at once with it, about all examples:"
-        lines += [f"{beside} {claim}." for claim in self.alternatives]
-        lines += [f"Compare {name}: {baseline}" for name, baseline in self.baselines.items()]
-        return "\n".join(lines)
+        return sentences.certificate_explained(self)

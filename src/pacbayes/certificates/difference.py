@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import Rows
 from pacbayes._utils.checks import check_level, check_not_masked, warn_caller
-from pacbayes._utils.words import OF_NEW, card, confidence, format_share
+from pacbayes._utils.words import card
 from pacbayes.bounds.trinomial import difference_upper, group_difference_upper
-from pacbayes.certificates.limits import plain
+from pacbayes.certificates import sentences
+from pacbayes.certificates.levels import plain
 from pacbayes.certificates.risks import check_compared
+from pacbayes.certificates.sentences import four_digits
 from pacbayes.data.division import GROUP
 from pacbayes.data.duplicates import Overlap, check_new_rows, models_inside
 from pacbayes.data.labelled import (
@@ -26,22 +28,6 @@ from pacbayes.data.labelled import (
     one_label_each,
 )
 from pacbayes.data.rows import copy_rows
-
-#: What a comparison rests on.
-ASSUMPTIONS = (
-    "The rows are independent draws from the population that the difference is about.",
-    "Neither classifier was trained, tuned or chosen with these rows.",
-    "What a classifier says of a row depends on that row alone.",
-)
-#: And with groups.
-GROUP_ASSUMPTIONS = (
-    "The groups are independent draws from the population that the difference is about; rows of one group may depend "
-    "on each other in any way.",
-    "The difference is of error rates within a group, on average over groups: every group counts once, whatever its "
-    "size.",
-    "Neither classifier was trained, tuned or chosen with rows of these groups.",
-    ASSUMPTIONS[2],
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +75,7 @@ class Difference:
     #: What the two are called.
     names: tuple[str, str] = ("A", "B")
     #: What must hold outside the data.
-    assumptions: tuple[str, ...] = ASSUMPTIONS
+    assumptions: tuple[str, ...] = sentences.ROWS_COMPARED
     #: Where recall is compared, and all of this is about examples of one class: which.
     of: Any = None
     #: The number of groups, where these are the independent draws; None where rows are.
@@ -114,20 +100,7 @@ class Difference:
         return asdict(self) | lists | {"observed": self.observed, "better": self.better}
 
     def __str__(self) -> str:
-        among = "" if self.of is None else f"on examples of class {self.of!r} "
-        among = among if self.groups is None else f"on {OF_NEW[GROUP]}, "
-        return f"With probability at least {confidence(self.delta)}, {among}{self._claim()}"
-
-    def _claim(self) -> str:
-        a, b = self.names
-        if self.upper < 0.0:
-            least, most = _points(-self.upper, ROUND_FLOOR), _points(-self.lower, ROUND_CEILING)
-            return f"{b} errs at least {least} percentage points less often than {a}, and at most {most}."
-        if self.lower > 0.0:
-            least, most = _points(self.lower, ROUND_FLOOR), _points(self.upper, ROUND_CEILING)
-            return f"{b} errs at least {least} percentage points more often than {a}, and at most {most}."
-        more, less = _points(self.upper, ROUND_CEILING), _points(-self.lower, ROUND_CEILING)
-        return f"{b} errs at most {more} percentage points more often than {a}, and at most {less} less often."
+        return sentences.difference_text(self)
 
     def explain(self) -> str:
         """Return the claim, the counts it comes from and its assumptions, one to a line.
@@ -143,37 +116,23 @@ class Difference:
         Assumed: Neither classifier was trained, tuned or chosen with these rows.
         Assumed: What a classifier says of a row depends on that row alone.
         """
-        of, how = f"{self.m} rows", "exact, from the rows on which one errs alone"
-        if self.groups is not None:
-            of, how = f"{of} in {self.groups} groups", "from bets on the differences of the groups"
-        lines = [str(self), f"Of {of}, {self._counts()}.", f"Both limits are {how}, each at half of delta."]
-        return "\n".join(lines + [f"Assumed: {one}" for one in self.assumptions])
-
-    def _counts(self) -> str:
-        a, b = self.names
-        of_a, of_b = self.both + self.only_a, self.both + self.only_b
-        seen = [f"{errors} ({format_share(errors / self.m)})" for errors in (of_a, of_b)]
-        return (
-            f"{a} errs on {seen[0]} and {b} on {seen[1]}: both on {self.both}, {a} alone on {self.only_a}, "
-            f"{b} alone on {self.only_b}"
-        )
+        return sentences.difference_explained(self)
 
     def __repr__(self) -> str:
         a, b = self.names
-        low, high = _fixed(self.lower, ROUND_FLOOR), _fixed(self.upper, ROUND_CEILING)
+        low, high = four_digits(self.lower, ROUND_FLOOR), four_digits(self.upper, ROUND_CEILING)
         groups = "" if self.groups is None else f", groups={self.groups}"
         return f"Difference({b} less {a} in [{low}, {high}]; m={self.m}{groups}, delta={self.delta:g})"
 
     def _repr_html_(self) -> str:
         a, b = self.names
-        title = f"{self.better} errs less often" if self.better else f"Not known whether {a} or {b} errs less often"
         facts = {
             "rows m": str(self.m),
             f"{a} errs on": f"{self.both + self.only_a} ({self.only_a} alone)",
             f"{b} errs on": f"{self.both + self.only_b} ({self.only_b} alone)",
             "δ": f"{self.delta:g}",
         } | ({} if self.groups is None else {"groups": str(self.groups)})
-        return card(title, [str(self), *self.assumptions], facts)
+        return card(sentences.difference_title(self), [str(self), *self.assumptions], facts)
 
 
 def certify_difference(
@@ -281,7 +240,7 @@ def _group_limits(a: NDArray[np.bool_], b: NDArray[np.bool_], groups: Rows, leve
     return {
         "lower": -group_difference_upper(-more, sizes, level),
         "upper": group_difference_upper(more, sizes, level),
-        "assumptions": GROUP_ASSUMPTIONS,
+        "assumptions": sentences.GROUPS_COMPARED,
         "groups": int(sizes.size),
         "group_mean": float(np.mean(more / sizes)),
     }
@@ -415,12 +374,3 @@ def _check_names(names: Any) -> tuple[str, str]:
     if names[0] == names[1]:
         raise ValueError(f"names must tell the classifiers apart, got {names[0]!r} twice")
     return names[0], names[1]
-
-
-def _points(share: float, rounding: str) -> str:
-    """Return a share in percentage points with one decimal, rounded as asked; never "-0.0"."""
-    return str((100 * Decimal(share)).quantize(Decimal("0.1"), rounding=rounding) + Decimal(0))
-
-
-def _fixed(share: float, rounding: str) -> str:
-    return str(Decimal(share).quantize(Decimal("0.0001"), rounding=rounding) + Decimal(0))

@@ -16,22 +16,11 @@ import numpy as np
 from pacbayes._utils.arrays import FloatArray, usual_float_errors
 from pacbayes._utils.checks import check_level
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.choices import check_distances
+from pacbayes.certificates.grids import Cuts, confidence, on_grid
 from pacbayes.certificates.levels import divide_delta
 from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.target import confidence, on_grid
-from pacbayes.certificates.threshold import Cuts
-from pacbayes.certificates.voting import (
-    PROPOSAL,
-    SOFT,
-    Rule,
-    check_parts,
-    integer_weights,
-    said_of,
-    soft_confidences,
-    soft_shares,
-    weights_of,
-)
+from pacbayes.certificates.proposals import check_distances
+from pacbayes.certificates.voting import SOFT, integer_weights, weights_of
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
 from pacbayes.ensemble.evidence import Evidence, observe
@@ -56,10 +45,6 @@ class Found:
 
     #: The posterior with the smallest bound at the whole of the reserve; None where nothing was kept for it.
     posterior: Posterior | None = None
-
-    def __post_init__(self) -> None:
-        if self.posterior is not None:
-            check_parts(integer_weights(self.posterior.weights), "Found.posterior")
 
 
 def find(plan: Plan, evidence: Evidence) -> Found:
@@ -173,31 +158,25 @@ def gather(members: Members, plan: Plan, data: Labelled, n_jobs: int | None = No
     evidence = observe(members, data, plan.division, n_jobs)
     if not plan.planned:
         return evidence
-    rows = plan.division.validating
-    shares = _soft_shares(members, plan, data)
-    planned = said_of(
-        plan.planned, evidence.answers, evidence.labels, data.hashes(plan.key)[rows], lambda rule: shares[rule]
+    rows, n_classes, shares = plan.division.validating, int(data.classes.size), None
+    if SOFT in plan.proposals:
+        shares = plan.soft.shares(members, members.prepared(pick_rows(data.rows, rows)))
+    said = np.stack(
+        [
+            rule.of_answers(evidence.answers, evidence.labels, lambda: data.hashes(plan.key)[rows], shares)
+            for rule in plan.planned
+        ]
     )
-    said = np.stack(list(planned))
     evidence = replace(evidence, said=said.astype(evidence.answers.dtype))
     if plan.target is None:
         return evidence
     # Of the soft vote, whatever the way of predicting: any score is valid that the training rows fixed.
-    rule = plan.planned[plan.place(SOFT, PROPOSAL)]
-    assert rule.soft is not None
+    soft = plan.soft
+    assert shares is not None
     if isinstance(plan.thresholds, Cuts):
-        probabilities = rule.soft.spread(shares[rule], int(data.classes.size))
+        probabilities = soft.soft.spread(shares, n_classes)
         scores = np.full(said.shape, -np.inf)
-        scores[plan.place(SOFT, PROPOSAL)] = on_grid(probabilities[:, evidence.code_of(plan.thresholds.positive)])
+        scores[plan.planned.index(soft)] = on_grid(probabilities[:, evidence.code_of(plan.thresholds.positive)])
         return replace(evidence, scores=scores)
-    scores = soft_confidences(rule.soft, shares[rule], int(data.classes.size))
-    return replace(evidence, scores=np.stack([confidence(scores, one) for one in said]))
-
-
-def _soft_shares(members: Members, plan: Plan, data: Labelled) -> dict[Rule, FloatArray]:
-    """Return the mean probabilities of every planned soft vote for the validation rows."""
-    soft = [rule for rule in plan.planned if rule.soft is not None]
-    if not soft:
-        return {}
-    prepared = members.prepared(pick_rows(data.rows, plan.division.validating))
-    return {rule: soft_shares(rule, members, prepared) for rule in soft}
+    margins = soft.confidences(shares, n_classes)
+    return replace(evidence, scores=np.stack([confidence(margins, one) for one in said]))

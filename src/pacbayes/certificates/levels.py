@@ -12,6 +12,7 @@ import numpy as np
 
 from pacbayes._utils.arrays import FloatArray, round_down, round_up, usual_float_errors
 from pacbayes._utils.checks import check_number
+from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.ensemble.evidence import Counted
 
 AUTO = "auto"
@@ -130,6 +131,28 @@ def prior_shares(number: int, prior: FloatArray | None) -> FloatArray:
     return np.full(number, 1.0 / number) if prior is None else prior / prior.sum()
 
 
+def upper_of(count: int, rows: int, level: float) -> float:
+    """Return the exact upper limit of a probability from counts; 1 without rows.
+
+    Examples
+    --------
+    >>> round(upper_of(2, 40, 0.05), 4), upper_of(0, 0, 0.05)
+    (0.1492, 1.0)
+    """
+    return 1.0 if rows == 0 else float(binomial_upper(count, rows, level))
+
+
+def lower_of(count: int, rows: int, level: float) -> float:
+    """Return the exact lower limit of a probability from counts: one less the upper limit of its opposite.
+
+    Examples
+    --------
+    >>> round(lower_of(38, 40, 0.05), 4), lower_of(0, 0, 0.05)
+    (0.8508, 0.0)
+    """
+    return max(round_down(1.0 - upper_of(rows - count, rows, level)), 0.0)
+
+
 @dataclass(frozen=True)
 class SingleBest:
     """The classifier with the smallest Occam bound, and the numbers behind it."""
@@ -157,3 +180,8 @@ def best_single(counted: Counted, delta: float, prior: FloatArray | None) -> Sin
     best = int(np.argmin(np.where(shares > 0.0, bounds, np.inf)))
     kl = round_up(float(-np.log(shares[best])), 8.0) if shares[best] < 1.0 else 0.0
     return SingleBest(best, float(bounds[best]), float(counted.risks[best]), kl)
+
+
+def plain(name: Any) -> Any:
+    """Return a name as a plain Python value, ready for JSON."""
+    return name.item() if isinstance(name, np.generic) else name

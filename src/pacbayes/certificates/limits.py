@@ -11,68 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pacbayes._utils.arrays import FloatArray, Labels, round_down, round_up
+from pacbayes._utils.arrays import FloatArray, Labels, round_up
 from pacbayes._utils.checks import check_distribution, check_numbers, read_only
-from pacbayes._utils.words import PLURAL, counted_once, digits_up, percent_down, percent_up
 from pacbayes.bounds.bets import joint_upper
-from pacbayes.bounds.binomial import binomial_upper
-from pacbayes.certificates.levels import part_level
+from pacbayes.certificates import sentences
+from pacbayes.certificates.levels import part_level, plain, upper_of
 
 #: On which side of the truth a limit is.
 UPPER, LOWER = "upper", "lower"
 #: What a limit may be about: a class, a slice, all examples, all with other shares of classes.
 CLASS, SLICE, ALL, SHARES = "class", "slice", "all", "shares"
 COST, BALANCED = "cost", "balanced_error"
-# Characters of a name in a sentence.
-_LONGEST = 40
 # The largest cost of a matrix lies between these: products with it are then never infinite.
 _LEAST_COST, _LARGEST_COST = 1e-100, 1e100
-
-
-@dataclass(frozen=True)
-class Words:
-    """How a risk is called, and what is said of a limit and of what was counted."""
-
-    title: str
-    seen: str
-    claim: str = "{most}"
-
-
-_ERRORS = "{count} {errors} on {rows} validation {units}"
-
-#: All risks by name, in the order in which they are listed; what they are is in risks.py.
-WORDS: dict[str, Words] = {
-    "error": Words("error", _ERRORS, "errs on {most}"),
-    "recall": Words("recall", "found {count} of its {rows} validation {units}"),
-    "precision": Words("precision", "{count} of {rows} such answers are right"),
-    "f1": Words("F1", "{count} are right of {rows} validation {units} of this class or answered so"),
-    "specificity": Words("specificity", "{count} of {rows} validation {units} of other classes are not answered so"),
-    BALANCED: Words("balanced error", _ERRORS),
-    "youden": Words("Youden's index", "{count} of {rows} validation {units} are right about this class"),
-    COST: Words("cost", "{count} in all on {rows} validation {units}", "on average {most}"),
-}
-
-
-def upper_of(count: int, rows: int, level: float) -> float:
-    """Return the exact upper limit of a probability from counts; 1 without rows.
-
-    Examples
-    --------
-    >>> round(upper_of(2, 40, 0.05), 4), upper_of(0, 0, 0.05)
-    (0.1492, 1.0)
-    """
-    return 1.0 if rows == 0 else float(binomial_upper(count, rows, level))
-
-
-def lower_of(count: int, rows: int, level: float) -> float:
-    """Return the exact lower limit of a probability from counts: one less the upper limit of its opposite.
-
-    Examples
-    --------
-    >>> round(lower_of(38, 40, 0.05), 4), lower_of(0, 0, 0.05)
-    (0.8508, 0.0)
-    """
-    return max(round_down(1.0 - upper_of(rows - count, rows, level)), 0.0)
 
 
 @dataclass(frozen=True)
@@ -144,7 +95,7 @@ class Limit:
     class 'ill' (false negatives): errs on at most 19.0 % of it; 2 errors on 40 validation rows
     """
 
-    #: Which risk: a key of `WORDS`.
+    #: Which risk: a key of `sentences.WORDS`.
     name: str
     #: The class or the slice that it is about; None for all examples.
     of: Any
@@ -173,11 +124,14 @@ class Limit:
         return f"{self.label}{f' ({self.also})' if self.also else ''}: {self.claim}; {self.seen}"
 
     @property
+    def is_error_of_some(self) -> bool:
+        """Whether it is about the errors of a class or a slice."""
+        return self.name == "error" and self.kind in (CLASS, SLICE)
+
+    @property
     def sentence(self) -> str:
         """The limit as a sentence."""
-        text = str(self)
-        among = self.name == "error" and self.kind in (CLASS, SLICE)
-        return f"In {text}." if among else f"{text[0].upper()}{text[1:]}."
+        return sentences.limit_sentence(self)
 
     @property
     def label(self) -> str:
@@ -190,43 +144,27 @@ class Limit:
         >>> Limit("f1", 1, "lower", 0.2, 2, 40, "class").label, Limit("cost", None, "upper", 0.2, 2, 40).label
         ('F1 of class 1', 'cost')
         """
-        title = WORDS[self.name].title
-        if self.kind == ALL:
-            return title
-        if self.kind == SHARES:
-            return f"{title} with the shares {', '.join(f'{name!r}: {share:g}' for name, share in self.of.items())}"
-        where = f"{self.column} = {self.shown}" if self.column else f"{self.kind} {self.shown}"
-        return where if self.name == "error" else f"{title} of {where}"
+        return sentences.limit_label(self)
 
     @property
     def shown(self) -> str:
         """The class or value as it is written in a sentence."""
-        text = repr(self.of)
-        return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+        return sentences.format_label(self.of)
 
     @property
     def most(self) -> str:
         """The bound in words: on which side of the truth, and rounded away from it."""
-        if self.name == COST:
-            return f"at most {digits_up(self.bound)}"
-        return f"at most {percent_up(self.bound)}" if self.side == UPPER else f"at least {percent_down(self.bound)}"
+        return sentences.limit_most(self)
 
     @property
     def claim(self) -> str:
         """What is guaranteed."""
-        among = f" of it{counted_once(self.unit)}" if self.name == "error" and self.kind in (CLASS, SLICE) else ""
-        if self.covered and self.name == "error":
-            of = among or " of all"
-            return f"{self.most}{of} get an answer that is covered and wrong"
-        said = WORDS[self.name].claim.format(most=self.most) + among
-        return f"{said}, of covered answers alone" if self.covered else said
+        return sentences.limit_claim(self)
 
     @property
     def seen(self) -> str:
         """What was counted."""
-        count = f"{self.count:g}" if self.name == COST else str(self.count)
-        number = "error" if self.count == 1 else "errors"
-        return WORDS[self.name].seen.format(count=count, rows=self.rows, units=PLURAL[self.unit], errors=number)
+        return sentences.limit_seen(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,8 +290,3 @@ def _class_limits(limits: Sequence[Limit]) -> tuple[list[Any], list[Callable[[li
             "when you fit"
         )
     return classes, found
-
-
-def plain(name: Any) -> Any:
-    """Return a name as a plain Python value, ready for JSON."""
-    return name.item() if isinstance(name, np.generic) else name

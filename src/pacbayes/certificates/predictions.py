@@ -14,7 +14,7 @@ from pacbayes.bounds.bets import USUAL_BET
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import certify
 from pacbayes.certificates.find import Found
-from pacbayes.certificates.limits import plain
+from pacbayes.certificates.levels import plain
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import given_rules
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups, check_limits_share, fix_questions

@@ -1,11 +1,13 @@
-r"""What the training rows propose: a classifier, a vote and draws, from errors counted within the training rows.
+r"""What is fixed beforehand: the rules that the training rows, or a user, propose, and the prior and distances.
 
-With :math:`k_i` errors of classifier i in cross-validation, the fewest being :math:`k_{\min}`: equation (vote-weights)
-and equation (draw-weights) of docs/mathematics.md.
+With :math:`k_i` errors of classifier i in cross-validation within the training rows, the fewest being
+:math:`k_{\min}`, proposals follow equation (vote-weights) and equation (draw-weights) of docs/mathematics.md.
 """
 
+import copy
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,11 @@ from numpy.typing import ArrayLike
 
 from pacbayes._utils.arrays import FloatArray, Rows, usual_float_errors
 from pacbayes._utils.checks import check_distribution
-from pacbayes.certificates.voting import PROPOSAL, SOFT, Counts, Rule, integer_weights, parts_of_one, weights_of
+from pacbayes.bounds.distance import Distance
+from pacbayes.bounds.distances import CATONI, Catoni, get_distance
+from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
+from pacbayes.certificates.voting import PROPOSAL, Counts, integer_weights, parts_of_one, weights_of
+from pacbayes.data.division import Division
 from pacbayes.ensemble.cross_validation import CrossValidation, middle_of_fewest
 from pacbayes.ensemble.members import Answers, Calibrated
 
@@ -90,7 +96,7 @@ def averaged_parts(errors: ArrayLike, errors_of_votes: Sequence[int]) -> Counts:
 
 def propose(
     candidates: Rows, errors: ArrayLike, number: int, errors_of_votes: Sequence[int] | None = None
-) -> tuple[Rule, ...]:
+) -> tuple[FixedRule, ...]:
     """Return the rules that errors of some of so many classifiers recommend: for each way of predicting a proposal.
 
     `errors_of_votes` are those of votes of all strengths: the average of these votes is proposed; without them it is
@@ -121,9 +127,9 @@ def propose(
     proposed = averaged_parts(found, errors_of_votes) if errors_of_votes else vote_parts(found, VOTE_STRENGTH)
     ladder = [(SINGLE if s == math.inf else f"vote s={s:g}", spread(vote_parts(found, s))) for s in STRENGTHS]
     return (
-        Rule("stochastic", PROPOSAL, spread(integer_weights(draw_weights(found)))),
+        Draws(PROPOSAL, spread(integer_weights(draw_weights(found)))),
         *_votes([(PROPOSAL, spread(proposed)), *ladder]),
-        Rule("best", PROPOSAL, spread(vote_parts(found, math.inf))),
+        Single(PROPOSAL, spread(vote_parts(found, math.inf))),
     )
 
 
@@ -161,7 +167,7 @@ def soft_weights(found: CrossValidation, number: int, n: int) -> Counts:
     return parts
 
 
-def propose_soft(found: CrossValidation, number: int, n: int, soft: Calibrated) -> Rule:
+def propose_soft(found: CrossValidation, number: int, n: int, soft: Calibrated) -> SoftVote:
     """Return the soft vote that cross-validation recommends.
 
     `soft` has the maps of all classifiers that were cross-validated.  Nothing stands beside it: while the best single
@@ -169,10 +175,10 @@ def propose_soft(found: CrossValidation, number: int, n: int, soft: Calibrated) 
     """
     parts = soft_weights(found, number, n)
     used = Calibrated(soft.classes, {i: soft.maps[i] for i in np.flatnonzero(parts).tolist()})
-    return Rule(SOFT, PROPOSAL, parts, soft=used)
+    return SoftVote(PROPOSAL, parts, soft=used)
 
 
-def given_rules(proposal: Any, number: int) -> tuple[Rule, ...]:
+def given_rules(proposal: Any, number: int) -> tuple[FixedRule, ...]:
     """Return the rules that a proposal stands for, not yet tested: one of so many classifiers, or weights of all.
 
     For classifiers from elsewhere, whose user fixed it beforehand.  Weights are those of the draws and of the vote, and
@@ -205,13 +211,13 @@ def given_rules(proposal: Any, number: int) -> tuple[Rule, ...]:
         parts = integer_weights(check_distribution("proposal", proposal, number)[0])
     single = parts_of_one(int(np.argmax(parts)), number)
     votes = _votes([(PROPOSAL, parts), (SINGLE, single), (EQUAL, integer_weights(np.ones(number)))])
-    return Rule("stochastic", PROPOSAL, parts), *votes, Rule("best", PROPOSAL, single)
+    return Draws(PROPOSAL, parts), *votes, Single(PROPOSAL, single)
 
 
-def _votes(named: list[tuple[str, Counts]]) -> list[Rule]:
+def _votes(named: list[tuple[str, Counts]]) -> list[Vote]:
     """Return votes by name; one that would be the same as another before it is left out."""
     return [
-        Rule("majority", name, weights)
+        Vote(name, weights)
         for place, (name, weights) in enumerate(named)
         if not any(np.array_equal(weights, known) for _, known in named[:place])
     ]
@@ -262,3 +268,188 @@ def _errors_of(parts: Counts, answers: Answers, codes: Rows, n_classes: int) -> 
     sums = np.stack([weights @ (answers == code) for code in range(n_classes)], axis=-1)
     errors: Rows = np.count_nonzero(sums.argmax(axis=-1) != codes, axis=1)
     return errors
+
+
+# -- prior and distances -----------------------------------------------------------------------------------------------
+
+#: The prior that cross-validation makes.
+CROSS_VALIDATION = "cross-validation"
+# Prior mass of the classifiers that were not cross-validated, where there are some: the others lose ln(1/0.9).
+_UNTRIED = 0.1
+
+
+def check_distances(distance: Any, catoni: Catoni | None = None) -> tuple[Distance, ...]:
+    """Return one or several distances as a tuple, or raise if one is unknown, named twice or none is given.
+
+    They are given by name or themselves; `catoni` is what the name "catoni" stands for, which is unknown without.
+    """
+    given = (distance,) if isinstance(distance, str | Distance) else distance
+    if not isinstance(given, list | tuple) or not given:
+        raise TypeError(f"distance must be a distance, the name of one, or a list of some, got {distance!r}")
+    found = tuple(catoni if catoni is not None and one == CATONI else get_distance(one) for one in given)
+    if len({one if one == CATONI else which.name for one, which in zip(given, found, strict=True)}) < len(given):
+        raise ValueError(f"distance must not name one twice, got {distance!r}")
+    return found
+
+
+def check_training_choices(prior: Any, distance: Any, why: str | None) -> None:
+    """Raise before any work for a wrong distance, or if prior or distance need a cross-validation that will not be.
+
+    `why` says why there will be none; None where there will be one.
+
+    Examples
+    --------
+    >>> check_training_choices("uniform", "catoni", "the training rows are not here")
+    Traceback (most recent call last):
+    ValueError: distance='catoni' takes its C from the training rows, but the training rows are not here: fix C
+    beforehand with distance=Catoni(C), from pacbayes.bounds
+    """
+    # Any parameter will do: the one that is used comes later, from the training rows.
+    check_distances(distance, catoni=Catoni(1.0))
+    if why is None:
+        return
+    if isinstance(prior, str) and prior == CROSS_VALIDATION:
+        raise ValueError(f"prior={CROSS_VALIDATION!r} comes from the training rows, but {why}: give another prior")
+    if CATONI in _named(distance):
+        raise ValueError(
+            f"distance='catoni' takes its C from the training rows, but {why}: fix C beforehand with "
+            "distance=Catoni(C), from pacbayes.bounds"
+        )
+
+
+def resolve_distances(distance: Any, found: CrossValidation | None, m: int, level: float) -> tuple[Distance, ...]:
+    """Return the distances of an estimator, with Catoni's parameter from cross-validation where only its name is given.
+
+    The parameter is the best for the cross-validation risk of the classifier with the fewest errors, for `m` validation
+    examples and for the share of `level` that each distance has; half an error more, on one row more, keeps it finite
+    where there was none.
+
+    Examples
+    --------
+    >>> found = CrossValidation(np.array([0, 1]), np.array([[3, 5], [4, 6]]), np.array([100, 100]))
+    >>> resolve_distances("catoni", found, 200, 0.05), resolve_distances(["kl", "catoni"], found, 50, 0.05)
+    ((Catoni(C=0.762),), (KL(), Catoni(C=1.5)))
+    """
+    if found is None:
+        return check_distances(distance)
+    number = 1 if isinstance(distance, str | Distance) else len(distance)
+    errors, n = int(found.totals.min()), int(found.sizes.sum())
+    catoni = Catoni.expecting((errors + 0.5) / (n + 1.0), m, level / number)
+    # The parameter may turn out to be one that was also given.
+    return tuple(dict.fromkeys(check_distances(distance, catoni=catoni)))
+
+
+def cross_validation_prior(found: CrossValidation, number: int, scale: float = 1.0) -> FloatArray:
+    r"""Return the prior of equation (cross-validation-prior), :math:`p_i \propto e^{-s (k_i - k_{min})}`.
+
+    `k` are errors in cross-validation.  The scale `s` is one, and less where several training rows count as one.  Of so
+    many classifiers, those that were not cross-validated share a tenth of the mass equally: nothing is known of them,
+    and without mass no posterior could use them.
+
+    Examples
+    --------
+    >>> found = CrossValidation(np.array([0, 2]), np.array([[1, 2], [4, 0]]), np.array([9, 9]))
+    >>> cross_validation_prior(found, 4).round(4)
+    array([0.658, 0.05 , 0.242, 0.05 ])
+    """
+    candidates, errors = found.candidates, found.totals
+    with usual_float_errors():
+        weights = np.exp(-scale * (errors - errors.min()))
+        weights /= weights.sum()
+    prior = np.zeros(number)
+    prior[candidates] = weights
+    untried = np.ones(number, dtype=bool)
+    untried[candidates] = False
+    if untried.any():
+        prior[candidates] *= 1.0 - _UNTRIED
+        prior[untried] = _UNTRIED / np.count_nonzero(untried)
+    return prior
+
+
+def _named(distance: Any) -> list[str]:
+    given = distance if isinstance(distance, list | tuple) else [distance]
+    return [one for one in given if isinstance(one, str)]
+
+
+def asks_for_data(prior: Callable[..., Any], shared: bool) -> bool:
+    """Return whether a callable prior is to be given the training rows, or raise if it asks and may not have them.
+
+    Examples
+    --------
+    >>> asks_for_data(lambda params: None, True), asks_for_data(lambda params, X_train, y_train: None, True)
+    (False, True)
+    >>> asks_for_data(lambda params, X_train, y_train: None, False)
+    Traceback (most recent call last):
+    ValueError: prior must not ask for data without split='shared': every row validates some classifier
+    """
+    if _takes(prior, 3):
+        if shared:
+            return True
+        if not _takes(prior, 1):
+            raise ValueError("prior must not ask for data without split='shared': every row validates some classifier")
+    elif not _takes(prior, 1):
+        raise TypeError(
+            "prior as a callable must take the list of parameters, or parameters, training rows and their labels; got "
+            f"{prior!r}"
+        )
+    return False
+
+
+def _takes(function: Callable[..., Any], number: int) -> bool:
+    try:
+        inspect.signature(function).bind(*range(number))
+    except TypeError:
+        return False
+    except ValueError:  # no signature to be had: only the simplest use is tried
+        return number == 1
+    return True
+
+
+def check_prior_kind(prior: Any, split: str) -> None:
+    """Raise before any work if `prior` is a word that is not known, or a callable that asks for too much."""
+    if isinstance(prior, str):
+        if prior not in ("uniform", CROSS_VALIDATION):
+            raise ValueError(f"prior must be 'uniform', {CROSS_VALIDATION!r}, an array or a callable, got {prior!r}")
+    elif callable(prior):
+        asks_for_data(prior, split == "shared")
+
+
+def resolve_prior(
+    prior: Any,
+    params: list[dict[str, Any]],
+    training_rows: Callable[[], tuple[Any, Any]] | None,
+    cross_validated: CrossValidation | None,
+    division: Division,
+) -> FloatArray | None:
+    """Return the prior's weights, normalised; None for the uniform one.
+
+    `training_rows` gives copies of the training rows and labels; None where every row validates some classifier.
+    """
+    if isinstance(prior, str):
+        if prior != CROSS_VALIDATION:
+            return None
+        assert cross_validated is not None
+        # Rows of a group, and copies, count as one.
+        scale = division.n_train / division(0)[0].size
+        return cross_validation_prior(cross_validated, len(params), scale)
+    if callable(prior):
+        own = copy.deepcopy(params)
+        data = training_rows() if training_rows is not None and asks_for_data(prior, True) else ()
+        prior = prior(own, *data)
+    weights, total = check_distribution("prior", prior, len(params))
+    return weights / total
+
+
+def prior_kind(prior: Any, shared: bool) -> str:
+    """Return where the prior comes from: a key of `sentences.PRIORS`.
+
+    Examples
+    --------
+    >>> prior_kind("uniform", True), prior_kind([0.5, 0.5], True), prior_kind(lambda params: None, True)
+    ('uniform', 'given', 'parameters')
+    """
+    if isinstance(prior, str):
+        return prior
+    if not callable(prior):
+        return "given"
+    return "training rows" if asks_for_data(prior, shared) else "parameters"

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Labels
-from pacbayes._utils.checks import need
 from pacbayes.certificates.risks import Question
-from pacbayes.certificates.voting import SOFT, Rule, soft_shares
+from pacbayes.certificates.rules import SoftVote
+from pacbayes.certificates.voting import SOFT
 from pacbayes.ensemble.members import Members
 
 #: By how much the largest mean probability must be ahead of the next for the refit to answer.
@@ -28,39 +28,26 @@ CARRIED = ("error", "balanced_error", "cost")
 #: Ways of predicting that one rule stands behind, the same for every row.
 _VOTINGS = (SOFT, "majority", "best")
 
-REFIT = (
-    "All rows trained the refitted classifier, and nothing is assumed of it. Bounded are its answers that the "
-    "certified classifier gives too; of the others nothing is guaranteed."
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Refit:
     """The whole recipe once more, on all rows: classifiers and their soft vote."""
 
     members: Members
-    rule: Rule
-
-    def __post_init__(self) -> None:
-        need(isinstance(self.rule, Rule) and self.rule.soft is not None, "Refit.rule", "must be a soft vote")
-        assert self.rule.weights is not None
-        assert self.rule.soft is not None
-        need(self.rule.weights.size == len(self.members), "Refit.rule", "must have a weight for each classifier")
-        known = int(self.rule.soft.classes[-1]) < self.members.classes.size
-        need(known, "Calibrated.classes", "must be classes")
-        self.members.check_maps(self.rule.soft)
+    rule: SoftVote
 
     def clear(self, X: Any) -> tuple[NDArray[np.bool_], Labels, FloatArray]:
         """Return for which rows it is clear, what it says of every row, and its probabilities of all classes."""
-        soft = self.rule.soft
-        assert soft is not None
-        shares = soft_shares(self.rule, self.members, self.members.prepared(X))
+        shares = self.rule.shares(self.members, self.members.prepared(X))
         classes = self.members.classes
-        said = np.asarray(classes[soft.classes[shares.argmax(axis=1)]])
+        said, probabilities = (
+            np.asarray(classes[self.rule.winners(shares)]),
+            self.rule.soft.spread(shares, classes.size),
+        )
         if shares.shape[1] == 1:
-            return np.ones(len(shares), dtype=np.bool_), said, soft.spread(shares, int(classes.size))
+            return np.ones(len(shares), dtype=np.bool_), said, probabilities
         first_two = np.partition(shares, shares.shape[1] - 2, axis=1)[:, -2:]
-        return first_two[:, 1] - first_two[:, 0] > LEAD, said, soft.spread(shares, int(classes.size))
+        return first_two[:, 1] - first_two[:, 0] > LEAD, said, probabilities
 
 
 def check_refit(voting: str, limits: tuple[Question, ...], target: Any, why_not: str | None) -> None:

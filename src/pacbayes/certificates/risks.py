@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pacbayes._utils.arrays import EPS, FloatArray, Labels, Rows, round_down, round_up
 from pacbayes._utils.checks import check_number, did_you_mean, need
 from pacbayes.bounds.bets import USUAL_BET, best_bet, best_bets, bet_upper
-from pacbayes.certificates.levels import part_level
+from pacbayes.certificates.levels import lower_of, part_level, plain, upper_of
 from pacbayes.certificates.limits import (
     BALANCED,
     CLASS,
@@ -36,9 +36,6 @@ from pacbayes.certificates.limits import (
     ClassErrors,
     Cost,
     Limit,
-    lower_of,
-    plain,
-    upper_of,
 )
 from pacbayes.data.division import GROUP, Division
 from pacbayes.ensemble.evidence import Evidence, unit_losses
@@ -86,14 +83,6 @@ class Question:
     cost: Cost | None = None
     #: Bets fixed on training rows: one for costs, one per class where classes are bet on together.
     bets: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        need(self.name in RISKS, "Question.name", f"must be one of {', '.join(RISKS)}")
-        need((self.name == COST) == isinstance(self.cost, Cost), "Question.cost", "must be there for costs")
-        bets = type(self.bets) is tuple and all(type(b) is float and 1e-6 <= b < 1.0 for b in self.bets)
-        need(bets, "Question.bets", "must be between 0 and 1")
-        need((len(self.bets) == 1) == (self.name == COST), "Question.bets", "must be one for costs, and only for them")
-        need(self.name in (COST, BALANCED) or not self.bets, "Question.bets", "must be empty where nothing is bet")
 
     def check(self, classes: Labels) -> None:
         """Raise unless it can be asked where there are these classes."""
@@ -422,7 +411,7 @@ def fix_questions(
 
 @dataclass(frozen=True)
 class Risk:
-    """A risk that limits can be asked of; one more is one more entry of `RISKS`, and of `WORDS`."""
+    """A risk that limits can be asked of; one more is one more entry of `RISKS`, and of `sentences.WORDS`."""
 
     #: From what was observed to limits.
     limits: _Limits

@@ -24,8 +24,8 @@ from pacbayes._utils.arrays import EPS, FloatArray, round_up
 from pacbayes._utils.checks import check_not_masked, check_number, need, need_choice, need_whole
 from pacbayes._utils.files import write_file
 from pacbayes._utils.progress import compiled
-from pacbayes._utils.words import PLURAL, card, counted_once, failure, format_share, percent_up
-from pacbayes.certificates.target import format_target
+from pacbayes._utils.words import PLURAL, card
+from pacbayes.certificates import sentences
 from pacbayes.data.division import GROUP
 from pacbayes.data.labelled import check_complete, check_groups, check_same_kind, check_same_order, one_label_each
 
@@ -44,8 +44,6 @@ _MOST = 1e300
 _DOWN = 1.0 - 8.0 * EPS
 # A file that claims more rows is not believed: room for them is made before any is looked at.
 _MOST_ROWS = 10**8
-# A limit with at most so many characters was written by a person.
-_WRITTEN = 6
 
 
 def wrong_answers(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[np.bool_]:
@@ -295,42 +293,14 @@ class Monitor:
     # -- in words ----------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return f"{self._seen()} {self._meaning()}"
-
-    def _seen(self) -> str:
-        said = "Alarm" if self.alarm else "No alarm"
-        where = f"in {self.rows}" if self.alarm_at is None else f"after {self.alarm_at} of {self.rows}"
-        limit = f"the limit is {_in_percent(self.limit)}{counted_once(self.unit)}"
-        seen = f"{limit[0].upper()}{limit[1:]}."
-        if self.rows:
-            share, every = format_share(self.errors / self.rows), f"all {self.rows} {PLURAL[self.unit]}"
-            wrong = f"Of {every}, {self.errors:g} ({share}) were wrong"
-            if self.unit == GROUP:
-                wrong = f"In {every}, {share} of the rows of a group were wrong, on average"
-            seen = f"{wrong}; {limit}."
-        return f"{said} for {self.about} {where} {PLURAL[self.unit]}. {seen}"
-
-    def _meaning(self) -> str:
-        if self.alarm:
-            return (
-                "Either the rows have changed, or the certificate was false from the start, or this is chance: if the "
-                "certificate is true and nothing changed, an alarm is ever seen with probability at most "
-                f"{failure(self.alpha)}."
-            )
-        if self.limit >= 1.0:
-            return "A limit of 100 % says nothing, so there can be no alarm."
-        largest = max(1.0, float(self.evidence.max(initial=0.0)))
-        return (
-            f"The evidence was at most {largest:.3g}; an alarm takes {self.needed:.6g}. No alarm does not prove that "
-            "the certificate still holds: a small change takes many rows to show."
-        )
+        return sentences.monitor_text(self)
 
     def __repr__(self) -> str:
         units, errors = PLURAL[self.unit], f"{self.errors:g} errors"
         seen = f"no alarm after {self.rows} {units}, {errors}"
         if self.alarm_at is not None:
             seen = f"alarm after {self.alarm_at} {units}, of {self.rows}; {errors}"
-        return f"Monitor({seen}; limit {_in_percent(self.limit)}, alpha={self.alpha:g})"
+        return f"Monitor({seen}; limit {sentences.written_percent(self.limit)}, alpha={self.alpha:g})"
 
     def _repr_html_(self) -> str:
         last = float(self.evidence[-1]) if self.rows else 1.0
@@ -450,11 +420,6 @@ def _check_wrong(wrong: ArrayLike) -> FloatArray:
     if other.any():
         raise ValueError(f"{said}; got {values[other][0]}")
     return losses
-
-
-def _in_percent(limit: float) -> str:
-    """Return a limit rounded up, but one that a person wrote as it was written: 0.05 is 5.0 %."""
-    return format_target(limit) if len(repr(limit)) <= _WRITTEN else percent_up(limit)
 
 
 def _shown(values: FloatArray) -> FloatArray:

@@ -14,8 +14,8 @@ import pacbayes
 from pacbayes._utils.files import write_file
 from pacbayes._utils.values import fingerprint
 from pacbayes._utils.words import PLURAL, format_params
-from pacbayes.certificates.limits import lower_of
-from pacbayes.certificates.threshold import rows_to_reach
+from pacbayes.certificates.decisions import rows_to_reach
+from pacbayes.certificates.levels import lower_of
 from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps

@@ -14,7 +14,8 @@ from typer import BadParameter
 from pacbayes._utils.checks import check_choice, check_level, did_you_mean
 from pacbayes._utils.words import printable
 from pacbayes.bounds.distances import CATONI, get_distance
-from pacbayes.certificates.limits import COST, WORDS, Cost
+from pacbayes.certificates.limits import COST, Cost
+from pacbayes.certificates.sentences import WORDS
 from pacbayes.certificates.voting import SOFT, VOTINGS
 from pacbayes.cli.options import parse_share
 from pacbayes.data.class_names import aligned, as_cells
@@ -180,7 +181,7 @@ class CertifyOptions:
     @property
     def target(self) -> Any:
         """The target as the estimator takes it, None without one."""
-        from pacbayes.certificates.threshold import Abstain, Threshold
+        from pacbayes.certificates.decisions import Abstain, Threshold
 
         if self.max_error is not None:
             return Abstain(self.max_error)

@@ -32,7 +32,7 @@ def plan(
     """
     from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.bounds.binomial import rows_needed
-    from pacbayes.certificates.target import format_target
+    from pacbayes.certificates.sentences import format_target
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
 
@@ -77,7 +77,7 @@ def _others(error: float, target: float, delta: float, chance: float) -> dict[tu
 
 
 def _table(error: float, found: dict[tuple[float, float], int | None]) -> "TextTable":
-    from pacbayes.certificates.target import format_target
+    from pacbayes.certificates.sentences import format_target
     from pacbayes.report.tables import TextTable
 
     targets, chances = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))

@@ -19,14 +19,14 @@ from pacbayes._utils.checkpoint import seed_of_run
 from pacbayes._utils.checks import check_choice, check_level, warn_of_level
 from pacbayes._utils.progress import progress
 from pacbayes.bounds.distance import CONSTANTS
-from pacbayes.certificates.choices import check_prior_kind, check_training_choices
+from pacbayes.certificates.decisions import Target, Threshold, positive_class
 from pacbayes.certificates.find import find, gather
 from pacbayes.certificates.levels import AUTO, hedged_level, resolve_hedge
 from pacbayes.certificates.plan import Plan, check_questions
+from pacbayes.certificates.proposals import check_prior_kind, check_training_choices
 from pacbayes.certificates.refit import Refit, check_refit
 from pacbayes.certificates.risks import asked_for, check_classes, check_groups
-from pacbayes.certificates.threshold import Target, Threshold, positive_class
-from pacbayes.certificates.voting import PROPOSAL, SOFT, VOTINGS, weights_of
+from pacbayes.certificates.voting import SOFT, VOTINGS, weights_of
 from pacbayes.data.division import (
     EXAMPLE,
     GROUP,
@@ -164,7 +164,9 @@ class CertifiedModel(Predicts):
 
     def _take(self, fitted: Fitted) -> Self:
         """Become fitted: `fit`, `from_fitted` and `load` end here."""
-        self._fitted, self.certificates_ = fitted, dict(fitted.certificates)
+        self._fitted, self.certificates_ = fitted, fitted.certificates
+        # Others are computed when they are asked for; with a voting that this fit does not have there is none to show.
+        getattr(self, "certificate_", None)
         return self
 
     def _check_choices(self) -> None:
@@ -304,8 +306,7 @@ class CertifiedModel(Predicts):
     def proposal_(self) -> dict[str, FloatArray]:
         """The weights that the training rows proposed, by voting; empty where ``hedge_`` is 1."""
         check_is_fitted(self)
-        rules = [rule for rule in self._fitted.plan.planned if rule.name == PROPOSAL]
-        return {rule.voting: weights_of(rule.weights) for rule in rules if rule.weights is not None}
+        return {voting: weights_of(rule.weights) for voting, rule in self._fitted.plan.proposals.items()}
 
     @property
     def weights_(self) -> FloatArray:

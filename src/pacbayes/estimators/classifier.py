@@ -16,10 +16,10 @@ from pacbayes._utils.checks import narrow_labels
 from pacbayes._utils.threads import at_most_cores
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
+from pacbayes.certificates.decisions import Target, check_target
 from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.threshold import Target, check_target
 from pacbayes.certificates.voting import SOFT
 from pacbayes.data.division import SHARED, divide, training_division
 from pacbayes.data.labelled import Labelled, check_complete, check_rows

@@ -12,36 +12,24 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from pacbayes._utils.arrays import FloatArray, Labels, cached_property
-from pacbayes._utils.checks import need
 from pacbayes.certificates.batch import Batch, batch_of
-from pacbayes.certificates.certificate import Certificate
-from pacbayes.certificates.certify import certify
+from pacbayes.certificates.certify import Certificates, certify
+from pacbayes.certificates.decisions import Threshold
 from pacbayes.certificates.find import Found
-from pacbayes.certificates.levels import best_single
+from pacbayes.certificates.grids import confidence, on_grid
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.target import confidence, on_grid
-from pacbayes.certificates.threshold import Cuts
+from pacbayes.certificates.rules import FixedRule
 from pacbayes.certificates.voting import (
-    OCCAM,
-    POSTERIOR,
-    PROPOSAL,
-    SOFT,
     Counts,
-    Rule,
-    integer_weights,
-    parts_of_one,
-    said_of,
-    say,
-    soft_confidences,
-    soft_shares,
+    vote_of_answers,
 )
 from pacbayes.data.duplicates import Overlap, overlap
 from pacbayes.data.rows import hashed_rows, number_of_rows, row_hashes
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.cross_validation import CrossValidation
 from pacbayes.ensemble.evidence import Counted, Evidence
-from pacbayes.ensemble.members import Calibrated, Coding, Members
+from pacbayes.ensemble.members import Coding, Members
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,75 +43,8 @@ class Fitted:
     #: The same recipe on all rows, which predicts where it is clear.
     refit: Refit | None = None
 
-    def __post_init__(self) -> None:
-        """Raise unless the four are about the same classifiers, rows and rules."""
-        plan, evidence, found, number = self.plan, self.evidence, self.found, len(self.members)
-        need(len(evidence) == number, "Evidence.answers", f"must be those of {number} classifiers")
-        classes = self.members.classes
-        # Of a wider type where an answer that is no class is longer, or no whole number.
-        same = np.can_cast(classes.dtype, evidence.labels.dtype) and np.array_equal(classes, evidence.classes)
-        need(same, "Evidence.labels", "must begin with the classes of the classifiers")
-        self._check_answered()
-        sizes = [rule.weights.size for rule in plan.planned if rule.weights is not None]
-        sizes += [plan.prior.size] if plan.prior is not None else []
-        sizes += [found.posterior.weights.size] if found.posterior is not None else []
-        need(all(size == number for size in sizes), "weights", f"must be those of {number} classifiers")
-        said = 0 if evidence.said is None else len(evidence.said)
-        need(said == len(plan.planned), "Evidence.said", "must be what every planned rule said")
-        for rule in plan.planned:
-            if rule.soft is not None:
-                need(int(rule.soft.classes[-1]) < classes.size, "Calibrated.classes", "must be classes")
-                self.members.check_maps(rule.soft)
-        need((evidence.scores is None) == (plan.target is None), "Evidence.scores", "must be there for a target")
-        if isinstance(plan.thresholds, Cuts):
-            two = classes.size == 2 and plan.thresholds.positive in classes.tolist()
-            need(two, "Cuts.positive", "must be one of two classes")
-        for question in plan.limits:
-            question.check(classes)
-        known = evidence.slices is None or int(evidence.slices.max()) < len(plan.slices)
-        need(known and (evidence.slices is None) == (not plan.slices), "Evidence.slices", "must be those planned")
-        need((found.posterior is None) == (plan.hedge == 0.0), "Found.posterior", "must be there if there is a reserve")
-        need((self.refit is None) == (plan.refit is None), "Fitted.refit", "must be there if it was planned")
-        if self.refit is not None:
-            same = np.array_equal(self.refit.members.classes, classes)
-            need(same, "Refit.members", "must tell the same classes apart")
-        candidates = plan.cross_validation is None or int(plan.cross_validation.candidates[-1]) < number
-        need(candidates, "CrossValidation.candidates", "must be classifiers")
-        constant = plan.division.trained_elsewhere if plan.no_skill is None else plan.no_skill in classes.tolist()
-        need(constant, "Plan.no_skill", "must be a class")
-
-    def _check_answered(self) -> None:
-        """Raise unless each classifier has an answer to the rows that validate it, and to no others."""
-        division, answers, absent = self.plan.division, self.evidence.answers, self.evidence.absent
-        need(answers.shape[1] == division.n_validating, "Evidence.answers", "must be about the rows that validate")
-        if division.shared is not None:
-            own = all(absent not in line for line in answers)
-        else:
-            own = all(np.array_equal(np.flatnonzero(line != absent), division(i)[1]) for i, line in enumerate(answers))
-        need(own, "Evidence.answers", "must be of the rows that validate each")
-
-    def check_said(self) -> None:
-        """Raise unless planned rules said what the answers of their classifiers make of it: for values of a file.
-
-        Of draws it is known that one of their classifiers said it, but not which, and of a soft vote only that it said
-        a class that was learnt: more takes the rows.
-        """
-        said, answers, labels = self.evidence.said, self.evidence.answers, self.evidence.labels
-        if said is None:
-            return
-        rules = self.plan.planned
-        fixed = [place for place, rule in enumerate(rules) if rule.voting != "stochastic" and rule.soft is None]
-        expected = said_of([rules[place] for place in fixed], answers, labels, None)
-        follows = all(np.array_equal(said[place], codes) for place, codes in zip(fixed, expected, strict=True))
-        for rule, codes in zip(rules, said, strict=True):
-            if rule.voting == "stochastic" and rule.weights is not None:
-                follows = follows and bool((answers[rule.weights > 0] == codes).any(axis=0).all())
-            if rule.soft is not None:
-                follows = follows and bool(np.isin(codes, rule.soft.classes).all())
-        need(follows, "Evidence.said", "must follow from the answers and the weights of each rule")
-
     @cached_property
-    def certificates(self) -> dict[str, Certificate]:
+    def certificates(self) -> Certificates:
         """By way of predicting; each holds alone."""
         return certify(self.plan, self.evidence, self.found, self.members.params)
 
@@ -141,30 +62,15 @@ class Fitted:
     @cached_property
     def best_index(self) -> int:
         """The classifier that predicts where one alone does."""
-        return int(np.argmax(self.weights("best")))
+        return self.rule("best").index
 
-    def weights(self, voting: str, rule: str | None = None) -> Counts:
-        """Return the weights of the rule that predicts, or of another, in whole multiples of 2^-52."""
-        name = self.certificates[voting].rule if rule is None else rule
-        if name == POSTERIOR:
-            assert self.found.posterior is not None
-            return integer_weights(self.found.posterior.weights)
-        if name == OCCAM:
-            level = next(one.level for one in self.plan.rules if (one.voting, one.name) == (voting, OCCAM))
-            best = best_single(self.classifiers.counted, level, self.plan.prior)
-            return parts_of_one(best.index, len(self.members))
-        found = self._planned(voting, name).weights
-        assert found is not None
-        return found
+    def rule(self, voting: str) -> FixedRule:
+        """Return the rule that predicts, with its weights."""
+        return self.certificates.rule(voting).resolved(self.certificates.case)
 
-    def _planned(self, voting: str, name: str) -> Rule:
-        return next(rule for rule in self.plan.planned if (rule.voting, rule.name) == (voting, name))
-
-    def _soft(self, prepared: Any) -> tuple[Calibrated, FloatArray]:
-        """Return the maps of the soft vote, and its mean probabilities for prepared rows."""
-        rule = self._planned(SOFT, PROPOSAL)
-        assert rule.soft is not None
-        return rule.soft, soft_shares(rule, self.members, prepared)
+    def weights(self, voting: str) -> Counts:
+        """Return the weights of the rule that predicts, in whole multiples of 2^-52."""
+        return self.rule(voting).weights
 
     @cached_property
     def vote(self) -> Counted | None:
@@ -174,9 +80,8 @@ class Fitted:
         """
         if self.plan.division.shared is None:
             return None
-        rule = Rule("majority", "vote", self.weights("majority"))
-        said = np.stack(list(said_of([rule], self.evidence.answers, self.evidence.labels, None)))
-        return self.evidence.count_answers(said, self.plan.division)
+        said = vote_of_answers(self.weights("majority"), self.evidence.answers, self.evidence.labels)
+        return self.evidence.count_answers(said[None], self.plan.division)
 
     def overlap(self, X: Any) -> Overlap | None:
         """Return how many rows equal rows of the fit; None where it is not known."""
@@ -185,8 +90,7 @@ class Fitted:
 
     def batch(self, voting: str) -> CountedBatch:
         """Return what counts the rows of a batch, given block by block; raise where nothing is proved of one."""
-        rule = self.certificates[voting].rule
-        nothing = batch_of(self.plan, self.evidence, self.classifiers.counted, voting, rule)
+        nothing = batch_of(self.plan, self.certificates.case, self.certificates.rule(voting))
         return CountedBatch(self.plan, nothing, None if self.refit is None else partial(self.covered, voting))
 
     # -- predicting --------------------------------------------------------------------------------------------------
@@ -194,7 +98,7 @@ class Fitted:
     def predict(self, voting: str, X: Any) -> Labels:
         """Return the labels of rows, in a way of predicting."""
         certified = self.certified(voting, X)
-        return certified if self.refit is None else self._refitted(self.refit, X, certified)[0]
+        return certified if self.refit is None else self._refitted(self.refit, X, certified)
 
     def certified(self, voting: str, X: Any) -> Labels:
         """Return the labels that the certified rule gives rows."""
@@ -207,35 +111,32 @@ class Fitted:
         certified = self.certified(voting, X)
         if self.refit is None:
             return np.ones(certified.size, dtype=np.bool_)
-        return np.asarray(self._refitted(self.refit, X, certified)[0] == certified)
+        return np.asarray(self._refitted(self.refit, X, certified) == certified)
 
-    def _refitted(self, refit: Refit, X: Any, certified: Labels) -> tuple[Labels, NDArray[np.bool_], FloatArray]:
-        """Return labels of the refit where it is clear and others elsewhere, where it is, and its probabilities."""
-        clear, said, probabilities = refit.clear(X)
+    def _refitted(self, refit: Refit, X: Any, certified: Labels) -> Labels:
+        """Return labels of the refit where it is clear, and the certified ones elsewhere."""
+        clear, said, _ = refit.clear(X)
         # The longer of two types of text.
         labels = certified.astype(np.result_type(certified, said))
         labels[clear] = said[clear]
-        return labels, clear, probabilities
+        return labels
 
     def _say(self, voting: str, X: Any, prepared: Any, coding: Coding) -> Any:
-        def hashes() -> Any:
-            # Of the rows as they were given: the last bits of a prepared row may depend on the rows around it.
-            return row_hashes(X, self.plan.key)
-
-        if voting == SOFT:
-            soft, shares = self._soft(prepared)
-            reached = self.certificates[SOFT].reached
-            if reached is None or not reached.passed:
-                return soft.classes[shares.argmax(axis=1)]
-            code = self.evidence.code_of(reached.positive)
-            probable = on_grid(soft.spread(shares, 2)[:, code]) >= reached.threshold
-            return np.where(probable, code, 1 - code)
-        return say(voting, self.weights(voting), self.members, prepared, hashes, coding)
+        rule, reached = self.rule(voting), None
+        if isinstance(self.plan.target, Threshold):
+            reached = self.certificates[voting].reached
+        if reached is None or not reached.passed:
+            # Hashes of the rows as they were given: the last bits of a prepared row may depend on the rows around it.
+            return rule.predict(self.members, prepared, lambda: row_hashes(X, self.plan.key), coding)
+        code, soft = self.evidence.code_of(reached.positive), self.plan.soft
+        probable = on_grid(soft.soft.spread(soft.shares(self.members, prepared), 2)[:, code]) >= reached.threshold
+        return np.where(probable, code, 1 - code)
 
     def probabilities(self, X: Any) -> FloatArray:
         """Return the mean probabilities of the soft vote, of all classes, shape (n, classes)."""
-        soft, shares = self._soft(self.members.prepared(X))
-        return self.with_refit(X, soft.spread(shares, int(self.members.classes.size)))
+        soft = self.plan.soft
+        shares = soft.shares(self.members, self.members.prepared(X))
+        return self.with_refit(X, soft.soft.spread(shares, int(self.members.classes.size)))
 
     def with_refit(self, X: Any, certified: FloatArray) -> FloatArray:
         """Return probabilities of the certified rule, with those of the refit where it is clear."""
@@ -246,9 +147,8 @@ class Fitted:
 
     def confidence(self, voting: str, X: Any) -> FloatArray:
         """Return how sure the soft vote is of the labels that a way of predicting gives rows, on the grid."""
-        prepared = self.members.prepared(X)
-        soft, shares = self._soft(prepared)
-        scores = soft_confidences(soft, shares, int(self.members.classes.size))
+        prepared, soft = self.members.prepared(X), self.plan.soft
+        scores = soft.confidences(soft.shares(self.members, prepared), int(self.members.classes.size))
         return confidence(scores, self._say(voting, X, prepared, Coding(self.members.classes)))
 
 

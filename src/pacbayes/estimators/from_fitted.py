@@ -12,13 +12,12 @@ from sklearn.utils.validation import validate_data
 
 from pacbayes._utils.checks import narrow_labels, warn_caller
 from pacbayes._utils.seeds import seed_of
-from pacbayes.certificates.choices import asks_for_data, resolve_prior
 from pacbayes.certificates.find import find, gather
 from pacbayes.certificates.levels import AUTO, resolve_hedge
 from pacbayes.certificates.plan import without_reserve
-from pacbayes.certificates.proposals import given_rules
+from pacbayes.certificates.proposals import asks_for_data, given_rules, resolve_prior
 from pacbayes.certificates.risks import asked_for, check_classes
-from pacbayes.certificates.voting import Rule
+from pacbayes.certificates.rules import FixedRule
 from pacbayes.data.division import all_validate
 from pacbayes.data.duplicates import largest_overlap
 from pacbayes.data.labelled import Labelled, check_complete, check_rows, check_same_order
@@ -120,7 +119,7 @@ def _copied(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
     return copies, said
 
 
-def _check_choices(model: CertifiedModel, fitted: Any, proposal: Any) -> tuple[Rule, ...]:
+def _check_choices(model: CertifiedModel, fitted: Any, proposal: Any) -> tuple[FixedRule, ...]:
     """Return the rules that the proposal stands for, or raise for wrong parameters."""
     if not isinstance(fitted, list) or not fitted:
         raise TypeError(f"estimators must be a fitted classifier, or a list of such, got {fitted!r}")

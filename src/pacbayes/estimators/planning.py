@@ -12,16 +12,23 @@ from pacbayes._utils.progress import progress
 from pacbayes._utils.seeds import Purpose, draw_key, generator
 from pacbayes._utils.threads import one_thread
 from pacbayes.bounds.bets import USUAL_BET
-from pacbayes.certificates.choices import CROSS_VALIDATION, prior_kind, resolve_prior
-from pacbayes.certificates.levels import main_level, proposal_level
-from pacbayes.certificates.limits import plain
+from pacbayes.certificates.decisions import Target, Threshold, positive_class
+from pacbayes.certificates.grids import Cuts, Thresholds, confidence
+from pacbayes.certificates.levels import main_level, plain, proposal_level
 from pacbayes.certificates.plan import Plan, without_reserve
-from pacbayes.certificates.proposals import MOST_ANSWERS, errors_of_votes, propose, propose_soft
+from pacbayes.certificates.proposals import (
+    CROSS_VALIDATION,
+    MOST_ANSWERS,
+    errors_of_votes,
+    prior_kind,
+    propose,
+    propose_soft,
+    resolve_prior,
+)
 from pacbayes.certificates.refit import Refit
 from pacbayes.certificates.risks import Rehearsal, asked_for, fix_questions
-from pacbayes.certificates.target import Thresholds, confidence
-from pacbayes.certificates.threshold import Cuts, Target, Threshold, positive_class
-from pacbayes.certificates.voting import PROPOSAL, SOFT, Rule, soft_confidences, weights_of
+from pacbayes.certificates.rules import FixedRule, SoftVote
+from pacbayes.certificates.voting import weights_of
 from pacbayes.data.division import GROUP, Division
 from pacbayes.data.labelled import Labelled
 from pacbayes.data.rows import pick_rows
@@ -59,7 +66,7 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
     train = division(0)[0]
     tried = _cross_validate(choices, trained, hedge)
     found = None if tried is None else tried.counted
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[FixedRule, ...] = ()
     if hedge < 1.0:
         assert tried is not None
         rules = _proposed(tried, number, train.size)
@@ -89,7 +96,7 @@ def make_refit(choices: Choices, trained: Trained) -> Refit:
     return Refit(trained.members, propose_soft(tried.counted, number, trained.division.n_rows, tried.calibrated))
 
 
-def _proposed(tried: Tried, number: int, n: int) -> tuple[Rule, ...]:
+def _proposed(tried: Tried, number: int, n: int) -> tuple[FixedRule, ...]:
     """Return the rules that cross-validation recommends, for every way of predicting."""
     found = tried.counted
     assert tried.calibrated is not None
@@ -210,30 +217,28 @@ def _prior(
     return resolve_prior(choices.prior, params, rows, found, trained.division)
 
 
-def _voted(tried: Tried, rules: tuple[Rule, ...]) -> tuple[Calibrated, FloatArray]:
-    """Return the maps of the proposed soft vote, and its out-of-fold mean probabilities of the training rows.
+def _voted(tried: Tried, rules: tuple[FixedRule, ...]) -> tuple[SoftVote, FloatArray]:
+    """Return the proposed soft vote, and its out-of-fold mean probabilities of the training rows.
 
     They serve every way of predicting.
     """
-    rule = next(rule for rule in rules if (rule.voting, rule.name) == (SOFT, PROPOSAL))
-    assert rule.soft is not None
-    assert rule.weights is not None
+    (rule,) = (rule for rule in rules if isinstance(rule, SoftVote))
     weights = weights_of(rule.weights)
     total = sum(weights[i] * tried.probabilities[i].astype(np.float64) for i in rule.soft.maps)
-    return rule.soft, rule.soft.shares(np.asarray(total))
+    return rule, rule.soft.shares(np.asarray(total))
 
 
-def _rehearsal(tried: Tried, data: Labelled, division: Division, rules: tuple[Rule, ...]) -> Rehearsal:
+def _rehearsal(tried: Tried, data: Labelled, division: Division, rules: tuple[FixedRule, ...]) -> Rehearsal:
     """Return what the proposed soft vote said of the training rows, its classifiers trained without their fold."""
     soft, shares = _voted(tried, rules)
     train = division(0)[0]
     groups = division.units_of(train) if division.unit == GROUP else None
-    said, truth = soft.classes[shares.argmax(axis=1)], data.codes[train]
+    said, truth = soft.winners(shares), data.codes[train]
     return Rehearsal(said, truth, data.classes, int(data.classes.size), groups, division.m)
 
 
 def _thresholds(
-    choices: Choices, tried: Tried, data: Labelled, train: Rows, rules: tuple[Rule, ...]
+    choices: Choices, tried: Tried, data: Labelled, train: Rows, rules: tuple[FixedRule, ...]
 ) -> Thresholds | Cuts | None:
     """Return what is tested for a target, from out-of-fold probabilities of the training rows; None without one."""
     target, codes = choices._target(), data.codes[train]
@@ -242,8 +247,7 @@ def _thresholds(
     soft, shares = _voted(tried, rules)
     if isinstance(target, Threshold):
         code = positive_class(choices.pos_label, data.classes)
-        probabilities = soft.spread(shares, int(data.classes.size))
+        probabilities = soft.soft.spread(shares, int(data.classes.size))
         return Cuts.from_scores(probabilities[:, code], codes == code, plain(data.classes[code]))
-    said = soft.classes[shares.argmax(axis=1)]
-    scores = soft_confidences(soft, shares, int(codes.max()) + 1)
+    said, scores = soft.winners(shares), soft.confidences(shares, int(codes.max()) + 1)
     return Thresholds.from_scores(confidence(scores, said), said != codes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
     """A fitted set of classifiers as one: the value `_fitted`, and the certificates that follow from it."""
 
     _fitted: Fitted
-    certificates_: dict[str, Certificate]
+    certificates_: Mapping[str, Certificate]
 
     @abstractmethod
     def _validated(self, X: Any) -> Any:

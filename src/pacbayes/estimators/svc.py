@@ -16,7 +16,7 @@ from pacbayes._utils.checks import narrow_labels
 from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.threshold import Abstain, Target
+from pacbayes.certificates.decisions import Abstain, Target
 from pacbayes.data.division import divide
 from pacbayes.data.labelled import Labelled, check_complete, check_rows
 from pacbayes.data.preprocessing import ENCODE, IN_PREPARE, check_finite, check_prepare, naming_column

@@ -40,12 +40,13 @@ from pacbayes.files.archive import (
     write_archive,
 )
 from pacbayes.files.checks import check_reading
+from pacbayes.files.checks_certificates import check_fitted
 from pacbayes.files.objects import dump_objects, load_objects, settle_objects, untrusted_types
 from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.posteriors.posterior import Posterior
 
 # What this version writes, and all it reads; raised whenever what is stored changes.
-FORMAT = 15
+FORMAT = 16
 # What scikit-learn notes of the rows of a fit.
 NOTED = ("n_features_in_", "feature_names_in_")
 # What is stored of a model.
@@ -212,7 +213,7 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     found = Found(_posterior(state["posterior"], plan, evidence))
     need(state["refit"] is None or isinstance(state["refit"], Refit), "refit", "must be a Refit")
     fitted = Fitted(members, plan, evidence, found, state["refit"])
-    fitted.check_said()
+    check_fitted(fitted)
     return model._take(fitted)
 
 

@@ -6,15 +6,11 @@ from typing import Any
 from pacbayes._utils.values import Decoder, Encoder, Known, check_place
 from pacbayes.bounds.distance import Distance
 from pacbayes.bounds.distances import get_distance
+from pacbayes.certificates.decisions import Abstain, Threshold
 from pacbayes.certificates.limits import Cost
-from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.risks import Question
-from pacbayes.certificates.target import Thresholds
-from pacbayes.certificates.threshold import Abstain, Cuts, Threshold
-from pacbayes.certificates.voting import Rule
 from pacbayes.data.number_signs import NumberSigns
 from pacbayes.files.checks import CHECKS
+from pacbayes.files.checks_certificates import CHECKS as CERTIFICATE_CHECKS
 from pacbayes.svm.kernel import Kernel, Scaling
 from pacbayes.svm.machines import Machines, Pair
 from pacbayes.svm.path import SVMPath
@@ -26,23 +22,18 @@ KNOWN: Known = (
         (
             Abstain,
             Cost,
-            Cuts,
             Kernel,
             MachineSettings,
             Machines,
             NumberSigns,
             Pair,
-            Plan,
-            Question,
-            Refit,
-            Rule,
             SVMPath,
             Scaling,
             Threshold,
-            Thresholds,
         )
     )
     | CHECKS
+    | CERTIFICATE_CHECKS
 )
 
 

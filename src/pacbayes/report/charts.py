@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.words import PLURAL, format_params, format_share, percent_up
-from pacbayes.certificates.baselines import format_label
 from pacbayes.certificates.certify import cut_counts
-from pacbayes.certificates.threshold import MEASURES, Cuts
+from pacbayes.certificates.grids import Cuts
+from pacbayes.certificates.sentences import MEASURES, format_label
 from pacbayes.report.guarantee import bars_of, compared
 from pacbayes.report.plots import (
     ACCENT,

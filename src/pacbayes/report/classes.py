@@ -10,8 +10,8 @@ from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import need
 from pacbayes._utils.words import PLURAL, cut, format_share
 from pacbayes.certificates.certificate import Missed
-from pacbayes.certificates.target import on_grid
-from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT, Rule, said_of
+from pacbayes.certificates.grids import on_grid
+from pacbayes.certificates.voting import POSTERIOR, vote_of_answers
 from pacbayes.data.division import GROUP
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
@@ -169,16 +169,17 @@ def _said(view: ReportView) -> NDArray[Any]:
     """Return what the classifier of the certificate said of the validation rows, in numbers of labels."""
     fitted, found = view.model._fitted, view.certificate
     plan, evidence = fitted.plan, fitted.evidence
+    rule = fitted.certificates.rule(view.voting)
     if found.reached is not None and found.reached.passed:
         assert evidence.scores is not None
         code = evidence.code_of(found.reached.positive)
-        probable = on_grid(evidence.scores[plan.place(SOFT, PROPOSAL)]) >= found.reached.threshold
+        probable = on_grid(evidence.scores[plan.planned.index(plan.soft)]) >= found.reached.threshold
         return np.where(probable, code, 1 - code)
-    if any((rule.voting, rule.name) == (view.voting, found.rule) for rule in plan.planned):
-        assert evidence.said is not None
-        return np.asarray(evidence.said[plan.place(view.voting, found.rule)])
-    rule = Rule(view.voting, found.rule, fitted.weights(view.voting))
-    return next(said_of([rule], evidence.answers, evidence.labels, None))
+    tested = rule.tested(fitted.certificates.case, 0.0)
+    if tested is not None:
+        return np.asarray(tested[0])
+    weights = fitted.weights(view.voting)
+    return vote_of_answers(weights, evidence.answers, evidence.labels)
 
 
 def _answered(view: ReportView) -> NDArray[np.bool_]:
@@ -188,4 +189,4 @@ def _answered(view: ReportView) -> NDArray[np.bool_]:
         return np.ones(evidence.truth.size, dtype=np.bool_)
     assert evidence.scores is not None
     assert answered.threshold is not None
-    return np.asarray(on_grid(evidence.scores[plan.place(view.voting, PROPOSAL)]) >= answered.threshold)
+    return np.asarray(on_grid(evidence.scores[plan.planned.index(plan.proposals[view.voting])]) >= answered.threshold)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pacbayes._utils.words import PLURAL, failure, format_share, percent_up
-from pacbayes.certificates.baselines import format_label
 from pacbayes.certificates.certificate import CONSTANT
-from pacbayes.certificates.target import Answered, format_target
+from pacbayes.certificates.decisions import Answered
+from pacbayes.certificates.sentences import format_label, format_target
 from pacbayes.certificates.voting import OCCAM, POSTERIOR, SOFT
 from pacbayes.data.division import GROUP
 from pacbayes.report.tables import format_bound

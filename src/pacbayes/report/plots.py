@@ -11,7 +11,9 @@ from pacbayes._utils.words import PLURAL, confidence, format_up
 from pacbayes.bounds.binomial import chances, rows_needed
 from pacbayes.bounds.distances import DISTANCES
 from pacbayes.certificates.certify import cut_counts
-from pacbayes.certificates.threshold import MEASURES, Cuts, Threshold
+from pacbayes.certificates.decisions import Threshold
+from pacbayes.certificates.grids import Cuts
+from pacbayes.certificates.sentences import MEASURES
 from pacbayes.certificates.watching import Monitor
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Problem

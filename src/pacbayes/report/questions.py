@@ -9,8 +9,8 @@ from pacbayes._utils.words import confidence, format_share, percent_up
 from pacbayes.bounds.binomial import binomial_upper
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import threshold_counts
+from pacbayes.certificates.decisions import Abstain
 from pacbayes.certificates.limits import CLASS
-from pacbayes.certificates.threshold import Abstain
 from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.report.tables import TextTable

@@ -10,9 +10,8 @@ import numpy as np
 from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.words import PLURAL, confidence, format_level, format_params, format_share, format_up, percent_up
 from pacbayes.bounds.distances import DISTANCES
-from pacbayes.certificates.baselines import format_label
 from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, FOUND, TRAINING, VALIDATION, Baseline, Certificate
-from pacbayes.certificates.target import format_target
+from pacbayes.certificates.sentences import format_label, format_target
 from pacbayes.certificates.voting import POSTERIOR
 from pacbayes.data.division import GROUP
 from pacbayes.posteriors.posterior import Posterior
