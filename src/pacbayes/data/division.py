@@ -220,10 +220,15 @@ def marked(numbers: Rows, size: int) -> BoolArray:
     return mask
 
 
+def _sorted(rows: Rows) -> Rows:
+    return np.sort(rows) if bool((rows[1:] < rows[:-1]).any()) else rows
+
+
 def rows_of_units(train: Rows, validation: Rows, unit: str, units: Rows | None) -> tuple[Rows, Rows]:
     """Rows of the units that train, and those of the units that validate which are counted; both sorted."""
     if units is None:
-        return np.sort(train), np.sort(validation)
+        # Sorting as many numbers as there are rows takes longer than looking whether they are.
+        return _sorted(train), _sorted(validation)
     return _all_rows(units, train), _counted_rows(units, validation, unit)
 
 
