@@ -7,7 +7,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, two_classes
-from tests.report.models import IMAGE, SCRIPT, hostile
+from tests.report.models import IMAGE, SCRIPT, model
 
 import pacbayes
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, optimal_posterior
@@ -28,7 +28,7 @@ SHOWN = {
     "set": lambda: machines().classifiers_,
     "set of losses": lambda: ClassifierSet.from_losses(np.eye(3)),
     "machines": machines,
-    "grid": lambda: fitted("grid", two_classes, "independent"),
+    "grid": lambda: fitted("grid", two_classes),
     "unfitted": lambda: StochasticSVC(tuple(np.geomspace(0.01, 100, 1990).tolist()), prior=np.full(1990, 1 / 1990)),
     "unfitted grid": lambda: CertifiedClassifier(
         Grid(DecisionTreeClassifier(), {"max_depth": list(range(1, 2000))}),
@@ -85,7 +85,7 @@ def test_an_unfitted_estimator_shows_its_diagram_only():
 
 
 def test_names_from_the_data_are_text():
-    clf, _ = hostile()
+    clf = model("hostile")
     page = clf._repr_html_().partition("<style>")[0]
     assert SCRIPT not in page
     assert IMAGE not in page
