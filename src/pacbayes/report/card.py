@@ -65,8 +65,8 @@ def model_card(model: CertifiedModel, format: str = "markdown") -> str:
 
 def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
     """Return the headings about the model with what is known under each; None is for the owner."""
-    model, found = view.model, view.certificate
-    stated = found.reached is None and (found.answered is None or found.answered.passed)
+    model, certificate = view.model, view.certificate
+    stated = certificate.reached is None and (certificate.answered is None or certificate.answered.passed)
     return {
         "Model details": {
             "Kind": type(model).__name__,
@@ -84,11 +84,13 @@ def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
             "Other groups, instruments or environments that matter": None,
         },
         "Metrics": {
-            "Guarantee": found.sentence,
-            "Delta": found.delta,
-            **({"Limit": found.bound} if stated else {}),
-            "Further limits": [one.sentence for one in found.limits] or "none were asked for",
-            "Compared with": [str(found.baselines[name]) for name in ("hold-out", CONSTANT) if name in found.baselines],
+            "Guarantee": certificate.sentence,
+            "Delta": certificate.delta,
+            **({"Limit": certificate.bound} if stated else {}),
+            "Further limits": [one.sentence for one in certificate.limits] or "none were asked for",
+            "Compared with": [
+                str(one) for name, one in certificate.baselines.items() if name in ("hold-out", CONSTANT)
+            ],
             "Why these metrics": None,
         },
     }
@@ -96,18 +98,18 @@ def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
 
 def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
     """Return those about the rows, and what follows from them."""
-    found, division, confusion = view.certificate, view.plan.division, Confusion.of(view)
+    certificate, division, confusion = view.certificate, view.plan.division, Confusion.of(view)
     unit = PLURAL[division.unit]
     counted: dict[str, Any] = {"Errors by class": uncounted(view)}
     if confusion is not None:
         counted = {
             "Errors by class": confusion.by_class,
             "Answers": confusion.table,
-            "To be noted": confusion.warnings(found.bound),
+            "To be noted": confusion.warnings(certificate.bound),
         }
     # After a refit all rows trained what predicts.
-    trained: dict[str, Any] = {f"Training {unit}": division.n_train + (division.m if found.refit else 0)}
-    if found.refit:
+    trained: dict[str, Any] = {f"Training {unit}": division.n_train + (division.m if certificate.refit else 0)}
+    if certificate.refit:
         trained[f"Training {unit} of the certified classifier"] = division.n_train
     if division.trained_elsewhere:
         trained = {f"Training {unit}": "trained elsewhere"}
@@ -115,7 +117,7 @@ def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
         "Evaluation data": {
             f"Validation {unit}": division.m,
             "What was counted": facts(view)[1:] or "no threshold passed",
-            "How they were chosen": found.assumptions[0],
+            "How they were chosen": certificate.assumptions[0],
             "Where they come from": None,
         },
         "Training data": {
@@ -128,22 +130,22 @@ def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
         "Ethical considerations": {"Data about people, risks and harms, mitigations": None},
         "Caveats and recommendations": {
             "What must hold": [" ".join(one) for one in must_hold(view)],
-            "Always the same answer": _same_answer(found),
+            "Always the same answer": _same_answer(certificate),
             "Recommendations": None,
         },
     }
 
 
-def _same_answer(found: Certificate) -> str:
+def _same_answer(certificate: Certificate) -> str:
     """Compare the bound with that of the majority class, or say why the two are not of the same examples."""
-    constant = found.baselines.get(CONSTANT)
+    constant = certificate.baselines.get(CONSTANT)
     if constant is None:
         return "not compared"
-    if constant.bound is None or found.not_better:
-        return found.not_better or str(constant)
-    if found.beats_constant:
+    if constant.bound is None or certificate.not_better:
+        return certificate.not_better or str(constant)
+    if certificate.beats_constant:
         return f"{constant}; its bound is above that of this model"
-    about = "answers that are covered" if found.refit else "examples that it answers"
+    about = "answers that are covered" if certificate.refit else "examples that it answers"
     return f"{constant}; not to be compared with the bound of this model, which counts only {about}"
 
 

@@ -54,15 +54,14 @@ _LABELS = ("The labels are what counts.", "An error is an answer that differs fr
 
 
 def who_answers(view: ReportView) -> str:
-    """Say in a sentence what gives the answers."""
+    """Describe the way of predicting in a sentence."""
     number, some, reached = len(view.classifiers), int(np.count_nonzero(view.model.weights_)), view.certificate.reached
     if some == 1:
         who = "A single classifier" if number == 1 else f"One classifier, number {view.only_classifier} of {number},"
         if not view.by_probabilities:
             return f"{who} gives all answers."
     else:
-        every = "Both" if number == 2 else f"All {number}"
-        who = f"{every if some == number else f'{some} of {number}'} classifiers"
+        who = f"All {number} classifiers" if some == number else f"{some} of {number} classifiers"
     if view.by_probabilities:
         decides = f"the class with the largest {'probability' if some == 1 else 'mean'} is the answer"
         if reached is not None and reached.passed:
@@ -74,33 +73,34 @@ def who_answers(view: ReportView) -> str:
 
 
 def facts(view: ReportView) -> list[str]:
-    """Return what stands below the statement: what answers, and what the certificate says was seen."""
-    found = view.certificate
+    """List the sentences below the statement: the way of predicting, and what the validation rows showed."""
+    certificate = view.certificate
     refit = "It was trained once more on all rows. An answer is covered where the certified classifier gives it too."
     # Warnings of their own stand above.
-    seen = [line for line in found.lines[1:] if line not in (found.not_better, str(found.often_missed))]
-    some = found.answered is not None and found.answered.passed
+    warnings = (certificate.not_better, str(certificate.often_missed))
+    seen = [line for line in certificate.lines[1:] if line not in warnings]
+    some = certificate.answered is not None and certificate.answered.passed
     share = "How many new examples it answers is not guaranteed."
-    return [who_answers(view), *([refit] if found.refit else []), *seen, *([share] if some else [])]
+    return [who_answers(view), *([refit] if certificate.refit else []), *seen, *([share] if some else [])]
 
 
 def observed(view: ReportView) -> str:
-    """Say what happened on test rows, if any."""
-    seen = view.observed
-    if seen is None:
+    """Describe the errors on test rows, if any."""
+    test = view.observed
+    if test is None:
         return ""
-    errors, rows = seen.among_answered(view.voting)
+    errors, rows = test.among_answered(view.voting)
     if view.certificate.answered is not None:
         wrong = f", and erred {errors} times on these ({format_share(errors / rows)})" if rows else ""
-        text = f"Of {seen.rows} test rows it answered {rows} ({format_share(rows / seen.rows)}){wrong}."
+        text = f"Of {test.rows} test rows it answered {rows} ({format_share(rows / test.rows)}){wrong}."
     else:
-        covered = "" if seen.covered is None else f", {seen.covered} times with a covered answer"
-        text = f"On {seen.rows} test rows it erred {errors} times ({format_share(errors / seen.rows)}){covered}."
+        covered = "" if test.covered is None else f", {test.covered} times with a covered answer"
+        text = f"On {test.rows} test rows it erred {errors} times ({format_share(errors / test.rows)}){covered}."
     return f"{text} That is an observation, not part of the guarantee."
 
 
 def must_hold(view: ReportView) -> list[tuple[str, str]]:
-    """Return what the guarantee rests on: in short, and what would break it."""
+    """List the assumptions in short, each with what would break it."""
     unlucky = f"Even so the statement is false for up to {failure(view.certificate.delta)} of samples."
     run = "It is about the long run: among a few new examples there may be more errors."
     return [
@@ -115,12 +115,12 @@ def must_hold(view: ReportView) -> list[tuple[str, str]]:
 
 def compared(view: ReportView) -> dict[str, Baseline]:
     """Return the certificate of the model, first, beside what simpler methods guarantee from the same rows."""
-    found = view.certificate
-    label = "this model, wrong and covered" if found.refit else "this model"
+    certificate = view.certificate
+    label = "this model, wrong and covered" if certificate.refit else "this model"
     who = "proposed beforehand" if view.plan.division.trained_elsewhere else "chosen by cross-validation"
     others = view.model.certificates_["best"].baselines
     return {
-        label: Baseline(min(found.bound, 1.0), view.validation_risk(view.voting), who_answers(view)),
+        label: Baseline(min(certificate.bound, 1.0), view.validation_risk(view.voting), who_answers(view)),
         f"one classifier, {who} (hold-out)": others["hold-out"],
         "always the most frequent class": others[CONSTANT],
     }
@@ -152,16 +152,15 @@ class Confusion:
         evidence, unit = view.model._fitted.evidence, view.plan.division.unit
         truth, answered, labels = evidence.truth.astype(np.intp), _answered(view), evidence.labels.tolist()
 
-        def count(codes: NDArray[Any]) -> FloatArray:
-            counts = np.zeros((evidence.n_classes, len(labels)))
-            np.add.at(counts, (truth[answered], codes[answered].astype(np.intp)), 1.0)
-            return counts
+        def count(codes: NDArray[Any]) -> NDArray[np.int64]:
+            places = (truth * len(labels) + codes)[answered]
+            return np.bincount(places, minlength=evidence.n_classes * len(labels)).reshape(-1, len(labels))
 
         if view.voting == "stochastic" and view.certificate.rule == POSTERIOR:
             chosen = np.flatnonzero(view.weights)
-            counts = np.tensordot(view.weights[chosen], [count(evidence.answers[i]) for i in chosen], axes=1)
+            counts = np.asarray(sum(view.weights[i] * count(evidence.answers[i]) for i in chosen))
         else:
-            counts = count(_predicted(view))
+            counts = count(_predicted(view)).astype(np.float64)
         left = None if answered.all() else np.bincount(truth[~answered], minlength=evidence.n_classes)
         names = tuple(cut(" ".join(str(one).split()), _LONGEST) for one in labels)
         return cls(names, counts, left, "rows" if unit == GROUP else PLURAL[unit])
@@ -212,21 +211,21 @@ class Confusion:
         return TextTable(title, tuple(columns), rows)
 
     def warnings(self, bound: float) -> list[str]:
-        """Return what a bound of all errors hides: classes that are mostly missed, or that no row has."""
-        total, found = sum(size for _, size, *_ in self._by_class), []
+        """List classes that are mostly missed, or that no row has: a bound of all errors hides them."""
+        total, sentences = sum(size for _, size, *_ in self._by_class), []
         for name, size, answered, missed in self._by_class:
             if size == 0:
-                found.append(f"Class {name} has no validation row: nothing is known of its errors.")
+                sentences.append(f"Class {name} has no validation row: nothing is known of its errors.")
             elif Missed(None, answered, missed).misleads(bound):
                 rare = "rare and " if size < _RARE * total else ""
                 rows = f"{format_count(missed)} of its {format_count(answered)} validation {self.rows}"
-                found.append(f"Class {name} is {rare}often missed: {rows} get another answer.")
-        more = len(found) - _MOST_SENTENCES
-        return [*found[:_MOST_SENTENCES], *([f"So it is with {more} more classes."] if more > 0 else [])]
+                sentences.append(f"Class {name} is {rare}often missed: {rows} get another answer.")
+        more = len(sentences) - _MOST_SENTENCES
+        return [*sentences[:_MOST_SENTENCES], *([f"So it is with {more} more classes."] if more > 0 else [])]
 
 
 def uncounted(view: ReportView) -> str:
-    """Say why no answers can be counted by class; empty where they can."""
+    """Explain why no answers can be counted by class; empty where they can."""
     if view.certificate.answered is not None and not view.certificate.answered.passed:
         return "It answers nothing."
     if view.plan.division.shared is None:
@@ -246,23 +245,23 @@ def format_count(count: Any) -> str:
 
 
 def _predicted(view: ReportView) -> NDArray[Any]:
-    """Return what the classifier of the certificate predicts for the validation rows, in numbers of labels."""
-    fitted, found, plan = view.model._fitted, view.certificate, view.plan
+    """Predictions of the certified classifier for the validation rows, in numbers of labels."""
+    fitted, certificate, plan = view.model._fitted, view.certificate, view.plan
     evidence = fitted.evidence
-    if found.reached is not None and found.reached.passed:
+    if certificate.reached is not None and certificate.reached.passed:
         assert evidence.scores is not None
-        code = evidence.code_of(found.reached.positive)
-        probable = on_grid(evidence.scores[plan.place(SOFT, PROPOSAL)]) >= found.reached.threshold
+        code = evidence.code_of(certificate.reached.positive)
+        probable = on_grid(evidence.scores[plan.place(SOFT, PROPOSAL)]) >= certificate.reached.threshold
         return np.where(probable, code, 1 - code)
-    if any((rule.voting, rule.name) == (view.voting, found.rule) for rule in plan.planned):
+    if any((rule.voting, rule.name) == (view.voting, certificate.rule) for rule in plan.planned):
         assert evidence.said is not None
-        return np.asarray(evidence.said[plan.place(view.voting, found.rule)])
-    rule = Rule(view.voting, found.rule, fitted.weights(view.voting))
+        return np.asarray(evidence.said[plan.place(view.voting, certificate.rule)])
+    rule = Rule(view.voting, certificate.rule, fitted.weights(view.voting))
     return next(said_of([rule], evidence.answers, evidence.labels, None))
 
 
 def _answered(view: ReportView) -> BoolArray:
-    """Return which validation rows are answered."""
+    """Mask of the validation rows that are answered."""
     evidence, answered = view.model._fitted.evidence, view.certificate.answered
     if answered is None:
         return np.ones(evidence.truth.size, dtype=np.bool_)

@@ -152,7 +152,7 @@ def report_html(
 
 
 def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
-    """Return the page: first all that is said, then the charts, then the whole of it put together."""
+    """Put the page together from sentences, charts and tables."""
     page: str = _template().render(
         title=title,
         style=_file("report.css"),
@@ -175,7 +175,7 @@ def render(view: ReportView, title: str, notes: Sequence[str]) -> str:
 
 
 def drawn(ident: str, height: int, draw: Callable[[Axes], Any]) -> str:
-    """Return what stands inside the SVG of a picture: its colours are the page's variables, its ids begin with `ident`.
+    """Inner SVG of a picture: its colours are the page's variables, its ids begin with `ident`.
 
     Equal numbers give equal bytes.
 
@@ -241,14 +241,14 @@ def _main_chart(view: ReportView) -> dict[str, Any]:
 
 def _coverage_chart(view: ReportView) -> dict[str, Any]:
     """Return the errors among answered rows, by how many are answered."""
-    found = plots.coverage(view)
+    curve = plots.coverage(view)
     used = "No threshold passed: nothing is answered."
-    if found.chosen is not None:
-        share, errors = format_share(found.shares[found.chosen]), format_share(found.errors[found.chosen])
+    if curve.chosen is not None:
+        share, errors = format_share(curve.shares[curve.chosen]), format_share(curve.errors[curve.chosen])
         used = f"The threshold in use answers {share} of the validation rows and errs on {errors} of these."
     rows = [
         (str(n), format_share(share), str(k), format_share(error), percent_up(limit))
-        for share, error, limit, n, k in zip(*found[:5], strict=True)
+        for share, error, limit, n, k in zip(*curve[:5], strict=True)
     ]
     columns = ("answered", "share", "errors", "share of errors", "upper limit, alone")
     caption = f"From right to left it answers fewer rows, those it is surer of. {used}"

@@ -80,9 +80,9 @@ def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) 
         text = most(bar) if bar.bound is None else f"at most {most(bar)}"
         axes.annotate(text, (bar.bound or 0.0, -place), (4.0, 0.0), textcoords="offset points", va="center")
     if view.observed is not None:
-        seen = view.observed
-        errors = np.count_nonzero(seen.wrong(view.voting)) if seen.covered is None else seen.covered
-        axes.plot(errors / seen.rows, 0.0, "D", color="black", mec="white", label="errors among the test rows")
+        observed = view.observed
+        errors = np.count_nonzero(observed.wrong(view.voting)) if observed.covered is None else observed.covered
+        axes.plot(errors / observed.rows, 0.0, "D", color="black", mec="white", label="errors among the test rows")
     end = 1.35 * max(bar.bound or 0.0 for bar in bars.values())
     axes.set_xlim(0.0, end)
     axes.set_ylim(0.4 - len(bars), 0.65)
@@ -275,15 +275,15 @@ def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
     view, axes = _start(clf, ax)
     if not isinstance(view.plan.target, Abstain):
         raise ValueError("clf must have been fitted with Abstain (max_error), got an estimator that answers every row")
-    found, target = coverage(view), view.plan.target.max_error
-    axes.plot(found.shares, found.errors, color=RISK, label="errors among answered rows")
-    axes.plot(found.shares, found.limits, color=RISK, linestyle="--", label="upper limit, each alone")
+    curve, target = coverage(view), view.plan.target.max_error
+    axes.plot(curve.shares, curve.errors, color=RISK, label="errors among answered rows")
+    axes.plot(curve.shares, curve.limits, color=RISK, linestyle="--", label="upper limit, each alone")
     axes.axhline(target, color=ACCENT, label="target")
-    if found.chosen is not None:
-        place = found.shares[found.chosen], found.errors[found.chosen]
+    if curve.chosen is not None:
+        place = curve.shares[curve.chosen], curve.errors[curve.chosen]
         axes.plot(*place, "o", color=ACCENT, label="threshold in use")
     axes.set_xlim(-0.03, 1.03)
-    axes.set_ylim(0.0, max(3.0 * target, 1.1 * float(found.errors.max())))
+    axes.set_ylim(0.0, max(3.0 * target, 1.1 * float(curve.errors.max())))
     _in_percent(axes.xaxis, axes.yaxis)
     return _finished(axes, "share of validation rows answered", "share of errors")
 
@@ -435,7 +435,7 @@ class Coverage(NamedTuple):
 
 
 def coverage(view: ReportView) -> Coverage:
-    """Return what every threshold of a model that abstains leaves answered, and the errors among it."""
+    """Errors among answered rows by threshold, of a model that abstains."""
     rows, wrong = threshold_counts(view.plan, view.model._fitted.evidence, view.voting)
     rows, wrong = rows[rows > 0], wrong[rows > 0]
     answered, chosen = view.certificate.answered, None

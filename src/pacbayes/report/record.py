@@ -65,7 +65,7 @@ def as_fitted(model: CertifiedModel) -> CertifiedModel:
 
 
 def data_table(view: ReportView) -> TextTable:
-    """Return what is known about the rows, with their fingerprint if they were given."""
+    """Table of the rows and classifiers, with the fingerprints of rows that were handed in."""
     model, classifiers, division = view.model, view.classifiers, view.plan.division
     counted = PLURAL[division.unit]
     for_each = "" if division.kind == "shared" else " for each classifier, drawn for it alone"
@@ -75,6 +75,7 @@ def data_table(view: ReportView) -> TextTable:
     if view.data is not None:
         counts = np.unique(view.data[1], return_counts=True)[1]
         notes, hashes = [f" ({count} rows)" for count in counts], [fingerprint(part) for part in view.data]
+    names, converged = getattr(model, "feature_names_in_", None), classifiers.converged
     rows = {
         "rows": division.n_rows,
         f"training {counted}": "not here" if division.trained_elsewhere else trained,
@@ -82,17 +83,15 @@ def data_table(view: ReportView) -> TextTable:
         _COPIES: "not known" if classifiers.copies is None else classifiers.copies,
         "classes": format_names(model.classes_.tolist(), notes),
         "columns": getattr(model, "n_features_in_", None),
-        "names of columns": None,
+        "names of columns": None if names is None else format_names(names.tolist()),
         "classifiers": len(classifiers),
         "classifiers left out because they could not be trained": len(classifiers.dropped) or None,
+        "support vector machines that did not converge": None if converged is None else np.count_nonzero(~converged),
+        "SHA-256 of the rows": hashes[0],
+        "SHA-256 of the labels": hashes[1],
+        # What a second run has to find again.
+        "SHA-256 of validation errors and weights": fingerprint([classifiers.counted.errors, view.weights]),
     }
-    if hasattr(model, "feature_names_in_"):
-        rows["names of columns"] = format_names(model.feature_names_in_.tolist())
-    if classifiers.converged is not None:
-        rows["support vector machines that did not converge"] = int(np.count_nonzero(~classifiers.converged))
-    rows |= {"SHA-256 of the rows": hashes[0], "SHA-256 of the labels": hashes[1]}
-    # What a second run has to find again.
-    rows["SHA-256 of validation errors and weights"] = fingerprint([classifiers.counted.errors, view.weights])
     caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes._utils.fingerprint)."
     cells = [(name, str(value)) for name, value in rows.items() if value is not None]
     return TextTable(caption, ("what", "value"), cells)
@@ -137,7 +136,7 @@ def grid_remarks(view: ReportView) -> list[str]:
     """Return a remark for every parameter whose best values may lie beyond its grid.
 
     At least half of the weight is on the smallest, or largest, tenth of the values; on a path it is said with
-    the neighbours that err as often.  Each family has its own grid.  No remark changes a certificate.
+    the neighbours that err as often.  Each family has a grid of its own.  No remark changes a certificate.
 
     Examples
     --------
@@ -150,15 +149,15 @@ def grid_remarks(view: ReportView) -> list[str]:
     >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
     []
     """
-    params, remarks = view.classifiers.params, list[str]()
+    params, risks, remarks = view.classifiers.params, view.classifiers.risks, list[str]()
     families = [one.get("candidate") for one in params]
     for family in dict.fromkeys(families):
-        own = [i for i, other in enumerate(families) if other == family]
-        for name in params[own[0]]:
-            values = [params[i].get(name) for i in own]
+        members = [i for i, other in enumerate(families) if other == family]
+        for name in params[members[0]]:
+            values = [params[i].get(name) for i in members]
             if all(_is_number(value) for value in values):
                 of = name.rpartition("__")[2] + ("" if family is None else f" of {family}")
-                remarks += _remark_on_ends(of, np.array(values, float), view.weights[own], view.classifiers.risks[own])
+                remarks += _remark_on_ends(of, np.array(values, float), view.weights[members], risks[members])
     return remarks
 
 

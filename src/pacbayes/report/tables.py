@@ -85,7 +85,7 @@ def weight_groups(view: ReportView) -> list[WeightGroup]:
     [WeightGroup(label='0.1 to 1', number=3, weight=1.0, risk=0.0)]
     """
     weights, risks, params = view.weights, view.classifiers.risks, view.classifiers.params
-    found = []
+    groups = []
     for path in view.paths:
         differs = (np.diff(risks[path]) != 0.0) | np.diff(weights[path] > 0.0)
         for run in np.split(path, np.flatnonzero(differs) + 1):
@@ -93,8 +93,8 @@ def weight_groups(view: ReportView) -> list[WeightGroup]:
             if view.is_path:
                 label = " to ".join(f"{end:.4g}" for end in dict.fromkeys(view.places[run[[0, -1]]].tolist()))
             weight, risk = float(weights[run].sum()), float(risks[run[0]])
-            found.append(WeightGroup(label, run.size, weight, risk, tuple(run.tolist())))
-    return sorted(found, key=lambda group: -group.weight)
+            groups.append(WeightGroup(label, run.size, weight, risk, tuple(run.tolist())))
+    return sorted(groups, key=lambda group: -group.weight)
 
 
 class _Range(tuple[float, float]):
@@ -129,14 +129,14 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     rows = [_certificate_row(view, voting, full) for voting in view.model.certificates_]
     constant = view.model.certificates_["stochastic"].baselines[CONSTANT]
     if constant.bound is not None and constant.empirical_risk is not None:
-        delta, seen = repr(view.plan.delta), view.observed
+        delta, observed = repr(view.plan.delta), view.observed
         rows.append(
             {
                 "classifier": f"always {format_label(view.model.constant_label_)}",
                 "errs on at most": _percent_of(constant.bound),
                 "validation errors": format_share(constant.empirical_risk),
                 "answers": "100.0 %",
-                "test errors": "–" if seen is None else _share_of(seen.constant or 0, seen.rows),
+                "test errors": "–" if observed is None else _share_of(observed.constant or 0, observed.rows),
                 "bound B": repr(constant.bound),
                 "risk L it is computed from": format_bound(constant.empirical_risk),
                 "δ": delta,
@@ -151,35 +151,35 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
 
 
 def _certificate_row(view: ReportView, voting: str, full: bool) -> dict[str, str]:
-    found, risk = view.model.certificates_[voting], view.validation_risk(voting)
-    name = found.holds_for.removeprefix("the ").removesuffix(" with its key")
-    name += ", covered answers of the refit" if found.refit else ""
+    certificate, risk = view.model.certificates_[voting], view.validation_risk(voting)
+    name = certificate.holds_for.removeprefix("the ").removesuffix(" with its key")
+    name += ", covered answers of the refit" if certificate.refit else ""
     row = {
         "classifier": f"{name} (this model)" if full and voting == view.voting else name,
-        "errs on at most": _limit(found),
+        "errs on at most": _limit(certificate),
         "validation errors": "–" if risk is None else format_share(risk),
     }
-    if found.answered is not None:
-        row["answers"] = format_share(found.answered.share)
+    if certificate.answered is not None:
+        row["answers"] = format_share(certificate.answered.share)
     if view.observed is not None:
         row["test errors"] = _share_of(*view.observed.among_answered(voting))
     if not full:
         return row
-    picked = found.source == VALIDATION and found.rule not in FOUND
+    picked = certificate.source == VALIDATION and certificate.rule not in FOUND
     # What only an auditor needs.
     return row | {
-        "bound B": repr(found.bound),
-        "errs on at least": "–" if found.lower is None else repr(found.lower),
-        "risk L it is computed from": format_bound(found.empirical_risk),
-        "divergence K": format_bound(found.kl),
-        "δ": repr(found.delta),
-        f"validation {PLURAL[found.unit]} m": str(found.m),
-        "distance": found.distance,
-        "which rule": found.rule,
-        "its share of δ": "–" if found.level is None else format_level(found.level),
-        "recommended by": f"{_SOURCES[found.source]}{', of rules fixed before' if picked else ''}",
-        "other rules": "; ".join(map(str, found.alternatives)) or "none",
-        "where it comes from": found.theorem,
+        "bound B": repr(certificate.bound),
+        "errs on at least": "–" if certificate.lower is None else repr(certificate.lower),
+        "risk L it is computed from": format_bound(certificate.empirical_risk),
+        "divergence K": format_bound(certificate.kl),
+        "δ": repr(certificate.delta),
+        f"validation {PLURAL[certificate.unit]} m": str(certificate.m),
+        "distance": certificate.distance,
+        "which rule": certificate.rule,
+        "its share of δ": "–" if certificate.level is None else format_level(certificate.level),
+        "recommended by": f"{_SOURCES[certificate.source]}{', of rules fixed before' if picked else ''}",
+        "other rules": "; ".join(map(str, certificate.alternatives)) or "none",
+        "where it comes from": certificate.theorem,
     }
 
 
@@ -217,7 +217,7 @@ def _certificate_caption(view: ReportView) -> str:
 def bounds_table(view: ReportView, full: bool = False) -> TextTable:
     """Return the bound of each distance and the baselines; with `full` as numbers, and where they come from."""
     best = "with the posterior that is best for this distance"
-    found: list[tuple[Any, ...]] = [
+    bounds: list[tuple[Any, ...]] = [
         (one.distance, "stochastic classifier", one.bound, one.empirical_risk, one.kl, best) for one in view.posteriors
     ]
     held_out = "proposed classifier" if view.plan.division.trained_elsewhere else "cross-validated classifier"
@@ -225,16 +225,16 @@ def bounds_table(view: ReportView, full: bool = False) -> TextTable:
     for name, one in view.model.certificates_["stochastic"].baselines.items():
         who = "best single classifier" if name == "Occam" else held_out
         if name != CONSTANT:  # stands beside the certificates
-            found.append((name, who, one.bound, one.empirical_risk, None, one.note))
+            bounds.append((name, who, one.bound, one.empirical_risk, None, one.note))
             notes += [f"{name}: {one.note}."] if one.bound is None and not full else []
     if full:
         columns: tuple[str, ...] = ("guarantee", "bound", "validation risk", "divergence K", "what it is")
-        rows = [(f"{who}, {name}", *map(format_bound, numbers), note) for name, who, *numbers, note in found]
+        rows = [(f"{who}, {name}", *map(format_bound, numbers), note) for name, who, *numbers, note in bounds]
     else:
         columns = ("bound", "for the", "errs on at most", "validation errors")
         rows = [
             (name, who, "–", "–") if bound is None else (name, who, _percent_of(bound), format_share(risk))
-            for name, who, bound, risk, *_ in found
+            for name, who, bound, risk, *_ in bounds
         ]
     caption = (
         f"Each bound holds alone, with probability at least {confidence(view.plan.delta)}. Fix distance and delta "
@@ -287,40 +287,38 @@ def _weight_caption(view: ReportView, groups: Sequence[WeightGroup], shown: int)
 
 def part_table(view: ReportView) -> TextTable | None:
     """Return the limits of other risks of the classifier that predicts; None where nobody asked."""
-    plan, found = view.plan, view.certificate
+    plan, certificate = view.plan, view.certificate
     if not plan.limits:
         return None
     errors_only = all(question.name == "error" for question in plan.limits)
     title, columns = "Limits of other risks", ("of", "limit", "counted", "rows")
     if errors_only:
         title = "Errors by class and in slices" if plan.slices else "Errors by class"
-        columns = ("among", "covered and wrong at most" if found.refit else "errs on at most", "errors", "rows")
-    if not found.limits:
+        columns = ("among", "covered and wrong at most" if certificate.refit else "errs on at most", "errors", "rows")
+    if not certificate.limits:
         nothing = "None: what predicts was chosen on the validation rows, where none are proved."
         return TextTable(title, columns, [], nothing)
     rows = []
-    for one in found.limits:
+    for one in certificate.limits:
         label = one.label + (f" ({one.also})" if one.also else "")
         label = f"true {label}" if one.kind == CLASS and one.name == "error" else label
         rows.append((label, percent_up(one.bound) if errors_only else one.claim, f"{one.count:g}", str(one.rows)))
-    caption = (
-        f"All of these limits and the one of all errors hold at once, with probability at least "
-        f"{confidence(found.delta)}. {_cost_of_parts(found, plan.share)}{_COPIES_ONCE.get(found.unit, '')}"
-    )
-    return TextTable(title, columns, rows, caption)
+    all_hold = "All of these limits and the one of all errors hold at once, with probability at least"
+    cost = _cost_of_parts(certificate, plan.share) + _COPIES_ONCE.get(certificate.unit, "")
+    return TextTable(title, columns, rows, f"{all_hold} {confidence(certificate.delta)}. {cost}")
 
 
-def _cost_of_parts(found: Certificate, share: float) -> str:
-    """Say what the limits cost the bound, if it is seen."""
-    kept = f"They take {format_share(share)} of the probability with which anything here may fail"
-    if found.level is None or found.distance != "binomial":
-        return f"{kept}."
-    level = min(found.level / (1.0 - share), 1.0)
-    if found.kl > 0.0:  # Occam's, at the prior weight of one classifier
-        level *= float(np.exp(-found.kl))
-    errors = round(found.empirical_risk * found.m)
-    without, bound = percent_up(float(binomial_upper(errors, found.m, level))), percent_up(found.bound)
-    return f"{kept}." if without == bound else f"{kept}; without them the bound would be {without} instead of {bound}."
+def _cost_of_parts(certificate: Certificate, share: float) -> str:
+    """Describe what the limits cost the bound, if it shows."""
+    text = f"They take {format_share(share)} of the probability with which anything here may fail"
+    if certificate.level is not None and certificate.distance == "binomial":
+        # Of Occam's choice at the prior weight of one classifier.
+        level = min(certificate.level / (1.0 - share), 1.0) * float(np.exp(-certificate.kl))
+        errors = round(certificate.empirical_risk * certificate.m)
+        without, bound = percent_up(float(binomial_upper(errors, certificate.m, level))), percent_up(certificate.bound)
+        if without != bound:
+            text += f"; without them the bound would be {without} instead of {bound}"
+    return f"{text}."
 
 
 def _share_of(errors: int, rows: int) -> str:

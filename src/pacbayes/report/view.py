@@ -188,10 +188,10 @@ class ReportView:
         None where they were not counted, or nothing is answered.  Where the vote's bound follows from the stochastic
         classifier's, its own errors are only shown.
         """
-        found = self.model.certificates_[voting]
-        if found.answered is not None:
-            return found.empirical_risk if found.answered.passed else None
-        return self.model.vote_risk_ if voting == "majority" else found.empirical_risk
+        certificate = self.model.certificates_[voting]
+        if certificate.answered is not None:
+            return certificate.empirical_risk if certificate.answered.passed else None
+        return self.model.vote_risk_ if voting == "majority" else certificate.empirical_risk
 
     @cached_property
     def is_path(self) -> bool:
@@ -214,18 +214,18 @@ class ReportView:
     @property
     def paths(self) -> list[Rows]:
         """The classifiers by path: those that differ in lambda alone, by lambda; any other stands for itself."""
-        params, found = self.classifiers.params, dict[str, list[int]]()
+        params, paths = self.classifiers.params, dict[str, list[int]]()
         for i, one in enumerate(params):
             common = [(name, value) for name, value in one.items() if name != "lambda"]
             path = repr(common) if _is_lambda(one.get("lambda")) else str(i)
-            found.setdefault("" if self.is_path else path, []).append(i)
-        return [np.array(sorted(path, key=lambda i: params[i].get("lambda", 0.0))) for path in found.values()]
+            paths.setdefault("" if self.is_path else path, []).append(i)
+        return [np.array(sorted(path, key=lambda i: params[i].get("lambda", 0.0))) for path in paths.values()]
 
     @cached_property
     def posterior(self) -> Posterior:
-        """The posterior; of a model that kept nothing for one that which would have been best at the whole level."""
-        kept = self.model._fitted.found.posterior
-        return self._best(self.plan.distances) if kept is None else kept
+        """The posterior; of a model without one the best at the whole level."""
+        posterior = self.model._fitted.found.posterior
+        return self._best(self.plan.distances) if posterior is None else posterior
 
     @cached_property
     def posteriors(self) -> list[Posterior]:
