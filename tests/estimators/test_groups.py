@@ -146,7 +146,7 @@ def test_pages_speak_of_groups(make):
         "validation groups m",
         "Every group counts once, whatever its size",
         "The groups are independent, and new groups are of the same kind.",
-        "In 30 validation groups, which trained nothing, it answered",
+        "% of the rows of 30 validation groups, on average.",
         "errors on 30 validation groups",
         "validation rows that equal a training row in features and class",
     ):

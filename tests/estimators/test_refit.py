@@ -223,7 +223,7 @@ def test_the_command_line_says_which_answers_are_covered(both, tmp_path, capsys)
 
 def test_test_errors_are_all_errors(tmp_path):
     clf = fit()
-    observed = ObservedErrors.count(clf, NEW, Y)
+    observed = ObservedErrors(clf, NEW, Y)
     assert observed.errors["soft"] == np.sum(clf.predict(NEW) != Y)
     assert observed.covered == np.sum((clf.predict(NEW) != Y) & clf.covered(NEW)) < observed.errors["soft"]
     page = clf.report(tmp_path / "page.html", test=(NEW, Y)).read_text()

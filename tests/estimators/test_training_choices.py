@@ -12,7 +12,6 @@ from tests.estimators.models import three_classes, two_classes
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, bound, gibbs_posterior, load, optimal_posterior, save
 from pacbayes.bounds import Catoni, Distance, get_distance
-from pacbayes.report.guarantee import bars_of
 from pacbayes.report.tables import certificate_table
 from pacbayes.report.view import ReportView
 
@@ -186,7 +185,7 @@ def test_an_own_distance_works_unregistered_but_is_not_saved(tmp_path):
         save(clf, tmp_path / "model")
     assert not (tmp_path / "model").exists()
     view = ReportView.of(clf)
-    assert view.distances[-1] == "own"
+    assert view.posteriors[-1].distance == "own"
     assert "own" in str(certificate_table(view))
     assert clf.report(tmp_path / "page.html").stat().st_size > 0
 
@@ -195,5 +194,5 @@ def test_reports_show_catoni(tmp_path):
     clf = fit(distance="catoni", prior="cross-validation")
     page = clf.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert clf.distances_[0] in page
-    bars = bars_of(ReportView.of(clf))
-    assert any(clf.distances_[0] in bar.label and math.isfinite(bar.bound) for bar in bars)
+    posteriors = ReportView.of(clf).posteriors
+    assert any(one.distance == clf.distances_[0] and math.isfinite(one.bound) for one in posteriors)

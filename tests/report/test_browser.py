@@ -5,48 +5,16 @@ import re
 import shutil
 
 import pytest
-from tests.estimators.models import fitted, three_classes
-from tests.report.models import (
-    SCRIPT,
-    breast_cancer_page,
-    by_class,
-    grouped,
-    hostile_page,
-    long_parameters,
-    many_classes,
-    one_classifier,
-    rare,
-    refitted,
-    several_distances,
-    several_families,
-    threshold,
-    with_target,
-)
-
-from pacbayes.report import report_html
+from tests.report.models import MODELS, SCRIPT, page_of
 
 CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
     pytest.skip("no chromium on this machine (Debian: apt-get install chromium)", allow_module_level=True)
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-PAGES = {
-    "breast cancer": breast_cancer_page,
-    "hostile": hostile_page,
-    "grid": lambda: report_html(fitted("grid", three_classes)),
-    "five distances": several_distances,
-    "long parameters": long_parameters,
-    "one classifier": one_classifier,
-    "several families": lambda: several_families()[1],
-    "by class": lambda: by_class()[1],
-    "target": lambda: with_target()[1],
-    "threshold": lambda: report_html(threshold()),
-    "refit": lambda: report_html(refitted()),
-    "groups": lambda: report_html(grouped()),
-    "rare": lambda: report_html(rare()),
-    "many classes": lambda: report_html(many_classes()),
-    "nothing answered": lambda: with_target(0.001)[1],
-}
+PAGES = [
+    name for name in MODELS if name not in ("hedge 0", "hedge 0.1", "independent", "threshold failed", "elsewhere")
+]
 # On the first screen one, and two in the details.
 FIRST, ALL = 1, 3
 OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
@@ -108,7 +76,7 @@ def open_page(browser, tmp_path):
 
     def open_(name, width=1280, **options):
         file = tmp_path / f"{len(opened)}.html"
-        file.write_text(PAGES[name](), encoding="utf-8")
+        file.write_text(page_of(name), encoding="utf-8")
         page = browser.new_page(viewport={"width": width, "height": 900}, **options)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -126,13 +94,13 @@ def open_page(browser, tmp_path):
 
 
 def test_opens_without_a_complaint_or_a_request(open_page):
-    page = open_page("breast cancer")
+    page = open_page("posterior")
     assert page.title() == "Breast cancer"
 
 
 def test_its_policy_lets_nothing_out(browser, tmp_path):
     file = tmp_path / "page.html"
-    file.write_text(breast_cancer_page(), encoding="utf-8")
+    file.write_text(page_of("posterior"), encoding="utf-8")
     page, complaints = browser.new_page(), []
     page.on("console", lambda message: complaints.append(message.text))
     page.goto(file.as_uri())
@@ -145,7 +113,7 @@ def test_its_policy_lets_nothing_out(browser, tmp_path):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast(open_page, scheme):
-    page = open_page("breast cancer", color_scheme=scheme)
+    page = open_page("posterior", color_scheme=scheme)
     page.evaluate(OPEN)
     found = page.evaluate(COLOURS)
     assert len(found) > 300
@@ -174,7 +142,7 @@ def test_contrast_of_known_colours():
 
 @pytest.mark.parametrize("details_open", [False, True])
 def test_tab_reaches_every_control_in_order(open_page, details_open):
-    page = open_page("breast cancer")
+    page = open_page("posterior")
     page.evaluate("(open) => document.querySelectorAll('details').forEach((one) => { one.open = open; })", details_open)
     number = page.evaluate(
         "(which) => { const all = [...document.querySelectorAll(which)].filter((one) => one.checkVisibility());"
@@ -192,7 +160,7 @@ def test_tab_reaches_every_control_in_order(open_page, details_open):
 
 
 def test_names_for_a_screen_reader(open_page):
-    page = open_page("breast cancer")
+    page = open_page("posterior")
     assert page.get_by_role("img", name="How often it errs, and what simpler methods have").count() == 1
     assert page.get_by_role("heading", level=1).count() == 1
     assert page.get_by_role("table").count() == 2
@@ -224,7 +192,7 @@ def test_nothing_overlaps_or_is_clipped(open_page, name, width):
 
 def test_a_manager_reads_one_screen(open_page):
     """Sentence, picture, what is missed and which answers are given, without a touch."""
-    page = open_page("breast cancer")
+    page = open_page("posterior")
     for part in ("#headline", "#figure-limits svg", "#table-classes", "[aria-labelledby=table-confusion] tbody"):
         assert page.locator(part).first.bounding_box()["y"] + page.locator(part).first.bounding_box()["height"] < 900
 

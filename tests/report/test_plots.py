@@ -1,16 +1,26 @@
 """Pictures show the numbers of the model they are asked about."""
 
-import subprocess
-import sys
-
 import matplotlib
 import numpy as np
 import pytest
-from tests.estimators.models import fitted, three_classes, two_classes
+from scipy.stats import beta
+from tests.estimators.models import fitted, two_classes
+from tests.report.models import model
 
 from pacbayes import DISTANCES, Monitor, StochasticSVC, bound, gibbs_posterior, optimal_posterior
+from pacbayes._utils.words import format_up
 from pacbayes.bounds import chances
-from pacbayes.report import plot_bounds, plot_certificate, plot_gibbs_curve, plot_monitor, plot_plan, plot_risks
+from pacbayes.report import (
+    plot_bounds,
+    plot_certificate,
+    plot_coverage,
+    plot_gibbs_curve,
+    plot_monitor,
+    plot_plan,
+    plot_risks,
+    plot_target,
+)
+from pacbayes.report.page import drawn
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -30,28 +40,38 @@ def line(axes, label):
 def test_risks(ax):
     clf, (X, y) = fitted("svc", two_classes), two_classes()
     assert plot_risks(clf, ax, test=(1.01 * X, y)) is ax
-    drawn = line(ax, "validation risk")
-    assert np.array_equal(drawn.get_ydata(), clf.classifiers_.risks)
-    assert np.array_equal(drawn.get_xdata(), [setting["lambda"] for setting in clf.classifiers_.params])
+    risks = line(ax, "validation risk")
+    assert np.array_equal(risks.get_ydata(), clf.classifiers_.risks)
+    assert np.array_equal(risks.get_xdata(), [setting["lambda"] for setting in clf.classifiers_.params])
     expected = (clf.classifiers_.predict(1.01 * X) != y).mean(axis=1)
     np.testing.assert_allclose(line(ax, "test error").get_ydata(), expected)
     assert line(ax, "bound").get_ydata()[0] == clf.certificate_.bound
     assert ax.get_xscale() == "log"
 
 
-def test_risks_of_a_grid(ax):
-    plot_risks(fitted("grid", three_classes), ax)
+@pytest.mark.parametrize("name", ["grid", "soft"])
+def test_risks_against_the_rank(ax, name):
+    clf = model(name)
+    plot_risks(clf, ax)
     assert ax.get_xlabel() == "rank by validation risk"
     assert all(not one.get_label().startswith("test") for one in ax.lines)
+    assert line(ax, f"bound of {clf.certificate_.holds_for.removesuffix(' with its key')}")
+    area = ax.figure.axes[1].collections[0].get_paths()[0].vertices
+    assert area[:, 1].max() == pytest.approx(clf.weights_.max())
 
 
-def test_bounds(ax):
-    clf = fitted("svc", two_classes)
+@pytest.mark.parametrize("hedge", [0, 0.1, "auto"])
+def test_bounds(ax, hedge):
+    """Of a model without posterior, and one that divided delta: those that would have been best at the whole of it."""
+    clf = fitted("svc", two_classes, hedge=hedge)
     assert plot_bounds(clf, ax) is ax
     risks, m = clf.classifiers_.risks, clf.classifiers_.m
     expected = [min(optimal_posterior(risks, m, distance=distance).bound, 1.0) for distance in DISTANCES]
     np.testing.assert_allclose([bar.get_height() for bar in ax.containers[0]], expected, rtol=1e-9)
     assert "holds alone" in ax.get_title()
+    assert plot_gibbs_curve(clf, ax).get_xlabel() == "inverse temperature β"
+    best = optimal_posterior(risks, m, delta=0.05 * (clf.hedge_ or 1.0)).bound
+    assert line(ax, "optimum").get_label().endswith(f"B = {format_up(best, 4)}")
 
 
 def test_gibbs_curve(ax):
@@ -79,6 +99,36 @@ def test_certificate(ax):
     # Texts stand at the ends of their bars, and a tick beyond all examples there is none.
     assert [text.xy[0] for text in ax.texts[1::2]] == expected[::2]
     assert max(ax.get_xticks()) <= 1.0
+
+
+def test_coverage(ax):
+    clf = model("abstain")
+    assert plot_certificate(clf, ax) is ax
+    shares, limits = line(ax, "upper limit").get_data()
+    errors, m = line(ax, "errors").get_ydata(), clf.certificate_.m
+    assert np.all(np.diff(shares) >= 0)
+    rows, wrong = np.rint(shares * m), np.rint(errors * np.rint(shares * m))
+    np.testing.assert_allclose(limits, np.where(wrong < rows, beta.isf(0.05, wrong + 1, rows - wrong), 1.0), rtol=1e-9)
+    answered = clf.certificate_.answered
+    point = line(ax, "threshold in use")
+    assert (point.get_xdata()[0], point.get_ydata()[0]) == (answered.share, answered.errors / answered.rows)
+    assert line(ax, "target").get_ydata()[0] == 0.02
+    ax.clear()
+    assert len(plot_coverage(model("nothing answered"), ax).lines) == 3
+    with pytest.raises(ValueError, match="max_error"):
+        plot_coverage(model("posterior"), ax)
+
+
+def test_target(ax):
+    clf = model("threshold")
+    assert plot_certificate(clf, ax) is ax
+    assert ax.get_xlabel() == "threshold of the probability of malignant"
+    reached = clf.certificate_.reached
+    assert line(ax, "threshold in use").get_xdata()[0] == reached.threshold
+    for label, share in (("recall", reached.recall), ("precision", reached.precision), ("false positive", reached.fpr)):
+        cuts, shares = line(ax, label).get_data()
+        assert shares[np.flatnonzero(cuts == reached.threshold)[0]] == share
+    assert plot_target(clf, ax) is ax
 
 
 def test_a_monitor(ax):
@@ -113,7 +163,8 @@ def test_wrong_arguments():
         plot_bounds(StochasticSVC())
 
 
-def test_matplotlib_is_loaded_when_first_needed():
-    code = "import sys, pacbayes.report; print('matplotlib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+def test_on_the_page_text_is_not_taken_for_style_or_mathematics():
+    text = 'style="fill: #1f4e79" $\\frac$ <b> id="y"'
+    made = [drawn("x", 200, lambda axes: (axes.plot([1], label="b"), axes.set_xlabel(text))) for _ in range(2)]
+    assert 'style="fill: #1f4e79" $\\frac$ &lt;b&gt; id="y"</text>' in made[0]
+    assert made[0] == made[1]

@@ -7,7 +7,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import fitted, two_classes
-from tests.report.models import IMAGE, SCRIPT, hostile
+from tests.report.models import IMAGE, SCRIPT, model
 
 import pacbayes
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, optimal_posterior
@@ -85,7 +85,7 @@ def test_an_unfitted_estimator_shows_its_diagram_only():
 
 
 def test_names_from_the_data_are_text():
-    clf, _ = hostile()
+    clf = model("hostile")
     page = clf._repr_html_().partition("<style>")[0]
     assert SCRIPT not in page
     assert IMAGE not in page

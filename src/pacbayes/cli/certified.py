@@ -25,9 +25,8 @@ from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
 from pacbayes.ensemble.members import Joined
 from pacbayes.ensemble.svm_members import SharedMachines
-from pacbayes.report.questions import part_table
 from pacbayes.report.record import versions
-from pacbayes.report.tables import bounds_table, certificate_table, five_bounds, weight_groups, weight_table
+from pacbayes.report.tables import bounds_table, certificate_table, part_table, weight_groups, weight_table
 from pacbayes.report.view import ReportView
 
 # Where more is found; the assumption that fails first is named at once.
@@ -131,21 +130,21 @@ def _tested(view: ReportView) -> str:
     """Say what was observed on a test file; nothing where there is none."""
     if view.observed is None:
         return ""
-    wrong, rows = view.observed.among_answered[view.voting]
+    wrong, rows = view.observed.among_answered(view.voting)
     answered = "" if view.certificate.answered is None else " that it answered"
     return f"It erred on {wrong} of {rows} test examples{answered}."
 
 
 def _role(view: ReportView) -> str:
     """Say who answers, and what the certificate rests on, in one sentence."""
-    classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.chosen_among)
+    classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.plan.distances)
     how = f"distance {distance}" if tried == 1 else f"the best of {tried} distances, {distance}"
     if view.certificate.rule == PROPOSAL:
-        how = f"as {view.proposed}"
+        how = f"as {view.certificate.origin.removeprefix('which ')}"
     elif view.certificate.rule != POSTERIOR:
         how = f"{view.certificate.rule}, of several rules the one with the smallest bound"
     counted = PLURAL[classifiers.unit].replace("rows", "examples")
-    how += f", delta {view.delta:g}; {classifiers.m} validation {counted}"
+    how += f", delta {view.plan.delta:g}; {classifiers.m} validation {counted}"
     number = len(classifiers)
     if number == 1:
         return f"There is a single classifier ({how})."
@@ -205,7 +204,7 @@ def _as_dict(
         },
         "bounds": [
             {"distance": one.distance, "bound": one.bound, "empirical_risk": one.empirical_risk, "kl": one.kl}
-            for one in five_bounds(view)
+            for one in view.posteriors
         ],
         "bounds_note": "Each bound holds alone: fix distance and delta before looking.",
         # Those of the stochastic classifier: the best single one has itself no Occam's bound beside it.
@@ -276,8 +275,8 @@ def _settings_as_dict(view: ReportView, options: CertifyOptions) -> dict[str, An
         "copies": classifiers.copies,
         "training_examples": classifiers.splits.n_train,
         "validation_examples": classifiers.m,
-        "distance": list(view.chosen_among),
-        "delta": view.delta,
+        "distance": list(model.distances_),
+        "delta": model.delta_,
         "voting": view.voting,
         "seed": options.seed,
         "checkpoint": None if options.checkpoint is None else str(options.checkpoint),

@@ -8,8 +8,7 @@ from pacbayes._utils.checks import check_choice
 from pacbayes._utils.words import PLURAL, printable_lines
 from pacbayes.certificates.certificate import CONSTANT, Certificate
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.report.classes import Confusion, uncounted
-from pacbayes.report.guarantee import facts, must_hold, who_answers
+from pacbayes.report.guarantee import Confusion, facts, must_hold, uncounted, who_answers
 from pacbayes.report.record import as_fitted, format_names, versions
 from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
@@ -54,29 +53,20 @@ def model_card(model: CertifiedModel, format: str = "markdown") -> str:
     """
     check_choice("format", format, FORMATS)
     view = ReportView.of(model)
-    sections = _sections(view)
+    sections = _of_the_model(view) | _of_the_data(view)
     if format == "json":
-        plain = {
-            _key(name): {_key(what): _plain(value) for what, value in part.items()} for name, part in sections.items()
-        }
+        plain = {_key(name): {_key(what): _plain(one) for what, one in part.items()} for name, part in sections.items()}
         text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
         # The names stay what they are in the data, but are escaped where they would control a terminal.
         return text if text == printable_lines(text) else json.dumps(plain, indent=2, allow_nan=False)
-    parts = [
-        f"## {name}\n\n" + "".join(_line(what, value) for what, value in part.items())
-        for name, part in sections.items()
-    ]
+    parts = [f"## {name}\n\n" + "".join(_line(*entry) for entry in part.items()) for name, part in sections.items()]
     return printable_lines(f"# Model card: {type(model).__name__}\n\n" + "\n".join(parts))
 
 
-def _sections(view: ReportView) -> dict[str, dict[str, Any]]:
-    """Return the headings with what is known under each; None is for the owner."""
-    return _of_the_model(view) | _of_the_data(view)
-
-
 def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
-    model, found = view.model, view.certificate
-    stated = found.reached is None and (found.answered is None or found.answered.passed)
+    """Return the headings about the model with what is known under each; None is for the owner."""
+    model, certificate = view.model, view.certificate
+    stated = certificate.reached is None and (certificate.answered is None or certificate.answered.passed)
     return {
         "Model details": {
             "Kind": type(model).__name__,
@@ -90,40 +80,48 @@ def _of_the_model(view: ReportView) -> dict[str, dict[str, Any]]:
         "Intended use": {"Primary uses": None, "Primary users": None, "Uses out of scope": None},
         "Factors": {
             "Classes": format_names(model.classes_.tolist()),
-            "Slices": [str(value) for value in model._fitted.plan.slices] or "none were named",
+            "Slices": [str(value) for value in view.plan.slices] or "none were named",
             "Other groups, instruments or environments that matter": None,
         },
         "Metrics": {
-            "Guarantee": found.sentence,
-            "Delta": found.delta,
-            **({"Limit": found.bound} if stated else {}),
-            "Further limits": [one.sentence for one in found.limits] or "none were asked for",
-            "Compared with": [str(found.baselines[name]) for name in ("hold-out", CONSTANT) if name in found.baselines],
+            "Guarantee": certificate.sentence,
+            "Delta": certificate.delta,
+            **({"Limit": certificate.bound} if stated else {}),
+            "Further limits": [one.sentence for one in certificate.limits] or "none were asked for",
+            "Compared with": [
+                str(one) for name, one in certificate.baselines.items() if name in ("hold-out", CONSTANT)
+            ],
             "Why these metrics": None,
         },
     }
 
 
 def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
-    found, splits, confusion = view.certificate, view.classifiers.splits, Confusion.of(view)
-    assert splits is not None
-    unit = PLURAL[splits.unit]
+    """Return those about the rows, and what follows from them."""
+    certificate, division, confusion = view.certificate, view.plan.division, Confusion.of(view)
+    unit = PLURAL[division.unit]
     counted: dict[str, Any] = {"Errors by class": uncounted(view)}
     if confusion is not None:
         counted = {
             "Errors by class": confusion.by_class,
             "Answers": confusion.table,
-            "To be noted": confusion.warnings(found.bound),
+            "To be noted": confusion.warnings(certificate.bound),
         }
+    # After a refit all rows trained what predicts.
+    trained: dict[str, Any] = {f"Training {unit}": division.n_train + (division.m if certificate.refit else 0)}
+    if certificate.refit:
+        trained[f"Training {unit} of the certified classifier"] = division.n_train
+    if division.trained_elsewhere:
+        trained = {f"Training {unit}": "trained elsewhere"}
     return {
         "Evaluation data": {
-            f"Validation {unit}": splits.m,
-            "What was counted": facts(view)[1:],
-            "How they were chosen": found.assumptions[0],
+            f"Validation {unit}": division.m,
+            "What was counted": facts(view)[1:] or "no threshold passed",
+            "How they were chosen": certificate.assumptions[0],
             "Where they come from": None,
         },
         "Training data": {
-            **_trained(view),
+            **trained,
             "Columns": getattr(view.model, "n_features_in_", "not known"),
             "Where they come from": None,
             "What was done to them before": None,
@@ -132,35 +130,22 @@ def _of_the_data(view: ReportView) -> dict[str, dict[str, Any]]:
         "Ethical considerations": {"Data about people, risks and harms, mitigations": None},
         "Caveats and recommendations": {
             "What must hold": [" ".join(one) for one in must_hold(view)],
-            "Always the same answer": _same_answer(found),
+            "Always the same answer": _same_answer(certificate),
             "Recommendations": None,
         },
     }
 
 
-def _trained(view: ReportView) -> dict[str, Any]:
-    """Return how many rows trained what predicts; after a refit that is all of them, and the certified classifier."""
-    splits, refit = view.classifiers.splits, view.certificate.refit
-    assert splits is not None
-    unit = PLURAL[splits.unit]
-    if splits.trained_elsewhere:
-        return {f"Training {unit}": "trained elsewhere"}
-    certified = {f"Training {unit} of the certified classifier": splits.n_train} if refit else {}
-    return {f"Training {unit}": splits.n_train + splits.m if refit else splits.n_train} | certified
-
-
-def _same_answer(found: Certificate) -> str:
+def _same_answer(certificate: Certificate) -> str:
     """Compare the bound with that of the majority class, or say why the two are not of the same examples."""
-    constant = found.baselines.get(CONSTANT)
+    constant = certificate.baselines.get(CONSTANT)
     if constant is None:
         return "not compared"
-    if constant.bound is None:
-        return str(constant)
-    if found.not_better:
-        return found.not_better
-    if found.beats_constant:
+    if constant.bound is None or certificate.not_better:
+        return certificate.not_better or str(constant)
+    if certificate.beats_constant:
         return f"{constant}; its bound is above that of this model"
-    about = "answers that are covered" if found.refit else "examples that it answers"
+    about = "answers that are covered" if certificate.refit else "examples that it answers"
     return f"{constant}; not to be compared with the bound of this model, which counts only {about}"
 
 

@@ -1,47 +1,67 @@
-"""What is guaranteed and what must hold for it, in words, and what other methods guarantee from the same data."""
+"""What is guaranteed, what must hold for it, and which errors the validation rows showed, in words."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pacbayes._utils.words import PLURAL, failure, format_share, percent_up
-from pacbayes.certificates.certificate import CONSTANT
-from pacbayes.certificates.decisions import Answered
-from pacbayes.certificates.sentences import format_label, format_target
-from pacbayes.certificates.voting import OCCAM, POSTERIOR, SOFT
+from pacbayes._utils.arrays import BoolArray, FloatArray
+from pacbayes._utils.words import PLURAL, cut, failure, format_share, percent_up
+from pacbayes.certificates.certificate import CONSTANT, Baseline, Missed
+from pacbayes.certificates.grids import on_grid
+from pacbayes.certificates.sentences import format_label
+from pacbayes.certificates.voting import POSTERIOR, vote_of_answers
 from pacbayes.data.division import GROUP
-from pacbayes.report.tables import format_bound
+from pacbayes.report.tables import TextTable
 from pacbayes.report.view import ReportView
 
-# What must be true of what was drawn, and how it fails, by what was counted.
+# Answers up to which there is a column for each, lines of longer tables, and sentences about single classes.
+_MOST_COLUMNS, _MOST_LINES, _MOST_ERRORS, _MOST_SENTENCES = 6, 10, 6, 3
+_LONGEST = 30
+# Sums of weights that are no nearer to a whole number than this are means.
+_WHOLE = 1e-9
+# A class is rare below this share of the rows.
+_RARE = 0.1
+# What must be true of what was drawn, and what breaks it, by what was counted.
 _DRAWN = {
     "example": (
         "The rows are independent, and new examples are of the same kind.",
-        "Rows that follow one another in time, several rows of one person, copies, rows picked by hand, a world that "
-        "has changed since: then it does not hold.",
+        "Time series, several rows of one person, copies, rows picked by hand or a world that has changed break this.",
     ),
     "group": (
         "The groups are independent, and new groups are of the same kind.",
-        "One person in two groups, groups of one family or hospital, groups picked by hand, a world that has changed "
-        "since: then it does not hold. Every group counts once, whatever its size.",
+        "One person in two groups, groups of one family or hospital, groups picked by hand or a world that has changed "
+        "break this. Every group counts once, whatever its size.",
     ),
 }
-_DRAWN["distinct example"] = (
-    _DRAWN["example"][0],
-    f"{_DRAWN['example'][1]} Equal rows were taken as copies of one another and counted once.",
+_COPIED = "Equal rows were taken as copies of one another and counted once."
+_DRAWN["distinct example"] = (_DRAWN["example"][0], f"{_DRAWN['example'][1]} {_COPIED}")
+_BY_HAND = ("The labels had no part in dividing the rows.", "The user divided them: by time, by place, by a file.")
+_USED = ("What is used is what was certified.", "A model trained anew, another threshold or overruled answers are not.")
+_COVERED = ("Only answers that are covered count.", "Of all others nothing is guaranteed.")
+_ALWAYS = (
+    (
+        "No classifier learned from the rows that count its errors.",
+        "Scaling, filling gaps, choosing columns or balancing classes on all rows breaks this, and no number shows it.",
+    ),
+    (
+        "Everything was fixed before results were seen:",
+        "the list of classifiers, settings, the random seed. Trying several and keeping the best voids the guarantee.",
+    ),
 )
+_LABELS = ("The labels are what counts.", "An error is an answer that differs from the label, right or wrong.")
 
 
 def who_answers(view: ReportView) -> str:
-    """Say in a sentence what gives the answers."""
+    """Describe the way of predicting in a sentence."""
     number, some, reached = len(view.classifiers), int(np.count_nonzero(view.model.weights_)), view.certificate.reached
     if some == 1:
         who = "A single classifier" if number == 1 else f"One classifier, number {view.only_classifier} of {number},"
         if not view.by_probabilities:
             return f"{who} gives all answers."
     else:
-        every = "Both" if number == 2 else f"All {number}"
-        who = f"{every if some == number else f'{some} of {number}'} classifiers"
+        who = f"All {number} classifiers" if some == number else f"{some} of {number} classifiers"
     if view.by_probabilities:
         decides = f"the class with the largest {'probability' if some == 1 else 'mean'} is the answer"
         if reached is not None and reached.passed:
@@ -53,194 +73,198 @@ def who_answers(view: ReportView) -> str:
 
 
 def facts(view: ReportView) -> list[str]:
-    """Return what stands below the statement: what answers, and what was counted."""
-    found = [who_answers(view)]
-    if view.certificate.refit:
-        found.append(
-            "It was trained once more on all rows. An answer is covered where the classifier that was certified gives "
-            "it too; of other answers nothing is guaranteed."
-        )
-    return [one for one in (*found, _counted(view)) if one]
-
-
-def _counted(view: ReportView) -> str:
-    """Say what was seen on how many rows."""
-    found, unit = view.certificate, PLURAL[view.certificate.unit]
-    untouched = "which trained nothing" if view.is_shared else "drawn for each classifier, which did not train it"
-    if found.refit:
-        untouched = "which did not train the certified classifier"
-    rows = f"{found.m} validation {unit}, {untouched}"
-    risk, answered = view.validation_risk(view.voting), found.answered
-    if found.reached is not None:
-        return f"Counted on {rows}. {found.reached.observed}".rstrip()
-    if answered is not None and answered.passed:
-        return (
-            f"Of {rows}, it answered {answered.rows} ({format_share(answered.share)}), {answered.errors} of them "
-            "wrong. How many new examples it answers is not guaranteed."
-        )
-    if answered is not None and answered.smallest_target is not None:
-        least = format_target(answered.smallest_target)
-        return f"Counted on {rows}. At most {least} would have been reached, which is information and no guarantee."
-    if risk is None:
-        return f"Counted on {rows}."
-    who = "the certified classifier" if found.refit else "it"
-    if found.unit == GROUP:
-        return f"In {rows}, {who} answered {format_share(risk)} of the rows of a group wrong, on average."
-    if not view.is_shared or (view.voting == "stochastic" and found.rule == POSTERIOR):
-        return f"Of {rows}, {who} answered {format_share(risk)} wrong, on average."
-    return f"Of {rows}, {who} answered {round(risk * found.m)} wrong ({format_share(risk)})."
+    """List the sentences below the statement: the way of predicting, and what the validation rows showed."""
+    certificate = view.certificate
+    refit = "It was trained once more on all rows. An answer is covered where the certified classifier gives it too."
+    # Warnings of their own stand above.
+    warnings = (certificate.not_better, str(certificate.often_missed))
+    seen = [line for line in certificate.lines[1:] if line not in warnings]
+    some = certificate.answered is not None and certificate.answered.passed
+    share = "How many new examples it answers is not guaranteed."
+    return [who_answers(view), *([refit] if certificate.refit else []), *seen, *([share] if some else [])]
 
 
 def observed(view: ReportView) -> str:
-    """Say what happened on test rows, if any."""
-    seen = view.observed
-    if seen is None:
+    """Describe the errors on test rows, if any."""
+    test = view.observed
+    if test is None:
         return ""
-    errors, rows = seen.among_answered[view.voting]
+    errors, rows = test.among_answered(view.voting)
     if view.certificate.answered is not None:
         wrong = f", and erred {errors} times on these ({format_share(errors / rows)})" if rows else ""
-        said = f"Of {seen.rows} test rows it answered {rows} ({format_share(rows / seen.rows)}){wrong}."
+        text = f"Of {test.rows} test rows it answered {rows} ({format_share(rows / test.rows)}){wrong}."
     else:
-        covered = "" if seen.covered is None else f", {seen.covered} times with a covered answer"
-        said = f"On {seen.rows} test rows it erred {errors} times ({format_share(errors / seen.rows)}){covered}."
-    return f"{said} That is an observation, not part of the guarantee."
+        covered = "" if test.covered is None else f", {test.covered} times with a covered answer"
+        text = f"On {test.rows} test rows it erred {errors} times ({format_share(errors / test.rows)}){covered}."
+    return f"{text} That is an observation, not part of the guarantee."
 
 
 def must_hold(view: ReportView) -> list[tuple[str, str]]:
-    """Return what the guarantee rests on: in short, and what would break it."""
-    used = (
-        "What is used is what was certified.",
-        "A model trained anew elsewhere, another threshold or answers overruled by hand are not covered.",
-    )
-    if view.certificate.refit:
-        used = (
-            "Only answers that are covered count.",
-            "Of an answer that the certified classifier does not give too, nothing is guaranteed.",
-        )
-    division = view.classifiers.splits
-    by_hand = (
-        "The labels had no part in dividing the rows.",
-        "Who divided them here was the user: by time, by place, by a file of its own.",
-    )
+    """List the assumptions in short, each with what would break it."""
+    unlucky = f"Even so the statement is false for up to {failure(view.certificate.delta)} of samples."
+    run = "It is about the long run: among a few new examples there may be more errors."
     return [
         _DRAWN[view.certificate.unit],
-        *([by_hand] if division is not None and division.own else []),
-        (
-            "No classifier learned from the rows that count its errors.",
-            "Scaling, filling gaps, choosing columns or balancing classes on all rows beforehand breaks this, and no "
-            "number here would show it.",
-        ),
-        (
-            "Everything was fixed before results were seen:",
-            "the list of classifiers, all settings, the random seed. Who tries several and keeps the best has no "
-            "guarantee.",
-        ),
-        used,
-        (
-            "The labels are what counts.",
-            "An error is an answer that differs from the label in the data, right or wrong.",
-        ),
-        (
-            "The sample was not unlucky.",
-            f"Even so the statement is false for up to {failure(view.certificate.delta)} of samples. And it is about "
-            "the long run: among a few new examples there may be more errors.",
-        ),
+        *([_BY_HAND] if view.plan.division.own else []),
+        *_ALWAYS,
+        _COVERED if view.certificate.refit else _USED,
+        _LABELS,
+        ("The sample was not unlucky.", f"{unlucky} {run}"),
     ]
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One guarantee; None where the method has none."""
+def compared(view: ReportView) -> dict[str, Baseline]:
+    """Return the certificate of the model, first, beside what simpler methods guarantee from the same rows."""
+    certificate = view.certificate
+    label = "this model, wrong and covered" if certificate.refit else "this model"
+    who = "proposed beforehand" if view.plan.division.trained_elsewhere else "chosen by cross-validation"
+    others = view.model.certificates_["best"].baselines
+    return {
+        label: Baseline(min(certificate.bound, 1.0), view.validation_risk(view.voting), who_answers(view)),
+        f"one classifier, {who} (hold-out)": others["hold-out"],
+        "always the most frequent class": others[CONSTANT],
+    }
 
-    label: str
-    bound: float | None
-    #: Validation errors of the classifier that the guarantee is for; None where they were not counted.
-    empirical_risk: float | None
-    kl: float | None
-    note: str
-    #: Whether it is the certificate of the model as it predicts now.
-    own: bool = False
-    #: What became of a target: then it is about the examples that are answered.
-    answered: Answered | None = None
+
+def most(one: Baseline) -> str:
+    """Return a bound as a percentage, rounded up, or say that there is none."""
+    return "not available" if one.bound is None else percent_up(one.bound)
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """Validation rows by class and answer, of the classifier that the certificate is for."""
+
+    #: The answers: the classes first, then labels that are none.
+    answers: tuple[str, ...]
+    #: Shape (classes, answers); of random choices with weights of their own, the mean over the choices.
+    counts: FloatArray
+    #: Rows of each class that are left unanswered; None where all are answered.
+    unanswered: NDArray[np.int64] | None = None
+    #: What the rows are called.
+    rows: str = "rows"
 
     @classmethod
-    def of(cls, view: ReportView, voting: str, label: str, note: str) -> "Bar":
-        """Return the certificate of a way of predicting."""
-        found = view.model.certificates_[voting]
-        answered = found.answered
-        if answered is not None:
-            label = f"{label}, among its answers"
-        elif found.reached is not None:
-            label = f"{label}, which has a target and no bound"
-        stated = found.reached is None and (answered is None or answered.passed)
-        return cls(
-            label,
-            found.bound if stated else None,
-            view.validation_risk(voting),
-            found.kl,
-            note,
-            view.voting == voting,
-            answered,
-        )
+    def of(cls, view: ReportView) -> "Confusion | None":
+        """Count the answers; None where there is none to count."""
+        if uncounted(view):
+            return None
+        evidence, unit = view.model._fitted.evidence, view.plan.division.unit
+        truth, answered, labels = evidence.truth.astype(np.intp), _answered(view), evidence.labels.tolist()
+
+        def count(codes: NDArray[Any]) -> NDArray[np.int64]:
+            places = (truth * len(labels) + codes)[answered]
+            return np.bincount(places, minlength=evidence.n_classes * len(labels)).reshape(-1, len(labels))
+
+        if view.voting == "stochastic" and view.certificate.rule == POSTERIOR:
+            chosen = np.flatnonzero(view.weights)
+            counts = np.asarray(sum(view.weights[i] * count(evidence.answers[i]) for i in chosen))
+        else:
+            counts = count(_predicted(view)).astype(np.float64)
+        left = None if answered.all() else np.bincount(truth[~answered], minlength=evidence.n_classes)
+        names = tuple(cut(" ".join(str(one).split()), _LONGEST) for one in labels)
+        return cls(names, counts, left, "rows" if unit == GROUP else PLURAL[unit])
 
     @property
-    def value(self) -> str:
-        """The bound as a percentage, rounded up, or the target; in words where there is none."""
-        if self.bound is None:
-            return "not available" if self.answered is None else "answers nothing"
-        return percent_up(min(self.bound, 1.0)) if self.answered is None else format_target(self.bound)
+    def _by_class(self) -> list[tuple[str, float, float, float]]:
+        """The name of every class, its rows, those of them that are answered, and those that get another answer."""
+        answered = self.counts.sum(axis=1)
+        sizes = answered + (0 if self.unanswered is None else self.unanswered)
+        missed = answered - np.diagonal(self.counts)
+        return list(zip(self.answers, sizes.tolist(), answered.tolist(), missed.tolist(), strict=False))
 
     @property
-    def number(self) -> str:
-        """The bound as a number, rounded up, or the target as it was given."""
-        return format_bound(self.bound) if self.answered is None or self.bound is None else repr(self.bound)
+    def by_class(self) -> TextTable:
+        """What is missed of every class; of many classes those of which the most is."""
+        shown, notes = self._by_class, []
+        if len(shown) > _MOST_LINES:
+            shown = sorted(shown, key=lambda one: -one[3])[:_MOST_LINES]
+            notes.append(f"Of {len(self.counts)} classes the {_MOST_LINES} with the most missed.")
+        if (np.abs(self.counts - np.rint(self.counts)) > _WHOLE).any():
+            notes.append("Means over the random choices.")
+        rows = []
+        for name, size, answered, missed in shown:
+            row = {"class": name, f"validation {self.rows}": format_count(size), "answered": format_count(answered)}
+            if self.unanswered is None:
+                del row["answered"]
+            share = format_share(missed / answered) if answered else "–"
+            rows.append(row | {"missed": format_count(missed), "share missed": share})
+        return TextTable.of("What is missed", rows, " ".join(notes))
+
+    @property
+    def table(self) -> TextTable:
+        """Classes against answers; of many the most frequent errors."""
+        title, names = "Which answers are given", self.answers
+        if len(names) > _MOST_COLUMNS:
+            wrong = self.counts.copy()
+            np.fill_diagonal(wrong, 0.0)
+            order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_ERRORS]
+            places = [np.unravel_index(k, wrong.shape) for k in order]
+            cells = [(names[i], names[j], format_count(wrong[i, j])) for i, j in places if wrong[i, j] > 0]
+            return TextTable(title, ("true class", "answer", self.rows), cells, "The most frequent errors.")
+        # Of two labels that are written alike each has its column.
+        columns, counts = ["true class", *(f"answer {name}" for name in names)], self.counts
+        if self.unanswered is not None:
+            columns.append("not answered")
+            counts = np.column_stack([counts, self.unanswered])
+        rows = [(name, *map(format_count, line)) for name, line in zip(names, counts.tolist(), strict=False)]
+        return TextTable(title, tuple(columns), rows)
+
+    def warnings(self, bound: float) -> list[str]:
+        """List classes that are mostly missed, or that no row has: a bound of all errors hides them."""
+        total, sentences = sum(size for _, size, *_ in self._by_class), []
+        for name, size, answered, missed in self._by_class:
+            if size == 0:
+                sentences.append(f"Class {name} has no validation row: nothing is known of its errors.")
+            elif Missed(None, answered, missed).misleads(bound):
+                rare = "rare and " if size < _RARE * total else ""
+                rows = f"{format_count(missed)} of its {format_count(answered)} validation {self.rows}"
+                sentences.append(f"Class {name} is {rare}often missed: {rows} get another answer.")
+        more = len(sentences) - _MOST_SENTENCES
+        return [*sentences[:_MOST_SENTENCES], *([f"So it is with {more} more classes."] if more > 0 else [])]
 
 
-def bars_of(view: ReportView) -> list[Bar]:
-    """Return the bound of the soft vote, of each distance alone, of the choice among several, and of what else is."""
-    certificates = view.model.certificates_
-    # Whether a bar of the five distances is the certificate itself.
-    single = len(view.chosen_among) == 1 and view.model.hedge_ == 1.0
-    bars = []
-    if SOFT in certificates:
-        soft = certificates[SOFT]
-        bars.append(Bar.of(view, SOFT, f"soft vote, {soft.rule}", soft.theorem))
-    for distance in view.distances:
-        own = single and distance == view.posterior.distance
-        found = view.best_posterior(distance)
-        note = "stochastic classifier, with the posterior that is best for this distance"
-        label = f"stochastic classifier, {distance}"
-        mine = own and view.voting == "stochastic"
-        bars.append(Bar(label, found.bound, found.empirical_risk, found.kl, note, mine))
-    if not single:
-        chosen = certificates["stochastic"]
-        number = len(view.chosen_among)
-        label = f"stochastic classifier, best of {number} distances"
-        note = f"the smallest of {number} bounds, each at δ/{number}: {chosen.distance}"
-        if view.model.hedge_ < 1.0:
-            label, note = f"stochastic classifier, {chosen.rule}", chosen.theorem
-        bars.append(Bar.of(view, "stochastic", label, note))
-    vote, best = certificates["majority"], certificates["best"]
-    note = vote.theorem
-    if vote.rule == POSTERIOR:
-        note += " The validation errors are the vote's own; the bound is not computed from them."
-    label = "majority vote" if vote.rule == POSTERIOR else f"majority vote, {vote.rule}"
-    bars.append(Bar.of(view, "majority", label, note))
-    label = "best single classifier (Occam)" if best.rule == OCCAM else f"best single classifier, {best.rule}"
-    bars.append(Bar.of(view, "best", label, best.theorem))
-    return [*bars, *_baselines(view)]
+def uncounted(view: ReportView) -> str:
+    """Explain why no answers can be counted by class; empty where they can."""
+    if view.certificate.answered is not None and not view.certificate.answered.passed:
+        return "It answers nothing."
+    if view.plan.division.shared is None:
+        return "Not known: no row validated all classifiers, so that their common answers were not counted."
+    return ""
 
 
-def _baselines(view: ReportView, named: str = "hold-out, {}") -> list[Bar]:
-    """Return what one classifier, validated once, and always the same answer have."""
-    found = view.model.certificates_["best"].baselines
-    who = "proposed beforehand" if view.classifiers.trained_elsewhere else "chosen by cross-validation"
-    both = {named.format(who): found["hold-out"], "always the most frequent class": found[CONSTANT]}
-    return [Bar(label, one.bound, one.empirical_risk, None, one.note) for label, one in both.items()]
+def format_count(count: Any) -> str:
+    """Return a number of rows; a mean has one decimal.
+
+    Examples
+    --------
+    >>> format_count(3.0), format_count(2.26)
+    ('3', '2.3')
+    """
+    return str(round(count)) if abs(count - round(count)) <= _WHOLE else f"{count:.1f}"
 
 
-def compared(view: ReportView) -> list[Bar]:
-    """Return the certificate of the model beside what simpler methods guarantee from the same rows."""
-    label = "this model, wrong and covered" if view.certificate.refit else "this model"
-    own = Bar.of(view, view.voting, label, who_answers(view))
-    return [own, *_baselines(view, "one classifier, {} (hold-out)")]
+def _predicted(view: ReportView) -> NDArray[Any]:
+    """Predictions of the certified classifier for the validation rows, in numbers of labels."""
+    fitted, certificate, plan = view.model._fitted, view.certificate, view.plan
+    evidence = fitted.evidence
+    if certificate.reached is not None and certificate.reached.passed:
+        assert evidence.scores is not None
+        code = evidence.code_of(certificate.reached.positive)
+        probable = on_grid(evidence.scores[plan.planned.index(plan.soft)]) >= certificate.reached.threshold
+        return np.where(probable, code, 1 - code)
+    tested = fitted.certificates.rule(view.voting).tested(fitted.certificates.case, 0.0)
+    if tested is not None:
+        return np.asarray(tested[0])
+    return vote_of_answers(fitted.weights(view.voting), evidence.answers, evidence.labels)
+
+
+def _answered(view: ReportView) -> BoolArray:
+    """Mask of the validation rows that are answered."""
+    evidence, answered = view.model._fitted.evidence, view.certificate.answered
+    if answered is None:
+        return np.ones(evidence.truth.size, dtype=np.bool_)
+    assert evidence.scores is not None
+    assert answered.threshold is not None
+    proposed = view.plan.planned.index(view.plan.proposals[view.voting])
+    return np.asarray(on_grid(evidence.scores[proposed]) >= answered.threshold)

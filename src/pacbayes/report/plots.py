@@ -1,42 +1,40 @@
 """Pictures of certificates, risks, bounds and answers, of rows that are needed and of a certificate watched."""
 
+from collections.abc import Iterator
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.checks import import_optional
 from pacbayes._utils.words import PLURAL, confidence, format_up
-from pacbayes.bounds.binomial import chances, rows_needed
-from pacbayes.bounds.distances import DISTANCES
-from pacbayes.certificates.certify import cut_counts
-from pacbayes.certificates.decisions import Threshold
+from pacbayes.bounds.binomial import binomial_upper, chances, rows_needed
+from pacbayes.certificates.certify import cut_counts, threshold_counts
+from pacbayes.certificates.decisions import Abstain, Threshold
 from pacbayes.certificates.grids import Cuts
 from pacbayes.certificates.sentences import MEASURES
 from pacbayes.certificates.watching import Monitor
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.posteriors.posterior import Problem
-from pacbayes.report.guarantee import compared
-from pacbayes.report.questions import Coverage
-from pacbayes.report.tables import five_bounds
+from pacbayes.report.guarantee import compared, most
 from pacbayes.report.view import ReportView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
+#: What a picture is of; the page hands in what it has looked at already.
+Model = CertifiedModel | ReportView
 # Two blues and a warm colour that stay apart in grey and for most colour-blind readers.
 RISK, TEST, ACCENT = "#1f4e79", "#7fa8d1", "#d9822b"
-# What a bar is, of the model itself and of others.
-_LIMIT = {True: "limit of this model", False: "limit of a simpler method"}
 # Lines that are told apart without colours.
 _DASHES = ("-", "--", ":", "-.")
 # Numbers of rows at which a chance is drawn, at most.
 _POINTS = 3000
 
 
-def plot_certificate(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
+def plot_certificate(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
     """Draw the limit of the errors beside those of simpler methods, each with the errors that were counted.
 
     Below the model stand one classifier chosen within the training rows and validated once, and always the same answer.
@@ -71,40 +69,32 @@ def plot_certificate(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any
     >>> [text.get_text().strip() for text in axes.texts][:2]
     ['this model', 'at most 9.6 %']
     """
-    axes, view = _axes(clf, ax), ReportView.of(clf, test)
-    if clf._fitted.plan.target is not None:
+    view, axes = _start(clf, ax, test)
+    if view.plan.target is not None:
         return plot_target(clf, axes)
-    return draw_certificate(view, axes)
-
-
-def draw_certificate(view: ReportView, axes: "Axes") -> "Axes":
-    """Draw what `plot_certificate` draws."""
     bars = compared(view)
-    for place, bar in enumerate(bars):
-        limit = 0.0 if bar.bound is None else min(bar.bound, 1.0)
-        said = bar.value if bar.bound is None else f"at most {bar.value}"
-        axes.barh(-place, limit, 0.4, color=ACCENT if bar.own else TEST, label=_LIMIT[bar.own])
+    for place, (label, bar) in enumerate(bars.items()):
+        kind, color = ("this model", ACCENT) if place == 0 else ("a simpler method", TEST)
+        axes.barh(-place, bar.bound or 0.0, 0.4, color=color, label=f"limit of {kind}")
         axes.barh(-place, bar.empirical_risk or 0.0, 0.4, color=RISK, label="errors among the validation rows")
-        axes.annotate(bar.label, (0.0, 0.24 - place), va="bottom")
-        axes.annotate(said, (limit, -place), (4.0, 0.0), textcoords="offset points", va="center")
+        axes.annotate(label, (0.0, 0.24 - place), va="bottom")
+        text = most(bar) if bar.bound is None else f"at most {most(bar)}"
+        axes.annotate(text, (bar.bound or 0.0, -place), (4.0, 0.0), textcoords="offset points", va="center")
     if view.observed is not None:
-        errors = view.observed.errors[view.voting] if view.observed.covered is None else view.observed.covered
-        axes.plot(errors / view.observed.rows, 0.0, "D", color="black", mec="white", label="errors among the test rows")
-    top = max(min(bar.bound, 1.0) for bar in bars if bar.bound is not None)
-    axes.set_xlim(0.0, 1.35 * top)
-    axes.set_ylim(0.5 - len(bars) - 0.1, 0.65)
+        observed = view.observed
+        errors = np.count_nonzero(observed.wrong(view.voting)) if observed.covered is None else observed.covered
+        axes.plot(errors / observed.rows, 0.0, "D", color="black", mec="white", label="errors among the test rows")
+    end = 1.35 * max(bar.bound or 0.0 for bar in bars.values())
+    axes.set_xlim(0.0, end)
+    axes.set_ylim(0.4 - len(bars), 0.65)
     axes.set_yticks([])
     axes.spines[["left", "right", "top"]].set_visible(False)
-    axes.set_xticks([share for share in axes.get_xticks() if share <= min(1.0, 1.35 * top)])
+    axes.set_xticks([share for share in axes.get_xticks() if share <= min(1.0, end)])
     _in_percent(axes.xaxis)
-    axes.set_xlabel("share of errors")
-    handles, labels = axes.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
-    axes.legend(once.values(), once.keys(), loc="best", frameon=False)
-    return axes
+    return _finished(axes, "share of errors")
 
 
-def plot_risks(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
+def plot_risks(clf: Model, ax: "Axes | None" = None, *, test: Any = None) -> "Axes":
     """Draw the validation risk, test error and weight of every classifier.
 
     Against the regularisation parameter where the classifiers differ in nothing else, as those of `StochasticSVC`, and
@@ -139,12 +129,7 @@ def plot_risks(clf: CertifiedModel, ax: "Axes | None" = None, *, test: Any = Non
     >>> plot_risks(clf).get_ylabel()
     'share of errors'
     """
-    axes = _axes(clf, ax)
-    return draw_risks(ReportView.of(clf, test), axes)
-
-
-def draw_risks(view: ReportView, axes: "Axes") -> "Axes":
-    """Draw what `plot_risks` draws."""
+    view, axes = _start(clf, ax, test)
     places, classifiers = view.places, view.classifiers
     order = np.argsort(places, kind="stable")
     axes.plot(places[order], classifiers.risks[order], color=RISK, label=f"validation risk (m = {classifiers.m})")
@@ -158,17 +143,14 @@ def draw_risks(view: ReportView, axes: "Axes") -> "Axes":
     if view.is_path:
         _logarithmic(axes)
     axes.set_ylim(bottom=0.0)
-    axes.set_xlabel("λ" if view.is_path else "rank by validation risk")
-    axes.set_ylabel("share of errors")
-    axes.legend(loc="best", frameon=False)
     # The lines above the filled area.
     axes.set_zorder(right.get_zorder() + 1)
     axes.patch.set_visible(False)
-    return axes
+    return _finished(axes, "λ" if view.is_path else "rank by validation risk", "share of errors")
 
 
-def plot_bounds(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
-    """Draw the smallest bound of each of the five distances, with the empirical risk it starts from.
+def plot_bounds(clf: Model, ax: "Axes | None" = None) -> "Axes":
+    """Draw the smallest bound of each distance, the five and others of the model, with the risk it starts from.
 
     All at the level of the estimator, each with the posterior that is best for it.  Each holds alone: choosing the
     smallest after looking is not covered; ``distance=[...]`` pays for that.
@@ -199,28 +181,21 @@ def plot_bounds(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     >>> [label.get_text() for label in plot_bounds(clf).get_xticklabels()]
     ['kl', 'pinsker', 'ch', 'linear', 'squared']
     """
-    axes = _axes(clf, ax)
-    return draw_bounds(ReportView.of(clf), axes)
-
-
-def draw_bounds(view: ReportView, axes: "Axes") -> "Axes":
-    """Draw what `plot_bounds` draws."""
-    found = five_bounds(view)
-    places = np.arange(len(found))
-    bounds = [min(posterior.bound, 1.0) for posterior in found]
+    view, axes = _start(clf, ax)
+    bounds = [min(posterior.bound, 1.0) for posterior in view.posteriors]
+    places = np.arange(len(bounds))
     axes.bar(places, bounds, color=TEST, label="bound")
-    axes.bar(places, [posterior.empirical_risk for posterior in found], color=RISK, label="validation risk")
+    axes.bar(places, [posterior.empirical_risk for posterior in view.posteriors], color=RISK, label="validation risk")
     for place, height in zip(places, bounds, strict=True):
         axes.annotate(format_up(height, 3), (place, height), ha="center", va="bottom")
-    axes.set_xticks(places, DISTANCES)
+    axes.set_xticks(places, [posterior.distance for posterior in view.posteriors])
     axes.set_ylim(0.0, 1.15 * max(bounds))
-    axes.set_ylabel("share of errors")
-    axes.set_title(f"Each bound holds alone, with probability at least {confidence(view.delta)}", fontsize="medium")
-    axes.legend(loc="best", frameon=False)
-    return axes
+    sure = confidence(view.plan.delta)
+    axes.set_title(f"Each bound holds alone, with probability at least {sure}", fontsize="medium")
+    return _finished(axes, "", "share of errors")
 
 
-def plot_gibbs_curve(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
+def plot_gibbs_curve(clf: Model, ax: "Axes | None" = None) -> "Axes":
     r"""Draw the bound `B` along the curve of Gibbs posteriors, :math:`q_i \propto p_i e^{-\beta \hat l_i}`.
 
     The optimal posterior is a point of this curve; one line for each distance of the estimator.
@@ -251,30 +226,22 @@ def plot_gibbs_curve(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     >>> plot_gibbs_curve(clf).get_xlabel()
     'inverse temperature β'
     """
-    axes, view = _axes(clf, ax), ReportView.of(clf)
+    view, axes = _start(clf, ax)
     best, risks, m = view.posterior, view.classifiers.risks, view.classifiers.m
     betas = np.geomspace(1e-2, 100.0 * m, 400)
-    for distance, dashes in zip(view.model._fitted.plan.distances, cycle(_DASHES)):
-        problem = Problem.checked(risks, m, distance, best.delta, view.prior, best.constant)
+    for distance, dashes in zip(view.plan.distances, cycle(_DASHES)):
+        problem = Problem.checked(risks, m, distance, best.delta, view.plan.prior, best.constant)
         points = [problem.curve.at(float(beta)) for beta in betas]
         axes.plot(betas, [problem.function(point.risk, point.kl) for point in points], dashes, label=distance.name)
     # Where the optimum is at infinity the line is flat by its end.
     beta = min(best.beta, betas[-1])
-    axes.plot(
-        [beta],
-        [best.bound],
-        "o",
-        color=ACCENT,
-        label=f"optimum: β = {best.beta:.4g}, B = {format_up(best.bound, 4)}",
-    )
+    label = f"optimum: β = {best.beta:.4g}, B = {format_up(best.bound, 4)}"
+    axes.plot([beta], [best.bound], "o", color=ACCENT, label=label)
     _logarithmic(axes)
-    axes.set_xlabel("inverse temperature β")
-    axes.set_ylabel("bound on the share of errors")
-    axes.legend(loc="best", frameon=False)
-    return axes
+    return _finished(axes, "inverse temperature β", "bound on the share of errors")
 
 
-def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
+def plot_coverage(clf: Model, ax: "Axes | None" = None) -> "Axes":
     """Draw the errors among answered validation rows against the share answered, with `Abstain`.
 
     The dashed line is the exact upper limit at each threshold, alone at delta; thresholds were tested against the
@@ -306,26 +273,23 @@ def plot_coverage(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     >>> plot_coverage(clf.fit([[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)])).get_xlabel()
     'share of validation rows answered'
     """
-    axes = _axes(clf, ax)
-    found = Coverage.of(clf, clf.voting_)
-    if found is None:
+    view, axes = _start(clf, ax)
+    if not isinstance(view.plan.target, Abstain):
         raise ValueError("clf must have been fitted with Abstain (max_error), got an estimator that answers every row")
-    axes.plot(found.shares, found.errors, color=RISK, label="errors among answered rows")
-    axes.plot(found.shares, found.limits, color=RISK, linestyle="--", label="upper limit, each alone")
-    axes.axhline(found.target, color=ACCENT, label="target")
-    if found.chosen is not None:
-        place = found.shares[found.chosen], found.errors[found.chosen]
+    curve, target = coverage(view), view.plan.target.max_error
+    axes.plot(curve.shares, curve.errors, color=RISK, label="errors among answered rows")
+    axes.plot(curve.shares, curve.limits, color=RISK, linestyle="--", label="upper limit, each alone")
+    axes.axhline(target, color=ACCENT, label="target")
+    if curve.chosen is not None:
+        place = curve.shares[curve.chosen], curve.errors[curve.chosen]
         axes.plot(*place, "o", color=ACCENT, label="threshold in use")
     axes.set_xlim(-0.03, 1.03)
-    axes.set_ylim(0.0, max(3.0 * found.target, 1.1 * float(found.errors.max())))
+    axes.set_ylim(0.0, max(3.0 * target, 1.1 * float(curve.errors.max())))
     _in_percent(axes.xaxis, axes.yaxis)
-    axes.set_xlabel("share of validation rows answered")
-    axes.set_ylabel("share of errors")
-    axes.legend(loc="best", frameon=False)
-    return axes
+    return _finished(axes, "share of validation rows answered", "share of errors")
 
 
-def plot_target(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
+def plot_target(clf: Model, ax: "Axes | None" = None) -> "Axes":
     """Draw recall, precision and false alarms of the validation rows against the threshold, with their targets.
 
     They are observed and no limits; the dashed lines are the targets that were tested, and the threshold in use is
@@ -357,27 +321,23 @@ def plot_target(clf: CertifiedModel, ax: "Axes | None" = None) -> "Axes":
     >>> plot_target(clf.fit([[i % 5, i % 3] for i in range(60)], [int(i % 5 > 2) for i in range(60)])).get_xlabel()
     'threshold of the probability of 1'
     """
-    axes, plan = _axes(clf, ax), clf._fitted.plan
-    if not isinstance(plan.target, Threshold):
-        return plot_coverage(clf, axes)
-    assert isinstance(plan.thresholds, Cuts)
-    reached, counted = clf.certificate_.reached, cut_counts(plan, clf._fitted.evidence)
+    view, axes = _start(clf, ax)
+    target, cuts, reached = view.plan.target, view.plan.thresholds, view.certificate.reached
+    if not isinstance(target, Threshold):
+        return plot_coverage(view, axes)
+    assert isinstance(cuts, Cuts)
     assert reached is not None
-    for (name, (_, words, _)), color in zip(MEASURES.items(), (ACCENT, RISK, TEST), strict=True):
-        rows, wrong = counted.errors(name)
-        shares = wrong / np.maximum(rows, 1)
-        shown = np.where(rows > 0, shares if name == "fpr" else 1.0 - shares, np.nan)
-        axes.plot(plan.thresholds.values, shown, color=color, label=words)
-        if name in plan.target.asked:
-            axes.axhline(plan.target.asked[name], color=color, linestyle="--", label=f"{words}: target")
+    for (name, words, shares), color in zip(shares_at_thresholds(view), (ACCENT, RISK, TEST), strict=True):
+        axes.plot(cuts.values, shares, color=color, label=words)
+        if name in target.asked:
+            axes.axhline(target.asked[name], color=color, linestyle="--", label=f"{words}: target")
     if reached.passed:
         axes.axvline(reached.threshold, color="black", linewidth=1.0, label="threshold in use")
     axes.set_ylim(-0.02, 1.02)
     _in_percent(axes.yaxis)
-    axes.set_xlabel(f"threshold of the probability of {reached.positive}")
-    axes.set_ylabel("share of validation rows, observed")
-    axes.legend(loc="best", frameon=False)
-    return axes
+    # Not on a page: the name of a class may hold what a picture there cannot show.
+    whose = "" if clf is view else f" of {reached.positive}"
+    return _finished(axes, f"threshold of the probability{whose}", "share of validation rows, observed")
 
 
 def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
@@ -416,10 +376,7 @@ def plot_monitor(monitor: Monitor, ax: "Axes | None" = None) -> "Axes":
     if monitor.alarm_at is not None:
         axes.plot(monitor.alarm_at, evidence[monitor.alarm_at], "o", color=ACCENT, label="alarm")
     axes.set_yscale("log")
-    axes.set_xlabel(f"{PLURAL[monitor.unit]} that arrived")
-    axes.set_ylabel("evidence against the certificate")
-    axes.legend(loc="best", frameon=False)
-    return axes
+    return _finished(axes, f"{PLURAL[monitor.unit]} that arrived", "evidence against the certificate")
 
 
 def plot_plan(
@@ -459,24 +416,64 @@ def plot_plan(
     axes.axvline(needed, color=ACCENT, label=f"{needed} rows")
     axes.set_ylim(0.0, 1.02)
     axes.set_xlim(0.0, last)
-    axes.set_xlabel("validation rows")
-    axes.set_ylabel(f"chance of a limit of at most {100 * target:g} %")
     axes.set_title(f"If {100 * error:g} % of new examples are answered wrong; δ = {delta:g}", fontsize="medium")
-    axes.legend(loc="best", frameon=False)
-    return axes
+    return _finished(axes, "validation rows", f"chance of a limit of at most {100 * target:g} %")
 
 
-def _axes(clf: CertifiedModel, ax: "Axes | None") -> "Axes":
-    if not isinstance(clf, CertifiedModel):
-        raise TypeError(f"clf must be a StochasticSVC or CertifiedClassifier, got {type(clf).__name__}")
-    check_is_fitted(clf)
-    return _new_axes(ax)
+class Coverage(NamedTuple):
+    """Errors among answered validation rows, from the strictest threshold to the loosest."""
+
+    #: The share of validation rows that are answered, and of errors among these.
+    shares: FloatArray
+    errors: FloatArray
+    #: The exact upper limits of these errors, each alone at delta.
+    limits: FloatArray
+    #: Rows answered, and errors, as counts.
+    rows: list[int]
+    wrong: list[int]
+    #: Which threshold is used, None where none passed.
+    chosen: int | None
+
+
+def coverage(view: ReportView) -> Coverage:
+    """Errors among answered rows by threshold, of a model that abstains."""
+    rows, wrong = threshold_counts(view.plan, view.model._fitted.evidence, view.voting)
+    rows, wrong = rows[rows > 0], wrong[rows > 0]
+    answered, chosen = view.certificate.answered, None
+    if answered is not None and answered.passed:
+        chosen = int(np.flatnonzero(rows == answered.rows)[-1])
+    limits = [float(binomial_upper(k, n, view.plan.delta)) for n, k in zip(rows.tolist(), wrong.tolist(), strict=True)]
+    return Coverage(rows / view.classifiers.m, wrong / rows, np.array(limits), rows.tolist(), wrong.tolist(), chosen)
+
+
+def shares_at_thresholds(view: ReportView) -> Iterator[tuple[str, str, FloatArray]]:
+    """Yield recall, precision and false alarms: name, words, and shares by threshold, NaN where there are no rows."""
+    counted = cut_counts(view.plan, view.model._fitted.evidence)
+    for name, (_, words, _) in MEASURES.items():
+        rows, wrong = counted.errors(name)
+        shares = wrong / np.maximum(rows, 1)
+        yield name, words, np.where(rows > 0, shares if name == "fpr" else 1.0 - shares, np.nan)
+
+
+def _start(clf: Model, ax: "Axes | None", test: Any = None) -> "tuple[ReportView, Axes]":
+    view = clf if isinstance(clf, ReportView) else ReportView.of(clf, test, name="clf")
+    return view, _new_axes(ax)
 
 
 def _new_axes(ax: "Axes | None") -> "Axes":
     if ax is not None:
         return ax
     axes: Axes = import_optional("matplotlib.pyplot", "a plot").subplots(layout="constrained")[1]
+    return axes
+
+
+def _finished(axes: "Axes", x: str, y: str = "") -> "Axes":
+    """Name the axes, and every kind of line or bar once."""
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    handles, labels = axes.get_legend_handles_labels()
+    once = dict(zip(labels, handles, strict=True))
+    axes.legend(once.values(), once.keys(), loc="best", frameon=False)
     return axes
 
 

@@ -31,9 +31,8 @@ _MOST_WEIGHT = 0.5
 def parameter_table(view: ReportView) -> TextTable:
     """Table of the parameters, as they were fitted where the certificate follows from them."""
     rows = [(name, format_value(value)) for name, value in as_fitted(view.model).get_params(deep=False).items()]
-    caption = (
-        f"Parameters of {type(view.model).__name__}: those behind the certificate as they were fitted, others as set"
-    )
+    kind = type(view.model).__name__
+    caption = f"Parameters of {kind}: those behind the certificate as they were fitted, others as set"
     return TextTable(caption, ("parameter", "value"), rows)
 
 
@@ -48,18 +47,13 @@ def as_fitted(model: CertifiedModel) -> CertifiedModel:
     0.05
     """
     plan = model._fitted.plan
-    fixed = {
+    fixed = {name: getattr(plan, name) for name in ("delta", "constant", "hedge", "limits_share", "target")} | {
         "split": plan.division.kind,
         "duplicates": "together" if plan.division.unit == DISTINCT else "keep",
         "prior": "uniform" if plan.prior is None else plan.prior,
         "distance": plan.distance[0] if len(plan.distance) == 1 else list(plan.distance),
-        "delta": plan.delta,
-        "constant": plan.constant,
-        "hedge": plan.hedge,
         "limits": tuple(question.cost or question.name for question in plan.limits),
-        "limits_share": plan.limits_share,
         "pos_label": plan.positive,
-        "target": plan.target,
         "max_error": getattr(plan.target, "max_error", None),
         "refit": plan.refit is not None,
         "cv": None if plan.cross_validation is None else int(plan.cross_validation.sizes.size),
@@ -71,52 +65,36 @@ def as_fitted(model: CertifiedModel) -> CertifiedModel:
 
 
 def data_table(view: ReportView) -> TextTable:
-    """Return what is known about the rows, with their fingerprint if they were given."""
-    model, classifiers = view.model, view.classifiers
-    splits = classifiers.splits
-    assert splits is not None
-    counted = PLURAL[splits.unit]
-    for_each = "" if view.is_shared else " for each classifier, drawn for it alone"
-    refit = (
-        f" (of the certified classifier; the refit: all {splits.n_train + splits.m})" if view.certificate.refit else ""
-    )
-    rows = [
-        ("rows", str(splits.n_rows)),
-        (f"training {counted}", "not here" if splits.trained_elsewhere else f"{splits.n_train}{for_each}{refit}"),
-        (f"validation {counted} m", f"{splits.m}{for_each}"),
-        (_COPIES, "not known" if classifiers.copies is None else str(classifiers.copies)),
-        ("classes", _classes(view)),
-    ]
-    if hasattr(model, "n_features_in_"):
-        rows.append(("columns", str(model.n_features_in_)))
-    if hasattr(model, "feature_names_in_"):
-        rows.append(("names of columns", format_names(model.feature_names_in_.tolist())))
-    rows.append(("classifiers", str(len(classifiers))))
-    if classifiers.dropped:
-        rows.append(("classifiers left out because they could not be trained", str(len(classifiers.dropped))))
-    if classifiers.converged is not None:
-        unfinished = int(np.count_nonzero(~classifiers.converged))
-        rows.append(("support vector machines that did not converge", str(unfinished)))
-    given = "not given; write_report(..., data=(X, y)) adds it"
-    X, y = (None, None) if view.data is None else view.data
-    rows.append(("SHA-256 of the rows", given if X is None else fingerprint(X)))
-    rows.append(("SHA-256 of the labels", given if y is None else fingerprint(y)))
-    rows.append(("SHA-256 of validation errors and weights", _result_fingerprint(view)))
+    """Table of the rows and classifiers, with the fingerprints of rows that were handed in."""
+    model, classifiers, division = view.model, view.classifiers, view.plan.division
+    counted = PLURAL[division.unit]
+    for_each = "" if division.kind == "shared" else " for each classifier, drawn for it alone"
+    all_rows = f" (of the certified classifier; the refit: all {division.n_train + division.m})"
+    trained = f"{division.n_train}{for_each}{all_rows if view.certificate.refit else ''}"
+    notes, hashes = [""] * len(model.classes_), ["not given; write_report(..., data=(X, y)) adds it"] * 2
+    if view.data is not None:
+        counts = np.unique(view.data[1], return_counts=True)[1]
+        notes, hashes = [f" ({count} rows)" for count in counts], [fingerprint(part) for part in view.data]
+    names, converged = getattr(model, "feature_names_in_", None), classifiers.converged
+    rows = {
+        "rows": division.n_rows,
+        f"training {counted}": "not here" if division.trained_elsewhere else trained,
+        f"validation {counted} m": f"{division.m}{for_each}",
+        _COPIES: "not known" if classifiers.copies is None else classifiers.copies,
+        "classes": format_names(model.classes_.tolist(), notes),
+        "columns": getattr(model, "n_features_in_", None),
+        "names of columns": None if names is None else format_names(names.tolist()),
+        "classifiers": len(classifiers),
+        "classifiers left out because they could not be trained": len(classifiers.dropped) or None,
+        "support vector machines that did not converge": None if converged is None else np.count_nonzero(~converged),
+        "SHA-256 of the rows": hashes[0],
+        "SHA-256 of the labels": hashes[1],
+        # What a second run has to find again.
+        "SHA-256 of validation errors and weights": fingerprint([classifiers.counted.errors, view.weights]),
+    }
     caption = "Data. Fingerprints depend on values, types and memory layout (pacbayes._utils.values)."
-    return TextTable(caption, ("what", "value"), rows)
-
-
-def _result_fingerprint(view: ReportView) -> str:
-    """Return the fingerprint of what a second run has to find again."""
-    return fingerprint([view.classifiers.counted.errors, view.weights])
-
-
-def _classes(view: ReportView) -> str:
-    classes = view.model.classes_
-    if view.data is None:
-        return format_names(classes.tolist())
-    _, counts = np.unique(view.data[1], return_counts=True)
-    return format_names(classes.tolist(), [f" ({count} rows)" for count in counts.tolist()])
+    cells = [(name, str(value)) for name, value in rows.items() if value is not None]
+    return TextTable(caption, ("what", "value"), cells)
 
 
 def format_names(names: Sequence[Any], notes: Sequence[str] = ()) -> str:
@@ -148,12 +126,9 @@ def versions() -> dict[str, str]:
     }
 
 
-def version_table(now: datetime | None = None) -> TextTable:
+def version_table() -> TextTable:
     """Return versions and date."""
-    rows = [
-        *versions().items(),
-        ("written", (now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC")),
-    ]
+    rows = [*versions().items(), ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
     return TextTable("Versions of the software that wrote this page", ("what", "version"), rows)
 
 
@@ -161,7 +136,7 @@ def grid_remarks(view: ReportView) -> list[str]:
     """Return a remark for every parameter whose best values may lie beyond its grid.
 
     At least half of the weight is on the smallest, or largest, tenth of the values; on a path it is said with
-    the neighbours that err as often.  Each family has its own grid.  No remark changes a certificate.
+    the neighbours that err as often.  Each family has a grid of its own.  No remark changes a certificate.
 
     Examples
     --------
@@ -174,16 +149,15 @@ def grid_remarks(view: ReportView) -> list[str]:
     >>> grid_remarks(ReportView.of(StochasticSVC([0.3, 1, 3], random_state=0).fit(X, y)))
     []
     """
-    remarks: list[str] = []
-    families = [one.get("candidate") for one in view.classifiers.params]
+    params, risks, remarks = view.classifiers.params, view.classifiers.risks, list[str]()
+    families = [one.get("candidate") for one in params]
     for family in dict.fromkeys(families):
-        own = [i for i, other in enumerate(families) if other == family]
-        weights, risks = view.weights[own], view.classifiers.risks[own]
-        for name in view.classifiers.params[own[0]]:
-            values = [view.classifiers.params[i].get(name) for i in own]
+        members = [i for i, other in enumerate(families) if other == family]
+        for name in params[members[0]]:
+            values = [params[i].get(name) for i in members]
             if all(_is_number(value) for value in values):
                 of = name.rpartition("__")[2] + ("" if family is None else f" of {family}")
-                remarks += _remark_on_ends(of, np.array(values, dtype=np.float64), weights, risks)
+                remarks += _remark_on_ends(of, np.array(values, float), view.weights[members], risks[members])
     return remarks
 
 

@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.words import PLURAL, confidence, format_level, format_params, format_share, format_up, percent_up
-from pacbayes.bounds.distances import DISTANCES
-from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, FOUND, TRAINING, VALIDATION, Baseline, Certificate
-from pacbayes.certificates.sentences import format_label, format_target
-from pacbayes.certificates.voting import POSTERIOR
+from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.certificates.certificate import BEFOREHAND, CONSTANT, FOUND, TRAINING, VALIDATION, Certificate
+from pacbayes.certificates.limits import CLASS
+from pacbayes.certificates.sentences import format_label, format_target, shares_of_delta
+from pacbayes.certificates.voting import POSTERIOR, SOFT
 from pacbayes.data.division import GROUP
-from pacbayes.posteriors.posterior import Posterior
-from pacbayes.report.view import ObservedErrors, ReportView
+from pacbayes.report.view import ReportView
 
 # The table of weights ends where so much of the weight is shown, or after so many rows.
 _ENOUGH_WEIGHT, _MOST_ROWS = 0.99, 8
 # Who recommended a rule.
 _SOURCES = {TRAINING: "the training rows", VALIDATION: "the validation rows", BEFOREHAND: "who trained it, beforehand"}
+# What a table of limits by class adds where copies were made of examples.
+_COPIES_ONCE = {"distinct example": " Each example counts once however often it is copied."}
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,18 @@ class TextTable:
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     caption: str = ""
+
+    @classmethod
+    def of(cls, title: str, rows: Sequence[Mapping[str, str]], caption: str = "") -> "TextTable":
+        """Return the table of rows by column, with the columns of the first and a dash for what another lacks.
+
+        Examples
+        --------
+        >>> TextTable.of("Risks", [{"classifier": "a", "risk": "0.1"}, {"classifier": "b"}]).rows
+        [('a', '0.1'), ('b', '–')]
+        """
+        columns = tuple(rows[0])
+        return cls(title, columns, [tuple(row.get(name, "–") for name in columns) for row in rows], caption)
 
     @property
     def transposed(self) -> "TextTable":
@@ -57,14 +70,6 @@ class WeightGroup:
     members: tuple[int, ...] = field(default=(), repr=False)
 
 
-def five_bounds(view: ReportView) -> list[Posterior]:
-    """Return for each of the five distances the posterior with the smallest bound, at the level of the model.
-
-    Each bound holds alone; choosing the smallest after looking is not covered.
-    """
-    return [view.best_posterior(distance) for distance in DISTANCES]
-
-
 def weight_groups(view: ReportView) -> list[WeightGroup]:
     """Return the classifiers by falling weight; on a path, neighbours with equally many errors are taken together.
 
@@ -78,18 +83,16 @@ def weight_groups(view: ReportView) -> list[WeightGroup]:
     [WeightGroup(label='0.1 to 1', number=3, weight=1.0, risk=0.0)]
     """
     weights, risks, params = view.weights, view.classifiers.risks, view.classifiers.params
-    found = []
+    groups = []
     for path in view.paths:
         differs = (np.diff(risks[path]) != 0.0) | np.diff(weights[path] > 0.0)
         for run in np.split(path, np.flatnonzero(differs) + 1):
-            label = _lambdas(view.places[run]) if view.is_path else format_run([params[i] for i in run])
+            label = format_run([params[i] for i in run])
+            if view.is_path:
+                label = " to ".join(f"{end:.4g}" for end in dict.fromkeys(view.places[run[[0, -1]]].tolist()))
             weight, risk = float(weights[run].sum()), float(risks[run[0]])
-            found.append(WeightGroup(label, run.size, weight, risk, tuple(run.tolist())))
-    return sorted(found, key=lambda group: -group.weight)
-
-
-def _lambdas(run: FloatArray) -> str:
-    return f"{run[0]:.4g}" if run.size == 1 else f"{run[0]:.4g} to {run[-1]:.4g}"
+            groups.append(WeightGroup(label, run.size, weight, risk, tuple(run.tolist())))
+    return sorted(groups, key=lambda group: -group.weight)
 
 
 class _Range(tuple[float, float]):
@@ -121,188 +124,202 @@ def certificate_table(view: ReportView, full: bool = False) -> TextTable:
     What is no better than that has learnt nothing; it is left out where nobody knows which class that was.  With
     `full`, the numbers are there with all their digits, and everything they were computed from.
     """
-    certificates, observed = view.model.certificates_, view.observed
-    constant = certificates["stochastic"].baselines[CONSTANT]
-    risks = [view.validation_risk(name) for name in certificates]
-    columns = {
-        "classifier": [
-            *(_name_of(one) for one in certificates.values()),
-            f"always {format_label(view.model.constant_label_)}",
-        ],
-        "errs on at most": [
-            *(_limit(one) for one in certificates.values()),
-            "–" if constant.bound is None else _percent_of(constant.bound),
-        ],
-        "validation errors": [
-            "–" if risk is None else format_share(risk) for risk in (*risks, constant.empirical_risk)
-        ],
-    }
-    answered = [one.answered for one in certificates.values()]
-    if all(one is not None for one in answered):
-        columns["answers"] = [*(format_share(one.share) for one in answered if one is not None), "100.0 %"]
-    if observed is not None:
-        counted = [*(observed.among_answered[name] for name in certificates), (observed.constant, observed.rows)]
-        columns["test errors"] = [_share_of(errors, rows) for errors, rows in counted]
-    if full:
-        columns["classifier"] = [
-            f"{name} (this model)" if voting == view.voting else name
-            for voting, name in zip((*certificates, None), columns["classifier"], strict=True)
-        ]
-        columns |= _computed_from(view, constant)
-    rows = list(zip(*columns.values(), strict=True))
-    rows = rows if constant.bound is not None else rows[:-1]
-    return TextTable("Certificates", tuple(columns), rows, _certificate_caption(view))
+    rows = [_certificate_row(view, voting, full) for voting in view.model.certificates_]
+    constant = view.model.certificates_["stochastic"].baselines[CONSTANT]
+    if constant.bound is not None and constant.empirical_risk is not None:
+        delta, observed = repr(view.plan.delta), view.observed
+        rows.append(
+            {
+                "classifier": f"always {format_label(view.model.constant_label_)}",
+                "errs on at most": _percent_of(constant.bound),
+                "validation errors": format_share(constant.empirical_risk),
+                "answers": "100.0 %",
+                "test errors": "–" if observed is None else _share_of(observed.constant or 0, observed.rows),
+                "bound B": repr(constant.bound),
+                "risk L it is computed from": format_bound(constant.empirical_risk),
+                "δ": delta,
+                f"validation {PLURAL[view.classifiers.unit]} m": str(view.classifiers.m),
+                "its share of δ": delta,
+                "recommended by": _SOURCES[TRAINING],
+                "other rules": "none",
+                "where it comes from": f"{constant.note[0].upper()}{constant.note[1:]}.",
+            }
+        )
+    return TextTable.of("Certificates", rows, _certificate_caption(view))
 
 
-def _name_of(certificate: Certificate) -> str:
-    """Return what a certificate is about, in few words."""
+def _certificate_row(view: ReportView, voting: str, full: bool) -> dict[str, str]:
+    certificate, risk = view.model.certificates_[voting], view.validation_risk(voting)
     name = certificate.holds_for.removeprefix("the ").removesuffix(" with its key")
-    return f"{name}, covered answers of the refit" if certificate.refit else name
-
-
-def _computed_from(view: ReportView, constant: Baseline) -> dict[str, list[str]]:
-    """Return the columns that only an auditor needs."""
-    found = list(view.model.certificates_.values())
-    return {
-        "bound B": [*(repr(one.bound) for one in found), repr(constant.bound)],
-        "errs on at least": [*("–" if one.lower is None else repr(one.lower) for one in found), "–"],
-        "risk L it is computed from": [
-            *(format_bound(one.empirical_risk) for one in found),
-            format_bound(constant.empirical_risk),
-        ],
-        "divergence K": [*(format_bound(one.kl) for one in found), "–"],
-        "δ": [*(repr(one.delta) for one in found), repr(view.delta)],
-        f"validation {PLURAL[view.classifiers.unit]} m": [*(str(one.m) for one in found), str(view.classifiers.m)],
-        "distance": [*(one.distance for one in found), "–"],
-        "which rule": [*(one.rule for one in found), "–"],
-        "its share of δ": [*("–" if one.level is None else format_level(one.level) for one in found), repr(view.delta)],
-        "recommended by": [*(_recommended(one) for one in found), _SOURCES[TRAINING]],
-        "other rules": [*("; ".join(map(str, one.alternatives)) or "none" for one in found), "none"],
-        "where it comes from": [*(one.theorem for one in found), f"{constant.note[0].upper()}{constant.note[1:]}."],
+    name += ", covered answers of the refit" if certificate.refit else ""
+    row = {
+        "classifier": f"{name} (this model)" if full and voting == view.voting else name,
+        "errs on at most": _limit(certificate),
+        "validation errors": "–" if risk is None else format_share(risk),
     }
-
-
-def _recommended(certificate: Certificate) -> str:
+    if certificate.answered is not None:
+        row["answers"] = format_share(certificate.answered.share)
+    if view.observed is not None:
+        row["test errors"] = _share_of(*view.observed.among_answered(voting))
+    if not full:
+        return row
     picked = certificate.source == VALIDATION and certificate.rule not in FOUND
-    return f"{_SOURCES[certificate.source]}{', of rules fixed before' if picked else ''}"
+    # What only an auditor needs.
+    return row | {
+        "bound B": repr(certificate.bound),
+        "errs on at least": "–" if certificate.lower is None else repr(certificate.lower),
+        "risk L it is computed from": format_bound(certificate.empirical_risk),
+        "divergence K": format_bound(certificate.kl),
+        "δ": repr(certificate.delta),
+        f"validation {PLURAL[certificate.unit]} m": str(certificate.m),
+        "distance": certificate.distance,
+        "which rule": certificate.rule,
+        "its share of δ": "–" if certificate.level is None else format_level(certificate.level),
+        "recommended by": f"{_SOURCES[certificate.source]}{', of rules fixed before' if picked else ''}",
+        "other rules": "; ".join(map(str, certificate.alternatives)) or "none",
+        "where it comes from": certificate.theorem,
+    }
 
 
 def _certificate_caption(view: ReportView) -> str:
-    caption = (
-        f"Each certificate holds alone, with probability at least {confidence(view.delta)}: decide beforehand which "
-        "classifier you will use."
-    )
-    if view.model.certificates_["majority"].rule == POSTERIOR:
-        caption += (
-            " The majority vote's bound is twice the stochastic classifier's; it is not computed from the vote's own "
+    certificates, hedge = view.model.certificates_, view.plan.hedge
+    parts = [
+        f"Each certificate holds alone, with probability at least {confidence(view.plan.delta)}: decide beforehand "
+        "which classifier you will use."
+    ]
+    if certificates["majority"].rule == POSTERIOR:
+        parts.append(
+            "The majority vote's bound is twice the stochastic classifier's; it is not computed from the vote's own "
             "errors."
         )
     if view.certificate.answered is not None:
-        caption += " Errors are shares of the examples that are answered; the target was tested at the whole of delta."
-    elif view.certificate.reached is not None:
-        caption += " Only the soft vote predicts; its targets were tested at the whole of delta."
-    elif view.model.hedge_ < 1.0:
-        caption += f" Of delta, {view.divided}. Of all rules those with the smallest bounds predict: "
-        caption += ", ".join(f"{voting} {one.rule}" for voting, one in view.model.certificates_.items()) + "."
-    unbeaten = [one.holds_for for one in view.model.certificates_.values() if one.beats_constant is False]
-    if unbeaten:
-        caption += f" No better than always giving the same answer: {', '.join(unbeaten)}."
-    if view.observed is not None:
-        caption += " Test errors played no part in the bounds."
-        if view.classifiers.unit == GROUP:
-            caption += " They are shares of rows; the bounds are on the mean over groups."
-    return caption
-
-
-def bounds_table(view: ReportView) -> TextTable:
-    """Return the bounds of the five distances and the baselines."""
-    rows = [
-        (
-            posterior.distance,
-            "stochastic classifier",
-            _percent_of(posterior.bound),
-            format_share(posterior.empirical_risk),
+        parts.append(
+            "Errors are shares of the examples that are answered; the target was tested at the whole of delta."
         )
-        for posterior in five_bounds(view)
+    elif view.certificate.reached is not None:
+        parts.append("Only the soft vote predicts; its targets were tested at the whole of delta.")
+    else:
+        parts += shares_of_delta(hedge, view.plan.division.trained_elsewhere)
+        if SOFT in certificates and 0.0 < hedge < 1.0:
+            parts.append("The soft vote has all of delta.")
+    unbeaten = [one.holds_for for one in certificates.values() if one.beats_constant is False]
+    if unbeaten:
+        parts.append(f"No better than always giving the same answer: {', '.join(unbeaten)}.")
+    if view.observed is not None:
+        parts.append("Test errors played no part in the bounds.")
+        if view.classifiers.unit == GROUP:
+            parts.append("They are shares of rows; the bounds are on the mean over groups.")
+    return " ".join(parts)
+
+
+def bounds_table(view: ReportView, full: bool = False) -> TextTable:
+    """Return the bound of each distance and the baselines; with `full` as numbers, and where they come from."""
+    best = "with the posterior that is best for this distance"
+    bounds: list[tuple[Any, ...]] = [
+        (one.distance, "stochastic classifier", one.bound, one.empirical_risk, one.kl, best) for one in view.posteriors
     ]
-    held_out = "proposed classifier" if view.classifiers.trained_elsewhere else "cross-validated classifier"
+    held_out = "proposed classifier" if view.plan.division.trained_elsewhere else "cross-validated classifier"
     notes = []
-    for name, baseline in view.model.certificates_["stochastic"].baselines.items():
-        if name == CONSTANT:  # stands beside the certificates
-            continue
+    for name, one in view.model.certificates_["stochastic"].baselines.items():
         who = "best single classifier" if name == "Occam" else held_out
-        if baseline.bound is None or baseline.empirical_risk is None:
-            rows.append((name, who, "–", "–"))
-            notes.append(f"{name}: {baseline.note}.")
-        else:
-            rows.append((name, who, _percent_of(baseline.bound), format_share(baseline.empirical_risk)))
+        if name != CONSTANT:  # stands beside the certificates
+            bounds.append((name, who, one.bound, one.empirical_risk, None, one.note))
+            notes += [f"{name}: {one.note}."] if one.bound is None and not full else []
+    if full:
+        columns: tuple[str, ...] = ("guarantee", "bound", "validation risk", "divergence K", "what it is")
+        rows = [(f"{who}, {name}", *map(format_bound, numbers), note) for name, who, *numbers, note in bounds]
+    else:
+        columns = ("bound", "for the", "errs on at most", "validation errors")
+        rows = [
+            (name, who, "–", "–") if bound is None else (name, who, _percent_of(bound), format_share(risk))
+            for name, who, bound, risk, *_ in bounds
+        ]
     caption = (
-        f"Each bound holds alone, with probability at least {confidence(view.delta)}. Fix distance and delta "
+        f"Each bound holds alone, with probability at least {confidence(view.plan.delta)}. Fix distance and delta "
         "before you look: the smallest of several, chosen afterwards, is not covered (asking for several distances at "
         "once is, with delta divided among them)."
     )
-    number = len(view.chosen_among)
-    if view.model.hedge_ < 1.0:
+    if view.plan.hedge < 1.0:
         notes.append("The bounds of the distances are what a posterior would guarantee that had all of delta.")
-    if number > 1:
-        notes.append(f"The certificate divides delta among {number} distances; these bounds do not.")
-    return TextTable(
-        "Five bounds and two baselines",
-        ("bound", "for the", "errs on at most", "validation errors"),
-        rows,
-        " ".join([caption, *notes]),
-    )
+    if len(view.plan.distances) > 1:
+        notes.append(f"The certificate divides delta among {len(view.plan.distances)} distances; these bounds do not.")
+    return TextTable("Five bounds and two baselines", columns, rows, " ".join([caption, *notes]))
 
 
 def weight_table(view: ReportView, most: int = _MOST_ROWS) -> TextTable:
     """Return the classifiers that carry most of the weight, the heaviest first."""
     groups = weight_groups(view)
-    so_far = np.cumsum([group.weight for group in groups])
+    so_far = np.cumsum([group.weight for group in groups]).tolist()
     shown = groups[: min(int(np.searchsorted(so_far, _ENOUGH_WEIGHT)) + 1, most)]
-    columns = {"lambda" if view.is_path else "classifier": [group.label for group in shown]}
-    if view.is_path or any(group.number > 1 for group in shown):
-        columns["machines" if view.is_path else "number"] = [str(group.number) for group in shown]
-    columns["weight"] = [format_share(group.weight) for group in shown]
-    columns["weight so far"] = [format_share(value) for value in so_far[: len(shown)].tolist()]
-    if view.prior is not None:
-        columns["prior weight"] = [format_share(float(view.prior[list(group.members)].sum())) for group in shown]
-    columns["validation errors"] = [format_share(group.risk) for group in shown]
-    if view.observed is not None:
-        columns["test errors"] = [_test_errors(view.observed, group) for group in shown]
+    rows = []
+    for group, total in zip(shown, so_far, strict=False):
+        members, row = list(group.members), {"lambda" if view.is_path else "classifier": group.label}
+        if view.is_path or any(one.number > 1 for one in shown):
+            row["machines" if view.is_path else "number"] = str(group.number)
+        row |= {"weight": format_share(group.weight), "weight so far": format_share(total)}
+        if view.plan.prior is not None:
+            row["prior weight"] = format_share(float(view.plan.prior[members].sum()))
+        row["validation errors"] = format_share(group.risk)
+        if view.observed is not None:
+            # Neighbours that err as often on the validation rows may not do so on others.
+            risks = view.observed.risks[members]
+            ends = [format_share(float(end)) for end in (risks.min(), risks.max())]
+            row["test errors"] = " to ".join(dict.fromkeys(ends))
+        rows.append(row)
     title = "The lambdas that carry the weight" if view.is_path else "The classifiers that carry the weight"
-    rows = list(zip(*columns.values(), strict=True))
-    return TextTable(title, tuple(columns), rows, _weight_caption(view, groups, shown))
+    return TextTable.of(title, rows, _weight_caption(view, groups, len(shown)))
 
 
-def _test_errors(observed: ObservedErrors, group: WeightGroup) -> str:
-    """Return the share of errors; neighbours that err as often on the validation rows may not do so on others."""
-    risks = observed.risks[list(group.members)]
-    least, most = format_share(float(risks.min())), format_share(float(risks.max()))
-    return least if least == most else f"{least} to {most}"
-
-
-def _weight_caption(view: ReportView, groups: Sequence[WeightGroup], shown: Sequence[WeightGroup]) -> str:
-    number, total = sum(group.number for group in shown), len(view.classifiers)
-    together = f"Together {format_share(sum(group.weight for group in shown))} of the {view.weight_name}."
-    left, weighted = total - number, sum(group.number for group in groups[len(shown) :] if group.weight > 0.0)
-    if left == 0:
-        rest = ""
-    elif left == 1:
-        rest = " The other one has the rest." if weighted else " The other one has none."
-    elif weighted in (0, left):
-        rest = f" The other {left} share the rest." if weighted else f" The other {left} have none."
-    else:
-        rest = f" Of the other {left}, {weighted} {'has' if weighted == 1 else 'share'} the rest."
+def _weight_caption(view: ReportView, groups: Sequence[WeightGroup], shown: int) -> str:
+    others, total = groups[shown:], len(view.classifiers)
+    parts = [f"Together {format_share(sum(group.weight for group in groups[:shown]))} of the {view.weight_name}."]
+    if others:
+        left, weighted = sum(one.number for one in others), sum(one.number for one in others if one.weight > 0.0)
+        parts.append(f"Not shown: {left} of {total} classifiers, {weighted} of them with weight.")
     # A soft vote knows no prior.
-    has_prior = view.prior is None and not view.by_probabilities
-    prior = f" Each had the prior weight {format_number(1.0 / total)}." if has_prior else ""
-    effective = f" Effective number of classifiers, 1/Σq²: {format_number(1.0 / float(np.sum(view.weights**2)))}."
-    return together + rest + prior + effective
+    if view.plan.prior is None and not view.by_probabilities:
+        parts.append(f"Each had the prior weight {format_number(1.0 / total)}.")
+    effective = format_number(1.0 / float(np.sum(view.weights**2)))
+    return " ".join([*parts, f"Effective number of classifiers, 1/Σq²: {effective}."])
 
 
-def _share_of(errors: int | None, rows: int) -> str:
-    if errors is None:
-        return "–"
+def part_table(view: ReportView) -> TextTable | None:
+    """Return the limits of other risks of the classifier that predicts; None where nobody asked."""
+    plan, certificate = view.plan, view.certificate
+    if not plan.limits:
+        return None
+    errors_only = all(question.name == "error" for question in plan.limits)
+    title, columns = "Limits of other risks", ("of", "limit", "counted", "rows")
+    if errors_only:
+        title = "Errors by class and in slices" if plan.slices else "Errors by class"
+        columns = ("among", "covered and wrong at most" if certificate.refit else "errs on at most", "errors", "rows")
+    if not certificate.limits:
+        nothing = "None: what predicts was chosen on the validation rows, where none are proved."
+        return TextTable(title, columns, [], nothing)
+    rows = []
+    for one in certificate.limits:
+        label = one.label + (f" ({one.also})" if one.also else "")
+        label = f"true {label}" if one.kind == CLASS and one.name == "error" else label
+        rows.append((label, percent_up(one.bound) if errors_only else one.claim, f"{one.count:g}", str(one.rows)))
+    all_hold = "All of these limits and the one of all errors hold at once, with probability at least"
+    cost = _cost_of_parts(certificate, plan.share) + _COPIES_ONCE.get(certificate.unit, "")
+    return TextTable(title, columns, rows, f"{all_hold} {confidence(certificate.delta)}. {cost}")
+
+
+def _cost_of_parts(certificate: Certificate, share: float) -> str:
+    """Describe what the limits cost the bound, if it shows."""
+    text = f"They take {format_share(share)} of the probability with which anything here may fail"
+    if certificate.level is not None and certificate.distance == "binomial":
+        # Of Occam's choice at the prior weight of one classifier.
+        level = min(certificate.level / (1.0 - share), 1.0) * float(np.exp(-certificate.kl))
+        errors = round(certificate.empirical_risk * certificate.m)
+        without, bound = percent_up(float(binomial_upper(errors, certificate.m, level))), percent_up(certificate.bound)
+        if without != bound:
+            text += f"; without them the bound would be {without} instead of {bound}"
+    return f"{text}."
+
+
+def _share_of(errors: int, rows: int) -> str:
     return f"{format_share(errors / rows)} of {rows}" if rows else "none answered"
 
 

@@ -1,0 +1,143 @@
+"""Which errors: counted once more by predicting the validation rows, and said where a class is mostly missed."""
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.metrics import confusion_matrix
+from tests.estimators.models import two_classes
+from tests.report.browser_page import Page
+from tests.report.models import model, page_of, rows
+
+from pacbayes.report import report_html
+from pacbayes.report.guarantee import Confusion
+
+
+def shown(clf):
+    """Return page, classes by answers, and rows by class of its tables; what is left unanswered stands last."""
+    page = Page(report_html(clf))
+    tables = [np.array([row[1:] for row in page.table(f"table-{name}")[1]]) for name in ("confusion", "classes")]
+    return page, tables[0].astype(float), tables[1][:, :-1].astype(float)
+
+
+def validation(clf, X, y):
+    rows = clf.classifiers_.splits(0)[1]
+    return X[rows], np.asarray(y)[rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "voting"),
+    [("soft", voting) for voting in ("soft", "stochastic", "majority", "best")]
+    + [("posterior", voting) for voting in ("majority", "best")],
+)
+def test_every_way_of_predicting(name, voting):
+    clf = copy(model(name))
+    clf.voting = voting
+    X, y = validation(clf, *rows()[0])
+    _, counts, classes = shown(clf)
+    assert np.array_equal(counts, confusion_matrix(y, clf.predict(X)))
+    assert np.array_equal(classes, np.c_[counts.sum(axis=1), counts.sum(axis=1) - counts.diagonal()])
+
+
+def test_of_draws_by_weights_of_the_validation_rows_the_mean():
+    clf = model("posterior")
+    X, y = validation(clf, *rows()[0])
+    each = [confusion_matrix(y, labels, labels=[0, 1]) for labels in clf.classifiers_.predict(X)]
+    page, counts, classes = shown(clf)
+    np.testing.assert_allclose(counts, np.tensordot(clf.weights_, np.array(each), axes=1), atol=0.051)
+    assert classes[:, 1].sum() == pytest.approx(clf.certificate_.empirical_risk * len(y), abs=0.11)
+    assert page.text("table-classes-note") == "Means over the random choices."
+
+
+def test_with_a_threshold():
+    clf, (X, y) = model("threshold"), two_classes()
+    new, labels = validation(clf, X, np.array(["malignant", "benign"])[y])
+    assert clf.certificate_.reached.passed
+    _, counts, classes = shown(clf)
+    assert np.array_equal(counts, confusion_matrix(labels, clf.predict(new)))
+    assert classes[:, 1].sum() == clf.certificate_.reached.errors
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_where_not_all_are_answered(moved):
+    """A row at the threshold is answered, as by `answers`: here it is moved to the score of a validation row."""
+    clf = copy(model("abstain"))
+    new, labels = validation(clf, *two_classes())
+    if moved:
+        score = float(np.sort(clf._fitted.evidence.scores[clf._fitted.plan.planned.index(clf._fitted.plan.soft)])[20])
+        answered = replace(clf.certificate_.answered, threshold=score)
+        clf.certificates_ = dict(clf.certificates_) | {"soft": replace(clf.certificate_, answered=answered)}
+    answers = clf.answers(new)
+    page, counts, classes = shown(clf)
+    assert 0 < answers.sum() < len(labels)
+    assert answers.sum() == len(new) - 20 or not moved
+    expected = confusion_matrix(labels[answers], clf.predict(new)[answers], labels=[0, 1])
+    left = np.bincount(labels[~answers], minlength=2)
+    assert np.array_equal(counts, np.c_[expected, left])
+    sizes = expected.sum(axis=1)
+    assert np.array_equal(classes, np.c_[sizes + left, sizes, sizes - expected.diagonal()])
+    assert page.table("table-confusion")[0][-1] == "not answered"
+    assert page.table("table-classes")[0] == ["class", "validation rows", "answered", "missed", "share missed"]
+
+
+def test_of_a_refit_it_is_that_of_the_certified_classifier():
+    clf = model("refit")
+    new, labels = validation(clf, *two_classes())
+    assert np.array_equal(shown(clf)[1], confusion_matrix(labels, clf._fitted.certified("soft", new)))
+
+
+def test_rows_of_groups():
+    clf = model("groups")
+    page, counts, _ = shown(clf)
+    assert counts.sum() == clf._fitted.evidence.truth.size > clf.certificate_.m
+    assert page.table("table-classes")[0][1] == "validation rows"
+
+
+def test_a_rare_class_that_is_missed_is_named():
+    page, _, classes = shown(model("rare"))
+    size, missed = classes[page.column("table-classes", "class").index("fraud")].astype(int)
+    assert missed > size / 2
+    warning = f"Class fraud is rare and often missed: {missed} of its {size} validation rows get another answer."
+    assert page.text("guarantee").count(warning) == page.text("guarantee").count("often missed") == 1
+    # What the certificate says of it is the same, and not said twice.
+    assert str(model("rare").certificate_.often_missed) not in page.text("facts")
+    assert "often missed" not in Page(page_of("grid")).text("guarantee")
+
+
+def test_words_of_counts_by_hand():
+    counts = np.array([[90.0, 1.0, 0, 0, 0], [3.0, 2.0, 0, 0, 0], [0.0] * 5, [20.0, 0, 0, 0, 10.0]])
+    found = Confusion(("a", "b", "c", "d", "other"), counts)
+    assert found.warnings(1.0) == [
+        "Class b is rare and often missed: 3 of its 5 validation rows get another answer.",
+        "Class c has no validation row: nothing is known of its errors.",
+        "Class d is often missed: 30 of its 30 validation rows get another answer.",
+    ]
+    assert found.by_class.rows == [
+        ("a", "91", "1", "1.1 %"),
+        ("b", "5", "3", "60.0 %"),
+        ("c", "0", "0", "–"),
+        ("d", "30", "30", "100.0 %"),
+    ]
+    # Two labels that are written alike have a column each.
+    assert Confusion(("1", "1"), np.array([[5.0, 1.0], [2.0, 4.0]])).table.rows == [("1", "5", "1"), ("1", "2", "4")]
+
+
+def test_of_many_classes_the_worst_are_shown():
+    clf = model("many classes")
+    page = Page(page_of("many classes"))
+    X, y = validation(clf, *load_digits(return_X_y=True))
+    wrong = confusion_matrix(y, clf.predict(X))
+    np.fill_diagonal(wrong, 0)
+    head, cells = page.table("table-confusion")
+    assert head == ["true class", "answer", "rows"]
+    assert [int(row[2]) for row in cells] == sorted(wrong[wrong > 0].tolist(), reverse=True)[: len(cells)]
+    assert all(wrong[int(true), int(answer)] == int(number) for true, answer, number in cells)
+    classes = tuple(f"class {i}" for i in range(300))
+    large = Confusion(classes, np.eye(300) * 5 + np.eye(300, k=1) * np.arange(300)[:, None])
+    assert len(large.by_class.rows) == 10
+    assert large.by_class.rows[0][:3] == ("class 298", "303", "298")
+    assert large.by_class.caption == "Of 300 classes the 10 with the most missed."
+    assert len(large.warnings(1.0)) == 4
+    assert large.warnings(1.0)[-1].startswith("So it is with ")

@@ -1,0 +1,230 @@
+"""Pages of every kind of model: ways of predicting, families, targets, refits, groups."""
+
+import re
+from copy import copy
+
+import numpy as np
+import pytest
+from tests.estimators.models import fitted, two_classes
+from tests.report.browser_page import Page
+from tests.report.models import MODELS, SCRIPT, constant_grid, logistic, machines, model, page_of, rows
+
+from pacbayes import CertifiedClassifier, SVMs, optimal_posterior
+from pacbayes._utils.words import percent_up
+from pacbayes.bounds.binomial import binomial_upper
+from pacbayes.report import report_html
+
+# What stands below the sentence, or below the certificates.
+SEEN = {
+    "soft": r"^\d+ of 12 classifiers say how probable each class is; the class with the largest mean is the answer",
+    "hedge 0": r"chosen at random by fixed weights, gives the answer\..*validation rows only counted its errors",
+    "hedge 0.1": "Of delta, 90.0 % was given to what the training rows proposed and 10.0 % to what the validation rows",
+    "posterior": "Its classifiers erred on .* % of 150 validation rows, on average.*vote's bound is twice",
+    "limits": r"It erred on \d+ of 227 validation rows\. Majority class of the training rows",
+    "one classifier": r"^A single classifier gives all answers\.",
+    "threshold": r"the answer is 'malignant' where that is at least 0\.\d+.*Only the soft vote predicts",
+    "abstain": r"It erred on \d+ of the \d+ that it answered\. How many new examples it answers is not.*whole of delta",
+    "nothing answered": r"classifiers vote, and the class with the most weight behind it is the answer\. Each",
+    "refit": "It was trained once more on all rows. An answer is covered where .* before the refit, erred on",
+    "groups": r"erred on .* % of the rows of \d+ validation groups",
+    "rare": r"It erred on \d+ of \d+ validation rows\. Each.*No better than always giving the same answer: the soft",
+    "elsewhere": r"^A single classifier gives all answers\.",
+}
+
+
+def as_columns(page, table):
+    """Return the cells of a table by what stands first in their row."""
+    return {name: cells for name, *cells in page.table(f"table-{table}")[1]}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_page_is_that_of_the_certificate(name):
+    clf, page = model(name), Page(page_of(name))
+    certificate = clf.certificate_
+    assert page.text("headline") == " ".join(certificate.headline.split())
+    assert page.text("sentence") == " ".join(certificate.sentence.split())
+    assert re.search(SEEN.get(name, ""), f"{page.text('facts')} {page.text('table-certificates-note')}")
+    assert ("not-beaten" in page.ids) == bool(certificate.not_better)
+    assert [one.text for one in page.ids["assumptions"]] == list(certificate.assumptions)
+    head, _ = page.table("table-certificates")
+    place = list(clf.certificates_).index(clf.voting_) + 1
+    assert [i for i, text in enumerate(head) if text.endswith("(this model)")] == [place]
+    cells = as_columns(page, "certificates")
+    for i, one in enumerate(clf.certificates_.values()):
+        assert (float(cells["bound B"][i]), cells["which rule"][i]) == (one.bound, one.rule)
+        assert cells["where it comes from"][i] == one.theorem
+        assert cells["other rules"][i] == ("; ".join(map(str, one.alternatives)) or "none")
+        source = "who trained it" if one.source == "fixed beforehand" else f"the {one.source}"
+        assert cells["recommended by"][i].startswith(source)
+        # Levels are short, and never too small.
+        assert len(cells["its share of δ"][i]) <= 8
+        assert one.level <= float(cells["its share of δ"][i]) <= one.level * 1.001
+
+
+@pytest.mark.parametrize("voting", ["soft", "stochastic", "majority", "best"])
+def test_several_families(voting):
+    clf, (X, y) = copy(model("soft")), rows()[1]
+    clf.voting = voting
+    page = Page(report_html(clf, test=(X, y)))
+    assert page.text("headline") == clf.certificates_[voting].headline
+    errors = int(np.count_nonzero(clf.predict(X) != y))
+    assert page.text("observed").startswith(f"On 114 test rows it erred {errors} times")
+    assert ("how probable" in page.text("facts")) == (voting == "soft")
+    for way, cell in zip(clf.certificates_, as_columns(page, "certificates")["test errors"], strict=False):
+        wrong = np.count_nonzero(copy(clf).set_params(voting=way).predict(X) != y)
+        assert cell == f"{100 * wrong / 114:.1f} % of 114"
+    assert f"bound of {clf.certificate_.holds_for.removesuffix(' with its key')}" in page.texts("risks")
+    params, weights = clf.classifiers_.params, copy(clf).set_params(voting=voting.replace("best", "majority")).weights_
+    head, cells = page.table("table-risks")
+    assert head == ["rank", "classifier", "validation risk", "weight", "test error", "parameters"]
+    for _, i, _, weight, _, text in cells:
+        assert float(weight) == pytest.approx(weights[int(i)], rel=1e-3)
+        assert text.partition(":")[0] == params[int(i)]["candidate"]
+    # Only machines of one width stand in one line, the heaviest first.
+    head, cells = page.table("table-weights")
+    assert all(re.match("machines: lambda = .*gamma", row[0]) for row in cells if " to " in row[0])
+    shares = [float(row[head.index("weight")].removesuffix(" %")) for row in cells]
+    assert shares == sorted(shares, reverse=True)
+    assert ("prior weight" in page.text("table-weights-note")) == (voting != "soft")
+
+
+@pytest.mark.parametrize("gamma", ["sigest", [0.01, 0.05]])
+def test_several_widths_are_no_path(gamma):
+    """A lambda stands for as many machines as there are widths; these are ranked by risk."""
+    machines = SVMs([0.1, 1.0, 10.0], gamma=gamma)
+    page = Page(report_html(CertifiedClassifier(machines, random_state=0).fit(*two_classes())))
+    if gamma == "sigest":
+        assert page.column("table-risks", "λ") == ["0.1", "1", "10"]
+        assert page.table("table-weights")[0][:2] == ["lambda", "machines"]
+        return
+    head, cells = page.table("table-risks")
+    assert (head[0], head[-1]) == ("rank", "parameters")
+    assert [int(row[0]) for row in cells] == [1, 2, 3, 4, 5, 6]
+    assert [row[2] for row in cells] == sorted(row[2] for row in cells)
+    assert all("gamma = " in label for label in page.column("table-weights", "classifier"))
+
+
+def test_with_independent_splits_nobody_counted_the_votes_errors():
+    """No row validated all classifiers: there is a bound, but no number of errors."""
+    page = Page(page_of("independent"))
+    assert as_columns(page, "certificates")["validation errors"][1] == "–"
+    assert "no row validated all classifiers" in page.text("errors")
+    assert "table-confusion" not in page.ids
+    assert "for each classifier, drawn for it alone" in as_columns(page, "record-1")["training rows"][0]
+    assert page.column("table-limits", "errs on at most")[1] == "not available"
+    assert page.table("table-bounds")[1][-1][1] == "–"
+
+
+def test_distances_and_priors():
+    clf, page = model("five distances"), Page(page_of("five distances"))
+    bounds = as_columns(page, "bounds")
+    assert float(bounds["stochastic classifier, kl"][0]) < clf.certificate_.bound
+    assert bounds["cross-validated classifier, hold-out"][0] == "–"
+    assert "divides delta among 5 distances" in page.text("figure-bounds")
+    clf = machines([0.1, 1.0, 10.0], prior=[0.5, 0.5, 0.0], cv=None)
+    page = Page(report_html(clf))
+    shown = dict(zip(*(page.column("table-weights", name) for name in ("lambda", "prior weight")), strict=True))
+    known = {"0.1": "50.0 %", "1": "50.0 %", "0.1 to 1": "100.0 %", "10": "0.0 %", "0.1 to 10": "100.0 %"}
+    assert {} != shown.items() <= known.items()
+    expected = optimal_posterior(clf.classifiers_.risks, clf.classifiers_.m, prior=[0.5, 0.5, 0.0]).bound
+    assert float(as_columns(page, "bounds")["stochastic classifier, kl"][0]) == pytest.approx(expected, abs=1.1e-5)
+    # Of a model without a posterior they have the constant of its fit.
+    clf = copy(fitted("svc", two_classes, hedge=0))
+    assert Page(report_html(clf.set_params(constant="paper"))).table("table-bounds") == Page(page_of("hedge 0")).table(
+        "table-bounds"
+    )
+
+
+def test_many_classifiers_are_thinned():
+    clf = machines(np.geomspace(0.001, 100, 2500), [values[::4] for values in two_classes()], cv=None)
+    page = Page(report_html(clf))
+    shown = [int(text) for text in page.column("table-risks", "classifier")]
+    assert set(shown) == set(np.argsort(-clf.posterior_.weights, kind="stable")[:1000].tolist())
+    assert shown == sorted(shown)  # by lambda
+    assert "Of 2500 classifiers the table lists 1000" in page.text("figure-risks")
+
+
+@pytest.mark.parametrize("distance", ["kl", "squared"])
+def test_vacuous(distance):
+    # Of kl the bound is next to 1, of squared beyond.
+    clf = constant_grid(n=8, delta=1e-6, distance=distance)
+    assert clf.certificate_.vacuous == (distance == "squared")
+    page = Page(report_html(clf))
+    assert page.text("headline") == "No useful guarantee"
+    assert page.column("table-limits", "errs on at most")[0] == "100.0 %"
+
+
+def test_where_not_all_are_answered():
+    clf, (X, y) = model("target"), rows()[1]
+    page, answered = Page(report_html(clf, test=(X, y))), clf.certificate_.answered
+    cells = page.table("table-coverage")[1]
+    new, labels = (values[clf.classifiers_.splits(0)[1]] for values in rows()[0])
+    assert [int(cells[-1][0]), int(cells[-1][2])] == [len(labels), np.count_nonzero(clf.predict(new) != labels)]
+    assert [str(answered.rows), str(answered.errors)] in [[row[0], row[2]] for row in cells]
+    assert all(limit == percent_up(float(binomial_upper(int(k), int(n), 0.05))) for n, _, k, _, limit in cells)
+    answers = clf.answers(X)
+    errors = int(np.count_nonzero((clf.predict(X) != y)[answers]))
+    assert f"Of 114 test rows it answered {answers.sum()}" in page.text("observed")
+    assert f"erred {errors} times on these" in page.text("observed")
+    assert "threshold in use" in page.texts("coverage")
+    assert "bound of the majority vote, among its answers" in page.texts("risks")
+    columns = as_columns(page, "certificates")
+    assert columns["errs on at most"][1] == "5.0 % of its answers"
+    assert (columns["answers"][1], columns["answers"][-1]) == (f"{100 * answered.share:.1f} %", "100.0 %")
+
+
+def test_where_nothing_is_answered():
+    page = Page(report_html(model("nothing answered"), test=rows()[1]))
+    assert page.text("headline") == "Answers nothing: 0.1 % was not reached"
+    assert "No threshold passed" in page.text("figure-coverage")
+    assert "threshold in use" not in page.texts("coverage")
+    assert "it answered 0 (0.0 %)" in page.text("observed")
+    assert "It answers nothing." in page.text("errors")
+    assert as_columns(page, "certificates")["test errors"][1] == "none answered"
+
+
+@pytest.mark.parametrize("name", ["threshold", "threshold failed"])
+def test_thresholds(name):
+    reached, page = model(name).certificate_.reached, Page(page_of(name))
+    head, cells = page.table("table-target")
+    assert head == ["threshold", "recall", "precision", "false positive rate"]
+    at = next(row for row in cells if row[0] == reached.shown)
+    assert at[1:] == [f"{100 * share:.1f} %" for share in (reached.recall, reached.precision, reached.fpr)]
+    assert ("threshold in use" in page.texts("target")) == reached.passed == (name == "threshold")
+
+
+def test_after_a_refit_the_test_rows_show_covered_errors():
+    clf, (X, y) = model("refit"), two_classes()
+    page, wrong = Page(report_html(clf, test=(1.3 * X, y))), clf.predict(1.3 * X) != y
+    covered = int(np.count_nonzero(wrong & clf.covered(1.3 * X)))
+    assert f"it erred {wrong.sum()} times" in page.text("observed")
+    assert f"{covered} times with a covered answer" in page.text("observed")
+    assert page.column("table-limits", "who answers")[0] == "this model, wrong and covered"
+    shown = as_columns(page, "record-1")["training rows"]
+    assert shown == ["285 (of the certified classifier; the refit: all 569)"]
+
+
+def test_of_groups_test_errors_are_shares_of_rows():
+    X, y = two_classes()
+    page = Page(report_html(model("groups"), test=(1.3 * X, y)))
+    assert as_columns(page, "certificates")["test errors"][-1] == f"{100 * np.mean(y != 1):.1f} % of 569"
+    assert "They are shares of rows; the bounds are on the mean over groups." in page.text("table-certificates-note")
+
+
+def test_limits_of_other_risks():
+    found, page = model("limits").certificate_, Page(page_of("limits"))
+    cells = page.table("table-by-class")[1]
+    assert [row[1:] for row in cells] == [
+        [percent_up(one.bound), str(one.count), str(one.rows)] for one in found.limits
+    ]
+    assert [bool(re.search("false (posi|nega)tives", row[0])) for row in cells] == [True, True, False, False]
+    assert SCRIPT not in page.source
+    assert "table-by-class" not in Page(page_of("posterior")).ids
+    # What they cost: a fifth of the rule's level.
+    errors = round(found.empirical_risk * found.m)
+    without, bound = (percent_up(float(binomial_upper(errors, found.m, found.level / part))) for part in (0.8, 1.0))
+    assert f"without them the bound would be {without} instead of {bound}." in page.text("limits")
+    clf = logistic(limits=("recall", "f1"))
+    page = Page(report_html(clf))
+    assert [row[1] for row in page.table("table-by-class")[1]] == [one.claim for one in clf.certificate_.limits]
+    assert "Limits of other risks" in page.text("limits")
