@@ -23,10 +23,10 @@ from pacbayes._utils.checks import (
 from pacbayes._utils.seeds import draw_key
 from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.certificates.choices import CROSS_VALIDATION, PRIORS, resolve_distances, resolve_prior
-from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
+from pacbayes.certificates.compatibility import Choices
+from pacbayes.certificates.levels import AUTO, hedged_level, main_level, proposal_level
 from pacbayes.certificates.proposals import STRENGTHS, given_rules, propose, soft_weights
-from pacbayes.certificates.refit import check_refit
-from pacbayes.certificates.risks import Question, check_groups, check_limits_share
+from pacbayes.certificates.risks import Question, check_limits_share
 from pacbayes.certificates.target import Thresholds
 from pacbayes.certificates.threshold import Cuts, Target, Threshold, check_target
 from pacbayes.certificates.voting import (
@@ -111,9 +111,9 @@ class Plan:
         need(type(self.hedge) is float and 0.0 <= self.hedge <= 1.0, "Plan.hedge", "must be from 0 to 1")
         asked = type(self.limits) is tuple and all(isinstance(one, Question) for one in self.limits)
         need(asked, "Plan.limits", "must be a tuple of questions")
-        check_questions(self.limits, self.limits_share, check_target(self.target), self.hedge)
-        if self.refit is not None:
-            check_refit(self.refit, self.limits, self.target, "nothing was proposed" if self.hedge == 1.0 else None)
+        check_limits_share(self.limits_share)
+        check_target(self.target)
+        self._choices.check()
         check_choice("constant", self.constant, CONSTANTS)
         self._check_cross_validation()
         self._check_prior()
@@ -130,8 +130,6 @@ class Plan:
             known = label is None or isinstance(label, (*_PLAIN, np.generic))
             need(known, f"Plan.{name}", "must be a number or text")
         grouped = self.division.unit == GROUP
-        need(not (grouped and self.target is not None), "Plan", "must ask for no target where rows come in groups")
-        check_groups(self.limits, self.division.unit)
         bet = any(rule.bet is not None for rule in self.planned)
         need(grouped or not bet, "Rule.bet", "must be None where errors are counted row by row")
         both = (self.target is None) == (self.thresholds is None)
@@ -299,6 +297,21 @@ class Plan:
         return next((rule.index for rule in self.planned if rule.voting == "best"), None)
 
     @property
+    def _choices(self) -> Choices:
+        """What was chosen that depends on each other."""
+        return Choices(
+            voting=AUTO if self.refit is None else self.refit,
+            hedge=self.hedge,
+            split=self.division.kind,
+            limits=self.limits,
+            target=self.target,
+            refit=self.refit is not None,
+            groups=self.division.unit == GROUP,
+            prefit=self.division.trained_elsewhere,
+            proposal=True,
+        )
+
+    @property
     def bet(self) -> float | None:
         """The bet on the losses of groups, the same for all rules that are planned; None where there is none."""
         return self.planned[0].bet if self.planned else None
@@ -316,23 +329,6 @@ class Plan:
 def without_reserve(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     """Return the proposals alone, where nothing is kept for others."""
     return tuple(rule for rule in rules if rule.name == PROPOSAL)
-
-
-def check_questions(limits: tuple[Question, ...], share: Any, target: Target | None, hedge: float) -> None:
-    """Raise for what is not proved, before any work; `hedge` is the share of delta as it is resolved."""
-    check_limits_share(share)
-    if limits and hedge == 1.0:
-        raise ValueError(
-            f"limits must be empty where hedge is 1, got {limits[0].name!r}: of a posterior that the validation rows "
-            "choose none are proved"
-        )
-    if target is not None and hedge == 1.0:
-        raise ValueError(
-            f"{target!r} needs a rule that the training rows propose, which hedge=1, cv=None and split='independent' "
-            "leave out"
-        )
-    if target is not None and limits:
-        raise ValueError(f"limits must be empty with {target!r}: a target is tested at the whole of delta")
 
 
 _Named = dict[tuple[str, str], Counts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pacbayes._utils.arrays import BoolArray, FloatArray, Rows
 from pacbayes._utils.cached import cached_property
+from pacbayes._utils.checkpoint import seed_of_run
 from pacbayes._utils.checks import check_between, check_not_masked
 from pacbayes._utils.html_card import card
 from pacbayes.data.division import (
@@ -355,21 +356,26 @@ class Work:
     """What classifiers are trained with: rows and their division, workers, seed, and where finished ones are kept."""
 
     data: Labelled
-    #: From how many classifiers there are, and a seed, to the division of the rows.
-    division: Callable[[int, int], Division]
+    division: Division
     n_jobs: int | None
-    random_state: Any
+    seed: int
     checkpoint: Any
     #: What else makes two runs the same.
     options: dict[str, Any]
 
     @classmethod
     def divided(
-        cls, data: Labelled, choices: DivisionChoices, n_jobs: int | None, random_state: Any, checkpoint: Any
+        cls,
+        data: Labelled,
+        choices: DivisionChoices,
+        n_jobs: int | None,
+        random_state: Any,
+        checkpoint: Any,
+        number: int = 1,
     ) -> Work:
-        """Return work on rows that are divided as somebody chose."""
-        options = choices.as_dict()
-        return cls(data, lambda *given: divide(data, choices, *given), n_jobs, random_state, checkpoint, options)
+        """Split the rows; the `number` of classifiers matters where each has a split of its own."""
+        seed = seed_of_run(random_state, checkpoint)
+        return cls(data, divide(data, choices, number, seed), n_jobs, seed, checkpoint, choices.as_dict())
 
 
 @dataclass(frozen=True, eq=False)

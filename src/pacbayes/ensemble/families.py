@@ -352,14 +352,12 @@ def train_families(families: Sequence[Family], work: Work) -> Trained:
         return machines[0].train(work)
     if not machines:
         return train_grids(grids, work)
-    divided = work.division(1, work.random_state)
-    alike = replace(work, division=lambda number, seed: divided)
-    parts = [one.train(alike) for one in machines]
+    parts = [one.train(work) for one in machines]
     if grids:
-        parts.append(train_grids(grids, alike))
+        parts.append(train_grids(grids, work))
     # Of several grids each classifier says what its own is called; of a single one none does.
     of_grids = [grids[0].name] if len(grids) == 1 else [""] * bool(grids)
-    return _joined(parts, [*(one.name for one in machines), *of_grids], len(machines), divided)
+    return _joined(parts, [*(one.name for one in machines), *of_grids], len(machines), work.division)
 
 
 def _joined(parts: list[Trained], names: list[str], machines: int, division: Division) -> Trained:

@@ -20,7 +20,7 @@ from pacbayes._utils.checkpoint import UNIT, describe_run, open_checkpoint, pick
 from pacbayes._utils.checks import check_choice
 from pacbayes._utils.threads import one_thread
 from pacbayes._utils.units import jobs_of, run_units
-from pacbayes.data.division import Division, DivisionChoices
+from pacbayes.data.division import SHARED, Division, DivisionChoices
 from pacbayes.data.labelled import Labelled, check_rows, check_same_order, check_weights
 from pacbayes.data.rows import pick_rows
 from pacbayes.data.rows_alone import few_rows, warn_of_batches
@@ -222,7 +222,9 @@ def grid_set(
     check_same_order(X=X, y=y, groups=groups, sample_weight=sample_weight)
     rows, labels = check_rows(X, y)
     data = Labelled.checked(rows, labels, groups, weights=check_weights(sample_weight, labels.size))
-    work = Work.divided(data, choices, n_jobs, random_state, checkpoint)
+    seed = seed_of_run(random_state, checkpoint)
+    number = 1 if split == SHARED else len(plan_families([family], seed))
+    work = Work.divided(data, choices, n_jobs, seed, checkpoint, number)
     return train_grids([family], work).as_set(data, n_jobs)
 
 
@@ -264,10 +266,9 @@ def train_grids(grids: Sequence[GridFamily], work: Work) -> Trained:
     threads = all(grid.own for grid in grids)
     jobs, prefer = (jobs_of(work.n_jobs), "threads") if threads else (work.n_jobs, None)
     what = ", ".join(grid.name for grid in grids) if threads else "classifiers of the grid"
-    seed = seed_of_run(work.random_state, checkpoint)
+    seed, divided = work.seed, work.division
     candidates = plan_families(grids, seed)
     _check_fits(candidates, data.weights is not None, checkpoint is not None)
-    divided = work.division(len(candidates), seed)
     check_evidence_fits(len(candidates), divided.validating.size)
     # Few are likely to be large, and are stored one by one.
     together = 1 if len(candidates) < UNIT else UNIT

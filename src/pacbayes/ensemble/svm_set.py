@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names
 
 from pacbayes._utils.arrays import FloatArray, Labels, Rows
-from pacbayes._utils.checkpoint import describe_run, open_checkpoint, part_of, seed_of_run
+from pacbayes._utils.checkpoint import describe_run, open_checkpoint, part_of
 from pacbayes._utils.checks import check_choice, narrow_labels
 from pacbayes._utils.memory import BLOCK_BYTES, check_fits
 from pacbayes._utils.threads import at_most_cores, one_thread
@@ -154,7 +154,7 @@ def svm_set(
     features, labels = _check_data(X, y) if prepare is None else check_rows(X, y)
     data = Labelled.checked(features, labels, groups)
     with at_most_cores(jobs_of(n_jobs)):
-        work = Work.divided(data, choices, n_jobs, random_state, checkpoint)
+        work = Work.divided(data, choices, n_jobs, random_state, checkpoint, family.number)
         return family.train(work, max_bytes).as_set(data, jobs_of(n_jobs))
 
 
@@ -204,8 +204,7 @@ class SvmFamily:
     def train(self, work: Work, max_bytes: int | None = None) -> Trained:
         """Train the machines on training rows alone."""
         data, jobs = work.data, jobs_of(work.n_jobs)
-        seed = seed_of_run(work.random_state, work.checkpoint)
-        divided = work.division(self.number, seed)
+        seed, divided = work.seed, work.division
         settings = MachineSettings(self.lambdas, self.kernel, self.gamma, self.scale, self.n_components, seed)
         check_evidence_fits(self.number, divided.validating.size, max_bytes)
         # One thread each: the bits of a product depend on how many share it, and the workers use the cores.
