@@ -13,7 +13,7 @@ from pacbayes._utils.checks import warn_of_level
 from pacbayes.bounds.catoni import Catoni
 from pacbayes.bounds.distance import CONSTANTS, Distance
 from pacbayes.certificates.choices import CROSS_VALIDATION, asks_for_data, check_distances
-from pacbayes.certificates.compatibility import Choices
+from pacbayes.certificates.compatibility import Choices, Words, python_words
 from pacbayes.certificates.levels import AUTO, hedged_level
 from pacbayes.certificates.risks import asked_for, check_classes
 from pacbayes.certificates.threshold import Target, Threshold, positive_class
@@ -100,13 +100,12 @@ class Recipe:
 
     # -- checks before any work --------------------------------------------------------------------------------------
 
-    def check(self, choices: Choices) -> Recipe:
+    def check(self, choices: Choices, words: Words = python_words) -> Recipe:
         """Raise for what does not go together; return the recipe with its share of delta in reserve."""
         # Any parameter will do: the one that is used comes later, from the training rows.
         check_distances(self.distance, catoni=Catoni(1.0))
-        choices.check()
+        choices.check(words)
         hedge, level = choices.resolved_hedge, float(self.delta)
-        warn_of_level(level)
         if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
             raise ValueError(f"hedge * delta must not be less than the smallest number, got {hedge!r} * {level!r}")
         if callable(self.prior):
@@ -130,7 +129,8 @@ class Recipe:
             one.check(self.split)
 
     def check_classes(self, data: Labelled) -> None:
-        """Raise for questions about classes that there are none of."""
+        """Raise for questions about classes that there are none of; warn of a delta that is meant otherwise."""
+        warn_of_level(self.delta)
         check_classes(self.limits, self.pos_label, data.classes)
         if isinstance(self.target, Threshold):
             positive_class(self.pos_label, data.classes)
