@@ -343,8 +343,7 @@ def test_voting_is_what_is_certified_saved_and_reported(files, voting, capsys):
     assert found["certificate"] == " ".join(clf.certificate_.lines)
     assert found["settings"]["voting"] == voting
     wrong = in_process(["certify", files / "data.csv", "--voting", "majorty"], capsys)
-    known = "known are auto, soft, stochastic, majority, best"
-    assert f"unknown --voting 'majorty'; {known}; did you mean 'majority'?" in wrong.error
+    assert "--voting must be a str among" in wrong.error
 
 
 def test_a_proposal_of_one_classifier_is_that_classifier(files, capsys):

@@ -100,7 +100,7 @@ def test_costs_with_groups(data, tmp_path, capsys):
         (["--limits", "cost"], "--cost FILE"),
         (["--limits", "f1,f1"], "each risk once"),
         (["--limits", "f1", "--group", "site"], "not for --group"),
-        (["--limits", "f1", "--hedge", "1"], "needs what the training part proposes"),
+        (["--limits", "f1", "--hedge", "1"], "need what is proposed beforehand"),
         (["--limits", "f1", "--max-error", "0.1"], "not for --max-error"),
     ],
 )
@@ -183,7 +183,7 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     words = ["certify", "--predictions", tmp_path / "said.csv", "--target", "truth"]
     done = in_process([*words, *options], capsys)
     assert done.code == 2
-    assert f"{options[0]} is for classifiers that are trained here" in done.error
+    assert f"leave out {options[0]}" in done.error
     assert "--by-class) of several classifiers needs --proposal" in in_process([*words, "--by-class"], capsys).error
     assert in_process([*words, "--by-class", "--proposal", "a"], capsys).code == 0
 
@@ -194,17 +194,17 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
         (["--max-error", "3"], "'--max-error': must be a share between 0 and 1"),
         (["--max-error", "0.1", "--by-class"], "not for --max-error"),
         (["--recall", "0.9", "--by-class"], "not for --recall"),
-        (["--precision", "0"], "--precision must be a share between 0 and 1"),
+        (["--precision", "0"], "--precision must lie strictly between 0 and 1"),
         (["--fpr", "0.1", "--max-error", "0.1"], "--max-error is not for --fpr"),
-        (["--recall", "0.9", "--voting", "majority"], "--recall is for --voting soft"),
+        (["--recall", "0.9", "--voting", "majority"], "--recall 0.9 is not for --voting majority"),
         (["--recall", "0.9", "--refit"], "--refit is not for --recall"),
-        (["--recall", "0.9", "--split", "independent"], "needs what the training part proposes"),
+        (["--recall", "0.9", "--split", "independent"], "needs what the training rows propose"),
         (["--recall", "0.9", "--group", "site"], "is not for --group"),
         (["--positive", "b"], "--positive must be one of the classes no, yes, got 'b'"),
-        (["--by-class", "--hedge", "1"], "needs what the training part proposes"),
+        (["--by-class", "--hedge", "1"], "need what is proposed beforehand"),
         (
             ["--max-error", "0.1", "--split", "independent"],
-            "needs what the training part proposes",
+            "needs what the training rows propose",
         ),
         (["--max-error", "0.1", "--group", "site"], "is not for --group"),
         (["--slice", "none"], "--slice must name a column of"),

@@ -1,8 +1,8 @@
 """Families and classifiers by name: scikit-learn's, and nothing else is ever imported."""
 
 import sys
-from dataclasses import replace
 from itertools import takewhile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -102,13 +102,11 @@ def test_the_options_know_the_same_names():
 
 
 def test_families_that_are_named_are_trained_and_auto_alone_is_sized():
-    from pacbayes.cli.model import CertifyOptions, make_model
-    from pacbayes.data.columns import Columns
+    from pacbayes.cli.model import candidates_of
     from pacbayes.ensemble.portfolio import PORTFOLIO
 
     def candidates(text):
-        options = replace(CertifyOptions.usual(), candidates=text)
-        return make_model(options, Columns(("a",), (), {})).candidates
+        return candidates_of(SimpleNamespace(candidates=text, lambdas=None, kernel=None), None)
 
     assert candidates("auto") == "auto"
     assert candidates(",".join(PORTFOLIO)) == list(PORTFOLIO)

@@ -12,7 +12,6 @@ from tests.estimators.models import two_classes
 
 from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
 from pacbayes.estimators import base, fitted
-from pacbayes.estimators.methods import forget_fit
 
 
 def test_what_was_fitted_counts_not_what_is_set_later():
@@ -97,5 +96,5 @@ def test_wrong_parameters_are_refused_before_anything_is_forgotten():
 
 def test_all_that_a_fit_leaves_can_be_forgotten():
     clf = StochasticSVC([0.1, 1.0], hedge=0.1, max_error=0.2, random_state=0).fit(*two_classes())
-    forget_fit(clf)
+    clf._forget()
     assert set(vars(clf)) == set(clf.get_params())

@@ -17,8 +17,10 @@ from pacbayes.bounds.distance import Distance
 from pacbayes.certificates.decisions import Target, Threshold
 from pacbayes.certificates.grids import Cuts, Thresholds
 from pacbayes.certificates.levels import hedged_level, main_level, proposal_level
-from pacbayes.certificates.proposals import resolve_distances
-from pacbayes.certificates.risks import Question, check_limits_share
+from pacbayes.certificates.proposals import (
+    resolve_distances,
+)
+from pacbayes.certificates.risks import Question
 from pacbayes.certificates.rules import BestSingle, FixedRule, PosteriorDraws, PosteriorVote, Rule, SoftVote
 from pacbayes.certificates.voting import PROPOSAL, SOFT, VOTINGS
 from pacbayes.data.division import Division
@@ -194,20 +196,3 @@ class Plan:
 def without_reserve(rules: tuple[FixedRule, ...]) -> tuple[FixedRule, ...]:
     """Return the proposals alone, where nothing is kept for others."""
     return tuple(rule for rule in rules if rule.name == PROPOSAL)
-
-
-def check_questions(limits: tuple[Question, ...], share: Any, target: Target | None, hedge: float) -> None:
-    """Raise for what is not proved, before any work; `hedge` is the share of delta as it is resolved."""
-    check_limits_share(share)
-    if limits and hedge == 1.0:
-        raise ValueError(
-            f"limits must be empty where hedge is 1, got {limits[0].name!r}: of a posterior that the validation rows "
-            "choose none are proved"
-        )
-    if target is not None and hedge == 1.0:
-        raise ValueError(
-            f"{target!r} needs a rule that the training rows propose, which hedge=1, cv=None and split='independent' "
-            "leave out"
-        )
-    if target is not None and limits:
-        raise ValueError(f"limits must be empty with {target!r}: a target is tested at the whole of delta")

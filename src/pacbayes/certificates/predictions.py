@@ -13,13 +13,20 @@ from pacbayes._utils.checks import check_level
 from pacbayes.bounds.bets import USUAL_BET
 from pacbayes.certificates.certificate import Certificate
 from pacbayes.certificates.certify import certify
+from pacbayes.certificates.compatibility import Choices
 from pacbayes.certificates.find import Found
 from pacbayes.certificates.levels import plain
 from pacbayes.certificates.plan import Plan, without_reserve
 from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.risks import asked_for, check_classes, check_groups, check_limits_share, fix_questions
-from pacbayes.data.division import EXAMPLE, GROUP, all_validate
-from pacbayes.data.labelled import Labelled, check_complete, check_same_kind, check_same_order, one_label_each
+from pacbayes.certificates.risks import asked_for, check_classes, check_limits_share, fix_questions
+from pacbayes.data.division import GROUP, all_validate
+from pacbayes.data.labelled import (
+    Labelled,
+    check_complete,
+    check_same_kind,
+    check_same_order,
+    one_label_each,
+)
 from pacbayes.ensemble.evidence import Evidence
 from pacbayes.ensemble.members import kept_as
 
@@ -85,15 +92,14 @@ def certify_predictions(
     explain() says what this rests on.
     """
     questions, share = asked_for(limits, pos_label), check_limits_share(limits_share)
-    check_groups(questions, EXAMPLE if groups is None else GROUP)
+    grouped, sliced = groups is not None, slices is not None
+    Choices(hedge=0.0, limits=questions, groups=grouped, slices=sliced, prefit=True, proposal=True).check()
     check_same_order(y_true=y_true, y_pred=y_pred, groups=groups, slices=slices)
     labels, said = _checked(y_true, y_pred)
     classes = np.unique(np.concatenate([np.unique(labels), np.unique(said)]))
     # Nobody looks at the rows themselves.
     data = Labelled.checked(np.zeros((labels.size, 1)), labels, groups, slices, classes=classes)
     check_classes(limits, pos_label, classes)
-    if slices is not None and not any(question.name == "error" for question in questions):
-        raise ValueError("slices are for limits of errors: set limits=('error',)")
     division, level = all_validate(data, "keep"), check_level(delta)
     rules = without_reserve(given_rules(0, 1))
     plan = Plan(

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.arrays import FloatArray, Labels
-from pacbayes.certificates.risks import Question
 from pacbayes.certificates.rules import SoftVote
 from pacbayes.certificates.voting import SOFT
 from pacbayes.ensemble.members import Members
@@ -26,7 +25,7 @@ LEAD = 0.2
 #: Risks whose limits carry over to covered answers: means of losses that an answer has or has not.
 CARRIED = ("error", "balanced_error", "cost")
 #: Ways of predicting that one rule stands behind, the same for every row.
-_VOTINGS = (SOFT, "majority", "best")
+VOTINGS = (SOFT, "majority", "best")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,22 +47,3 @@ class Refit:
             return np.ones(len(shares), dtype=np.bool_), said, probabilities
         first_two = np.partition(shares, shares.shape[1] - 2, axis=1)[:, -2:]
         return first_two[:, 1] - first_two[:, 0] > LEAD, said, probabilities
-
-
-def check_refit(voting: str, limits: tuple[Question, ...], target: Any, why_not: str | None) -> None:
-    """Raise for what is not proved of a refit, or cannot be had; `why_not` says why there is no soft vote."""
-    if why_not is not None:
-        raise ValueError(f"refit=True needs the soft vote of the training rows, but {why_not}")
-    if voting not in _VOTINGS:
-        raise ValueError(
-            f"refit=True goes with voting={', '.join(map(repr, _VOTINGS))}, got {voting!r}: a random choice is another "
-            "one for every row, and only its average is bounded"
-        )
-    if target is not None:
-        raise ValueError(f"refit must be False with {target!r}: what was tested belongs to the certified vote")
-    others = [question.name for question in limits if question.name not in CARRIED]
-    if others:
-        raise ValueError(
-            f"limits with refit=True must be among {', '.join(CARRIED)}, got {others[0]!r}: only losses of single "
-            "answers carry over to those that are covered"
-        )

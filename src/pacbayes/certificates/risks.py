@@ -37,7 +37,7 @@ from pacbayes.certificates.limits import (
     Cost,
     Limit,
 )
-from pacbayes.data.division import GROUP, Division
+from pacbayes.data.division import Division
 from pacbayes.ensemble.evidence import Evidence, unit_losses
 
 
@@ -458,13 +458,3 @@ def limits_of(said: NDArray[Any], plan: Planned, evidence: Evidence, level: floa
     for question in plan.limits:
         found += RISKS[question.name].limits(Observed(question, said, plan, evidence, level))
     return tuple(found)
-
-
-def check_groups(questions: Sequence[Question], unit: str) -> None:
-    """Raise if a limit is asked for that is not proved where rows come in groups."""
-    wrong = [question.name for question in questions if not RISKS[question.name].groups]
-    if unit == GROUP and wrong:
-        raise ValueError(
-            f"limits={wrong[0]!r} is not for groups: their rows are not independent, and no such limit is proved; a "
-            "Cost is"
-        )

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from pacbayes.certificates.levels import lower_of
 from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data
 from pacbayes.cli.interrupted import keeps
-from pacbayes.cli.model import CertifyOptions
 from pacbayes.cli.show import Shown, print_json, print_lines, print_tables
 from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
@@ -83,24 +83,24 @@ def print_certified(
     view: ReportView,
     rows: Data,
     choices: Choices,
-    options: CertifyOptions,
+    asked: SimpleNamespace,
     remarks: list[str],
     shown: Shown,
 ) -> None:
     """Print what everybody should know, or in detail the guarantee with its tables, or JSON alone."""
     note = shown.note
     if shown.json:
-        print_json(_as_dict(view, rows, choices, options, remarks))
+        print_json(_as_dict(view, rows, choices, asked, remarks))
         return
     note("")
-    asked = part_table(view)
+    parts = part_table(view)
     if shown.details:
         print_lines(*view.certificate.lines, view.certificate.main_assumption, "")
         note(_role(view))
-        tables = [certificate_table(view), asked, bounds_table(view), weight_table(view)]
+        tables = [certificate_table(view), parts, bounds_table(view), weight_table(view)]
     else:
         print_lines(*view.certificate.lines, _tested(view), _next_step(view), _MORE)
-        tables = [asked]
+        tables = [parts]
     for remark in remarks:
         note(remark)
     print_tables([table for table in tables if table is not None], note)
@@ -177,7 +177,7 @@ def unknown_classes(labels: NDArray[Any], view: ReportView) -> list[str]:
 
 
 def _as_dict(
-    view: ReportView, data: Data, choices: Choices, options: CertifyOptions, remarks: list[str]
+    view: ReportView, data: Data, choices: Choices, asked: SimpleNamespace, remarks: list[str]
 ) -> dict[str, Any]:
     """Return the result as plain values; shares between 0 and 1, bounds as computed."""
     model, posterior, observed = view.model, view.posterior, view.observed
@@ -189,7 +189,7 @@ def _as_dict(
         "assumption": certificate.main_assumption,
         "remarks": remarks,
         "data": _data_as_dict(data, choices),
-        "settings": _settings_as_dict(view, options),
+        "settings": _settings_as_dict(view, asked),
         "certificates": {
             voting: {name: value for name, value in certificate.to_dict().items() if name != "baselines"}
             for voting, certificate in model.certificates_.items()
@@ -254,39 +254,40 @@ def _data_as_dict(data: Data, choices: Choices) -> dict[str, Any]:
     }
 
 
-def _settings_as_dict(view: ReportView, options: CertifyOptions) -> dict[str, Any]:
+def _settings_as_dict(view: ReportView, asked: SimpleNamespace) -> dict[str, Any]:
     """Return what was asked for and what was filled in, so that the same result can be asked for again."""
     model, classifiers = view.model, view.classifiers
-    lambdas, kernel = _machines(view, options)
+    lambdas, kernel = _machines(view)
+    candidates = asked.candidates if asked.predictions is None else "predictions"
     assert classifiers.splits is not None
     params = model.get_params(deep=False)
     return {
         # As version 0.1 called it.
-        "estimator": options.candidates,
-        "candidates": options.candidates,
+        "estimator": candidates,
+        "candidates": candidates,
         "lambdas": lambdas,
         "kernel": kernel,
-        "grid": None if options.grid is None else str(options.grid),
+        "grid": None if asked.grid is None else str(asked.grid),
         "classifiers": len(classifiers),
-        "split": options.split,
-        "validation_size": options.size(),
+        "split": asked.split,
+        "validation_size": asked.validation_size,
         "unit": classifiers.unit,
-        "duplicates": options.duplicates,
+        "duplicates": asked.duplicates,
         "copies": classifiers.copies,
         "training_examples": classifiers.splits.n_train,
         "validation_examples": classifiers.m,
         "distance": list(model.distances_),
         "delta": model.delta_,
         "voting": view.voting,
-        "seed": options.seed,
-        "checkpoint": None if options.checkpoint is None else str(options.checkpoint),
+        "seed": asked.seed,
+        "checkpoint": None if asked.checkpoint is None else str(asked.checkpoint),
         "fitted": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in params.items()},
         "of_classifiers": [{name: _plain(value) for name, value in one.items()} for one in classifiers.params],
     }
 
 
-def _machines(view: ReportView, options: CertifyOptions) -> tuple[list[float] | None, str | None]:
+def _machines(view: ReportView) -> tuple[list[float] | None, str | None]:
     """Return the grid and kernel of the support vector machines that were trained; None where there are none.
 
     Where nobody asked for a kernel the size of the data decides.
@@ -296,7 +297,7 @@ def _machines(view: ReportView, options: CertifyOptions) -> tuple[list[float] | 
         if isinstance(part, SharedMachines):
             return part.settings.lambdas.tolist(), part.settings.kernel
     # With samples of their own machines are as asked for.
-    return options.resolved_lambdas(), (options.kernel or "rbf") if options.machines else None
+    return getattr(view.model, "lambdas", None), getattr(view.model, "kernel", None)
 
 
 def _plain(value: Any) -> Any:

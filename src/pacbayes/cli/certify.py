@@ -1,9 +1,9 @@
 """`pacbayes certify`: train, choose, certify."""
 
 import re
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -18,6 +18,8 @@ from pacbayes.cli.options import (
     Separator,
     Thousands,
     check_outputs,
+    parse_hedge,
+    parse_size,
     share_option,
 )
 
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pacbayes.cli.data import Choices, Data
-    from pacbayes.cli.model import CertifyOptions
-    from pacbayes.cli.show import Note, Shown
+    from pacbayes.cli.show import Note
     from pacbayes.report.view import ReportView
 
     Tested: TypeAlias = tuple[pd.DataFrame, NDArray[Any]]
@@ -60,6 +61,18 @@ GROUPS = {
 }
 
 
+def _file(text: str) -> Any:
+    return typer.Option(metavar="FILE", dir_okay=False, help=text)
+
+
+def _column(text: str) -> Any:
+    return typer.Option(metavar="COLUMN", help=text)
+
+
+def _flag(name: str, text: str) -> Any:
+    return typer.Option(name, help=text)
+
+
 def certify(
     data: Annotated[
         Path | None,
@@ -73,39 +86,26 @@ def certify(
             metavar="NAME", help="A data set that comes with pacbayes, instead of a file; see pacbayes datasets."
         ),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the classes.  [default: the last]")
-    ] = None,
+    target: Annotated[str | None, _column("The column with the classes.  [default: the last]")] = None,
     predictions: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="Train nothing: certify classifiers by their predictions, a column for each beside --target.",
-        ),
+        _file("Train nothing: certify classifiers by their predictions, a column for each beside --target."),
     ] = None,
     proposal: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="With --predictions: the column you would use without looking at any."),
     ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
-    ] = None,
+    drop: Annotated[list[str] | None, _column("Leave a column out; may be repeated.")] = None,
     keep: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Use a column although it looks like row numbers; may be repeated."),
+        list[str] | None, _column("Use a column although it looks like row numbers; may be repeated.")
     ] = None,
     categorical: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Treat a column as categories, also that of the classes; may be repeated."),
+        list[str] | None, _column("Treat a column as categories, also that of the classes; may be repeated.")
     ] = None,
     missing: MissingTexts = None,
     group: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Examples with equal entries here (one patient) stay together and count as one; not a feature.",
-        ),
+        _column("Examples with equal entries here (one patient) stay together and count as one; not a feature."),
     ] = None,
     duplicates: Annotated[
         str,
@@ -117,17 +117,8 @@ def certify(
     sep: Separator = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
-    skip_unlabelled: Annotated[
-        bool, typer.Option("--skip-unlabelled", help="Leave out examples without a class.")
-    ] = False,
-    test: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="Other examples; the errors on them are shown beside the certificate.",
-        ),
-    ] = None,
+    skip_unlabelled: Annotated[bool, _flag("--skip-unlabelled", "Leave out examples without a class.")] = False,
+    test: Annotated[Path | None, _file("Other examples; the errors on them are shown beside the certificate.")] = None,
     candidates: Annotated[
         str,
         typer.Option(
@@ -165,6 +156,7 @@ def certify(
     hedge: Annotated[
         str,
         typer.Option(
+            parser=parse_hedge,
             metavar="SHARE",
             help="The share of delta kept for what the validation examples may show (a soft vote keeps none): 0 is "
             "hold-out, 1 the posterior alone; auto is 0.02, or 1 with --split independent.",
@@ -182,11 +174,7 @@ def certify(
         ),
     ] = "auto",
     by_class: Annotated[
-        bool,
-        typer.Option(
-            "--by-class",
-            help="Limits of the errors in every class too: the same as --limits error.",
-        ),
+        bool, _flag("--by-class", "Limits of the errors in every class too: the same as --limits error.")
     ] = False,
     limits: Annotated[
         str | None,
@@ -198,11 +186,8 @@ def certify(
     ] = None,
     cost: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="A limit of the mean cost too: a CSV or JSON table, a line for each true class, a column for each "
-            "answer.",
+        _file(
+            "A limit of the mean cost too: a CSV or JSON table, a line for each true class, a column for each answer."
         ),
     ] = None,
     slice_: Annotated[
@@ -232,10 +217,10 @@ def certify(
     ] = None,
     refit: Annotated[
         bool,
-        typer.Option(
+        _flag(
             "--refit",
-            help="Train once more on all examples; the certificate is then about answers that the certified "
-            "classifier gives too.",
+            "Train once more on all examples; the certificate is then about answers that the certified classifier "
+            "gives too.",
         ),
     ] = False,
     split: Annotated[
@@ -248,6 +233,7 @@ def certify(
     validation_size: Annotated[
         str,
         typer.Option(
+            parser=parse_size,
             metavar="SIZE",
             help="Fraction or number of examples (or groups) used only to count errors; auto is half of up to 1000, "
             "and a smaller share of more.",
@@ -255,22 +241,17 @@ def certify(
     ] = "auto",
     validation: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="A division of your own: examples that count errors, in a file like DATA, all of which then trains.",
-        ),
+        _file("A division of your own: examples that count errors, in a file like DATA, all of which then trains."),
     ] = None,
     validation_column: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="A division of your own: true or false, whether an example counts errors; not a feature. It must not "
-            "depend on the classes.",
+        _column(
+            "A division of your own: true or false, whether an example counts errors; not a feature. It must not "
+            "depend on the classes."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all random choices; fix it before you look.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices; fix it before you look.")] = 0,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Threads.  [default: all cores]")] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Keep finished work here, and continue from it after an interruption."),
@@ -284,8 +265,7 @@ def certify(
         ),
     ] = None,
     details: Annotated[
-        bool,
-        typer.Option("--details", help="Print everything: assumptions, other ways to predict, bounds, weights."),
+        bool, _flag("--details", "Print everything: assumptions, other ways to predict, bounds, weights.")
     ] = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -297,91 +277,29 @@ def certify(
 
     The exit code is 3 if --max-error, --recall, --precision or --fpr was not reached, and 0 otherwise.
     """
-    from pacbayes.cli.data import Choices
-    from pacbayes.cli.model import CertifyOptions, parse_limits
-    from pacbayes.cli.show import Note, Shown
-    from pacbayes.data.number_signs import NumberSigns
-
-    choices = Choices(
-        target=target,
-        drop=tuple(drop or ()),
-        categorical=tuple(categorical or ()),
-        missing=tuple(missing or ()),
-        keep=tuple(keep or ()),
-        sep=sep,
-        skip_unlabelled=skip_unlabelled,
-        group=group,
-        slice=slice_,
-        validation=validation,
-        validation_column=validation_column,
-        signs=NumberSigns.given(decimal, thousands),
-    )
-    options = CertifyOptions(
-        candidates=candidates,
-        lambdas=lambdas,
-        kernel=kernel,
-        grid=grid,
-        delta=delta,
-        distances=tuple(distance or ("kl",)),
-        split=split,
-        validation_size=validation_size,
-        seed=seed,
-        jobs=jobs,
-        checkpoint=checkpoint,
-        duplicates=duplicates,
-        grouped=group is not None,
-        prior=prior,
-        hedge=hedge,
-        voting=voting,
-        limits=parse_limits(limits, by_class or slice_ is not None),
-        cost=cost,
-        max_error=max_error,
-        recall=recall,
-        precision=precision,
-        fpr=fpr,
-        positive=positive,
-        refit=refit,
-    )
-    options.check()
-    given = _Given(data, dataset, predictions, proposal, test, save, report)
-    _certify(given, choices, options, Shown(json, details, Note(quiet)))
+    # By the names of the parameters above, and nowhere else.
+    _certify(SimpleNamespace(**locals()))
 
 
-@dataclass(frozen=True)
-class _Given:
-    """What the rows come from, and where the results go."""
-
-    data: Path | None
-    dataset: str | None
-    predictions: Path | None
-    proposal: str | None
-    test: Path | None
-    save: Path | None
-    report: Path | None
-
-
-def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", shown: "Shown") -> None:
+def _certify(asked: SimpleNamespace) -> None:
     """Read, fit, write the files, print."""
-    from pacbayes.cli.show import warnings_as_notes
+    from pacbayes.cli.show import Note, Shown, warnings_as_notes
 
-    rows, tested, remarks = _read(given, choices, options)
-    if given.predictions is not None:
-        from pacbayes.cli.model import PREDICTIONS
-
-        options = replace(options, candidates=PREDICTIONS)
-    note = shown.note
-    for line in (*rows.notes, *(rows.details if shown.details else ())):
+    note = Note(asked.quiet)
+    choices = _choices(asked)
+    rows, tested, remarks = _read(asked, choices)
+    for line in (*rows.notes, *(rows.details if asked.details else ())):
         note(line)
     # Only now, when there is work for it: all that was refused so far is refused at once.
     from pacbayes.cli.certified import Files, print_certified, unknown_classes
     from pacbayes.report.record import grid_remarks
 
-    view = _fitted(given, rows, tested, options, note)
-    files = Files(given.save, given.report)
+    view = _fitted(asked, rows, tested, note)
+    files = Files(asked.save, asked.report)
     with warnings_as_notes(note):
         remarks = grid_remarks(view) + remarks + ([] if tested is None else unknown_classes(tested[1], view))
         files.write(view, rows, remarks)
-    print_certified(view, rows, choices, options, remarks, shown)
+    print_certified(view, rows, choices, asked, remarks, Shown(asked.json, asked.details, note))
     for line in files.written:
         note(line)
     if files.failed is not None:
@@ -391,70 +309,80 @@ def _certify(given: _Given, choices: "Choices", options: "CertifyOptions", shown
         raise typer.Exit(NO_GUARANTEE)
 
 
-def _read(given: _Given, choices: "Choices", options: "CertifyOptions") -> "tuple[Data, Tested | None, list[str]]":
+def _choices(asked: SimpleNamespace) -> "Choices":
+    from pacbayes.cli.data import Choices
+    from pacbayes.data.number_signs import NumberSigns
+
+    return Choices(
+        target=asked.target,
+        drop=tuple(asked.drop or ()),
+        categorical=tuple(asked.categorical or ()),
+        missing=tuple(asked.missing or ()),
+        keep=tuple(asked.keep or ()),
+        sep=asked.sep,
+        skip_unlabelled=asked.skip_unlabelled,
+        group=asked.group,
+        slice=asked.slice_,
+        validation=asked.validation,
+        validation_column=asked.validation_column,
+        signs=NumberSigns.given(asked.decimal, asked.thousands),
+    )
+
+
+def _read(asked: SimpleNamespace, choices: "Choices") -> "tuple[Data, Tested | None, list[str]]":
     """Return the rows, those of a test file, and what to say of both, or raise for what does not go together."""
     from pacbayes.cli.data import check_other, read_data, read_test
+    from pacbayes.cli.model import check
 
-    data, test = given.data, given.test
-    if given.predictions is not None:
+    data, test = asked.data, asked.test
+    if asked.predictions is not None:
         from pacbayes.cli.predictions import check_proposal, read_predictions, refuse_others
 
-        refuse_others(
-            choices, options, {"DATA": data, "--dataset": given.dataset, "--test": test, "--save": given.save}
-        )
-        rows = read_predictions(given.predictions, choices)
-        check_proposal(given.proposal, rows, options)
+        refuse_others(asked, certify)
+        check(asked, prefit=True, proposal=True)
+        rows = read_predictions(asked.predictions, choices)
+        check_proposal(asked, rows)
     else:
-        if given.proposal is not None:
+        check(asked)
+        if asked.proposal is not None:
             raise ValueError("--proposal is for --predictions FILE: else the training examples propose")
         if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
             raise ValueError(f"--test must hold examples other than the data, got {str(test)!r} for both")
-        own = choices.validation or choices.validation_column
-        if choices.validation is not None and re.fullmatch(r"0?\.\d+|\d+%?", str(choices.validation)):
+        if asked.validation is not None and re.fullmatch(r"0?\.\d+|\d+%?", str(asked.validation)):
             raise ValueError(
-                f"--validation names a file; for a share or a number: --validation-size {choices.validation}"
+                f"--validation names a file; for a share or a number: --validation-size {asked.validation}"
             )
-        if own is not None and (options.split != "shared" or options.validation_size != "auto"):
-            raise ValueError("--validation and --validation-column leave no choice to --split and --validation-size")
-        rows = read_data(data, given.dataset, choices)
+        if (asked.validation or asked.validation_column) is not None and asked.validation_size != "auto":
+            raise ValueError("--validation and --validation-column leave no choice to --validation-size")
+        rows = read_data(data, asked.dataset, choices)
     check_outputs(
-        {"--save": given.save, "--report": given.report},
-        (data, test, choices.validation, options.grid, options.cost, given.predictions),
+        {"--save": asked.save, "--report": asked.report},
+        (data, test, asked.validation, asked.grid, asked.cost, asked.predictions),
     )
     tested = None if test is None else read_test(test, rows, choices)
     return rows, tested, [] if tested is None else check_other(rows.X, tested[0])
 
 
-def _fitted(
-    given: _Given, rows: "Data", tested: "Tested | None", options: "CertifyOptions", note: "Note"
-) -> "ReportView":
+def _fitted(asked: SimpleNamespace, rows: "Data", tested: "Tested | None", note: "Note") -> "ReportView":
     """Return the fitted model with its numbers."""
     from joblib import parallel_config
 
     from pacbayes._utils.memory import THREADS_BYTES, check_libraries, narrow_space
     from pacbayes._utils.progress import quiet
+    from pacbayes.cli.model import families, fitted
+    from pacbayes.cli.predictions import certified_columns
     from pacbayes.cli.show import warnings_as_notes
     from pacbayes.report.view import ReportView
 
-    if options.checkpoint is not None:
+    if asked.checkpoint is not None:
         from pacbayes._utils.checkpoint import kept_in
 
-        keeps(partial(kept_in, options.checkpoint, ", the same command continues from there"))
-    if options.machines:
+        keeps(partial(kept_in, asked.checkpoint, ", the same command continues from there"))
+    if asked.predictions is None and "svm" in families(asked):
         check_libraries()
     # Threads: starting processes takes longer than most grids, and the heavy parts of scikit-learn leave threads free.
     # None in a small address space, of which each takes 70 MB, and its buffer for linear algebra.
     backend = "threading" if narrow_space(THREADS_BYTES) is None else "sequential"
     with warnings_as_notes(note), quiet(note.quiet), parallel_config(backend=backend):
-        if given.predictions is not None:
-            from pacbayes.cli.predictions import certified_columns
-
-            model = certified_columns(rows, options, given.proposal)
-        else:
-            from pacbayes.cli.costs import cost_of
-            from pacbayes.cli.model import make_model
-
-            model = make_model(options, rows.columns, cost_of(options.cost, rows.y), sorted(set(rows.y.tolist())))
-            model.fit(rows.X, rows.y, groups=rows.groups, slices=rows.slices, validation=rows.validation)
-            model._read_as(rows.reading)
+        model = fitted(asked, rows) if asked.predictions is None else certified_columns(asked, rows)
         return ReportView.of(model, tested, (rows.X, rows.y))

@@ -36,6 +36,29 @@ def parse_share(text: object) -> float:
     raise typer.BadParameter(f"must be a share between 0 and 1, got {written!r}; {meant}")
 
 
+def parse_hedge(text: object) -> float | str:
+    """Parse a share, or the word auto."""
+    return "auto" if str(text).strip() == "auto" else parse_share(text)
+
+
+def parse_size(text: object) -> float | int | str:
+    """Parse a number of examples, a share, or the word auto.
+
+    Examples
+    --------
+    >>> parse_size("200"), parse_size("30%"), parse_size("auto")
+    (200, 0.3, 'auto')
+    """
+    try:
+        return int(str(text))
+    except ValueError:
+        pass
+    try:
+        return parse_hedge(text)
+    except typer.BadParameter:
+        raise typer.BadParameter(f"must be auto, a fraction or a number of examples, got {str(text)!r}") from None
+
+
 def share_option(text: str) -> Any:
     """Declare an option that takes a share; `text` is its help."""
     return typer.Option(parser=parse_share, metavar="SHARE", help=text)

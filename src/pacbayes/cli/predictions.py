@@ -1,17 +1,18 @@
 """A table of predictions, a column for each classifier, as rows and classifiers of which each reads its own column."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pacbayes._utils.checks import did_you_mean
-from pacbayes.bounds.distances import CATONI
-from pacbayes.certificates.voting import SOFT
 from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out, take_groups
-from pacbayes.cli.model import CertifyOptions
+from pacbayes.cli.model import check, in_words_of_options, positive_of, unfitted
 from pacbayes.data.class_names import aligned, as_labels, from_cells
 from pacbayes.data.columns import Columns, check_classes
 from pacbayes.data.reading import divide_columns, labelled, listed, read_frame, target_of
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What has a meaning for a table of predictions; any other choice is refused, also one that is yet to be invented.
-_READING = ("target", "drop", "sep", "group", "skip_unlabelled")
-_CERTIFYING = ("delta", "distances", "seed", "grouped", "hedge", "voting", "positive", "limits")
+_ALLOWED = {
+    *("predictions", "proposal", "target", "drop", "sep", "group", "skip_unlabelled"),
+    *("delta", "distance", "seed", "hedge", "voting", "positive", "limits", "by_class"),
+    *("report", "details", "json", "quiet"),
+}
 
 
 @dataclass(frozen=True)
@@ -75,65 +79,42 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     return Data(str(path), X, y, classes, Columns((), names, {}), target, notes, path, skipped, choices.group, groups)
 
 
-def refuse_others(choices: Choices, options: CertifyOptions, files: dict[str, Any]) -> None:
+def refuse_others(asked: SimpleNamespace, command: Callable[..., None]) -> None:
     """Raise if something was asked for that a table of predictions has no use for."""
-    given = [name for name, value in files.items() if value is not None]
-    if "--save" in given:
-        raise ValueError("--save is for classifiers; of those behind --predictions only the answers are here")
-    questions = {"--slice": choices.slice is not None, "--cost": options.cost is not None}
-    questions |= {name: value is not None for name, value in options.targets.items()}
-    for name in (name for name, wanted in questions.items() if wanted):
-        raise ValueError(f"{name} is for classifiers that are trained here: leave out {name}")
-    for asked, usual, known in ((choices, Choices(None), _READING), (options, CertifyOptions.usual(), _CERTIFYING)):
-        names = [one.name for one in fields(asked) if one.name not in known]
-        given += [_option(name) for name in names if getattr(asked, name) != getattr(usual, name)]
-    if options.voting == SOFT:
-        raise ValueError("--voting soft is for classifiers that are trained here: predictions have no probabilities")
+    usual = {name: one.default for name, one in signature(command).parameters.items()}
+    given = [name for name, value in vars(asked).items() if value not in (usual[name], []) and name not in _ALLOWED]
     if given:
-        raise ValueError(f"--predictions trains nothing and reads nothing else; leave out {', '.join(given)}")
-    if CATONI in options.distances:
         raise ValueError(
-            "--distance catoni takes its C from training examples, which --predictions does not have: fix it "
-            "beforehand, as in --distance 'catoni(0.4)'"
+            "--predictions certifies classifiers that are not here, trains nothing and reads nothing else; leave out "
+            f"{', '.join(map(in_words_of_options, given))}"
         )
 
 
-def certified_columns(data: Data, options: CertifyOptions, proposal: str | None) -> Any:
+def certified_columns(asked: SimpleNamespace, data: Data) -> Any:
     """Return a fitted estimator whose classifiers are the columns of a table."""
     from pacbayes.estimators.classifier import CertifiedClassifier
 
     names = [str(name) for name in data.X.columns]
+    model = unfitted(asked)
     return CertifiedClassifier.from_fitted(
         [ColumnClassifier(name) for name in names],
         data.X,
         data.y,
-        proposal=None if proposal is None else names.index(proposal),
+        proposal=None if asked.proposal is None else names.index(asked.proposal),
         groups=data.groups,
-        distance=options.distances[0] if len(options.distances) == 1 else list(options.distances),
-        delta=options.delta,
-        hedge=options.resolved_hedge(),
-        voting=options.voting,
-        limits=options.limits,
-        pos_label=options.positive_of(data.class_names),
-        random_state=options.seed,
+        pos_label=positive_of(asked.positive, data.class_names),
+        **{name: getattr(model, name) for name in ("distance", "delta", "hedge", "voting", "limits", "random_state")},
     )
 
 
-def check_proposal(proposal: str | None, data: Data, options: CertifyOptions) -> None:
-    """Raise if the proposed classifier is no column, or if a hedge was asked for without one."""
-    names = [str(name) for name in data.X.columns]
+def check_proposal(asked: SimpleNamespace, data: Data) -> None:
+    """Raise if the proposed classifier is no column, or if something needs one that there is not."""
+    proposal, names = asked.proposal, [str(name) for name in data.X.columns]
     if proposal is not None and proposal not in names:
         raise ValueError(
             f"--proposal must be one of the columns {listed(names)}, got {proposal!r}{did_you_mean([proposal], names)}"
         )
-    if proposal is None and options.limits and len(names) > 1:
-        raise ValueError("--limits (and --by-class) of several classifiers needs --proposal NAME, fixed beforehand")
-    if proposal is None and options.resolved_hedge() not in ("auto", 1.0):
-        raise ValueError(f"--hedge below 1 needs --proposal NAME, the classifier fixed beforehand; got {options.hedge}")
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    check(asked, prefit=True, proposal=proposal is not None or (len(names) == 1 and asked.hedge == "auto"))
 
 
 def _checked(

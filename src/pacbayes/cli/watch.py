@@ -80,7 +80,7 @@ def watch(
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
     from pacbayes.data.number_signs import NumberSigns
-    from pacbayes.estimators.watching import Watched, check_watched
+    from pacbayes.estimators.prediction import Watched, check_watched
 
     check_outputs({"--plot": plot}, (model, data))
     columns = {"--target": target} | ({} if order is None else {"--order": order})

@@ -1,104 +1,46 @@
-"""What all estimators share: a fit from rows to certificates, and what a fitted model says of itself."""
+"""What both estimators share: a fit from rows to certificates, and the attributes of a fitted model."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes._utils.arrays import FloatArray
-from pacbayes._utils.checkpoint import seed_of_run
-from pacbayes._utils.checks import check_choice, check_level, warn_of_level
 from pacbayes._utils.progress import progress
-from pacbayes.bounds.distance import CONSTANTS
-from pacbayes.certificates.decisions import Target, Threshold, positive_class
+from pacbayes._utils.threads import at_most_cores
+from pacbayes._utils.units import jobs_of
 from pacbayes.certificates.find import find, gather
-from pacbayes.certificates.levels import AUTO, hedged_level, resolve_hedge
-from pacbayes.certificates.plan import Plan, check_questions
-from pacbayes.certificates.proposals import check_prior_kind, check_training_choices
-from pacbayes.certificates.refit import Refit, check_refit
-from pacbayes.certificates.risks import asked_for, check_classes, check_groups
-from pacbayes.certificates.voting import SOFT, VOTINGS, weights_of
-from pacbayes.data.division import (
-    EXAMPLE,
-    GROUP,
-    SHARED,
-    SPLITS,
-    DivisionChoices,
-    check_duplicates,
-    check_own,
-    find_units,
-    usual_share,
-)
-from pacbayes.data.labelled import Labelled
-from pacbayes.data.preprocessing import naming_remedy
-from pacbayes.data.tables import TableReading
-from pacbayes.ensemble.classifier_set import Trained
+from pacbayes.certificates.voting import weights_of
+from pacbayes.data.preprocessing import naming_column, naming_remedy
 from pacbayes.estimators.fitted import Fitted, cv_results
-from pacbayes.estimators.given import Given, given_rows
-from pacbayes.estimators.methods import forget_fit, whole_or_not_at_all
-from pacbayes.estimators.planning import make_plan
-from pacbayes.estimators.prediction import BY_SOFT, Predicts
+from pacbayes.estimators.planning import make_plan, make_refit
+from pacbayes.estimators.prediction import Predicts
+from pacbayes.estimators.recipe import Recipe
+from pacbayes.estimators.rows import FitInput, fit_input, labelled_rows, reading_of
 from pacbayes.posteriors.posterior import Posterior
 
-# Of the distances: the only one but for the paper's own estimator.
-EXACT_CONSTANT = "exact"
 # Characters of a text about an estimator, more or less: its parameters may be lists of a thousand numbers.
 _LONGEST = 300
 
 
 class CertifiedModel(Predicts):
-    """A set of classifiers as one, with a certificate for each way of predicting; subclasses train the set.
+    """A set of classifiers as one, with a certificate for each way of predicting.
 
     All that a fit leaves is the value `_fitted`, and the certificates that follow from it.
     """
 
-    # -- what subclasses provide -------------------------------------------------------------------------------------
-
     @abstractmethod
-    def _labelled(self, X: Any, y: Any, groups: Any, slices: Any) -> Labelled:
-        """Return rows with their labels, or raise."""
-
-    @abstractmethod
-    def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
-        """Divide the rows and train the classifiers on training rows alone."""
-
-    @abstractmethod
-    def _working(self, data: Labelled) -> AbstractContextManager[Any]:
-        """Return what is to be around all work on rows."""
-
-    def _split(self) -> str:
-        """Return how rows are divided among the classifiers."""
-        return SHARED
-
-    def _refit_voting(self) -> str | None:
-        """Return how it predicts after a refit on all rows; None where nobody asked for one."""
-        return None
-
-    def _again(self, data: Labelled, plan: Plan) -> Refit | None:
-        """Train once more, on all rows, where that was planned."""
-        return None
-
-    def _workers(self) -> int | None:
-        """Return how many workers ask classifiers about their validation rows."""
-        return self.n_jobs  # type: ignore[no-any-return]
-
-    def _prior_params(self, trained: Trained) -> list[dict[str, Any]]:
-        """Return what a callable prior may see of the classifiers."""
-        return trained.members.params
+    def _recipe(self) -> Recipe:
+        """Translate the parameters."""
 
     # -- fitting -----------------------------------------------------------------------------------------------------
 
-    @whole_or_not_at_all
-    @progress("fitting", None)
     def fit(
         self,
         X: Any,
@@ -141,26 +83,37 @@ class CertifiedModel(Predicts):
         -------
         self
         """
-        self._check_choices()
-        self._check_asked(groups, slices)
-        own = {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
-        given = given_rows(X, y, groups, slices, validation=validation, **own)
-        check_own(given.validation, self._split())
-        forget_fit(self)
-        data = self._labelled(given.X, given.y, given.groups, given.slices)
-        check_classes(self.limits, self.pos_label, data.classes)
-        if isinstance(self._target(), Threshold):
-            positive_class(self.pos_label, data.classes)
-        with naming_remedy(data.rows, self._remedy()), self._working(data):
+        before = self.__dict__.get("_fitted")
+        try:
+            self._validate_params()
+            own = validation is not None or X_val is not None
+            together = self._recipe().choices(groups=groups is not None, slices=slices is not None, validation=own)
+            recipe = self._recipe().check(together)
+            recipe.check_candidates()
+            rows = fit_input(X, y, groups, slices, validation, (X_val, y_val, groups_val, slices_val))
+            self._forget()
+            return self._take(self._fit(recipe, rows))
+        except BaseException:
+            # Wrong parameters are refused before an earlier fit is forgotten; it then stays as it was.
+            if before is None or self.__dict__.get("_fitted") is not before:
+                self._forget()
+            raise
+
+    @progress("fitting", None)
+    def _fit(self, recipe: Recipe, rows: FitInput) -> Fitted:
+        data = labelled_rows(self, rows, recipe.numeric, self._advice)
+        recipe.check_classes(data)
+        advice, cores = self._advice, at_most_cores(jobs_of(recipe.n_jobs))
+        with naming_remedy(data.rows, advice.fill), naming_column(data.rows, advice.encode), cores:
             # Training rows only.
-            trained = self._train(data, given, self._seed())
-            # The last line before any classifier is asked about a validation row.
-            plan = make_plan(self, trained, data, self._hedge(), self._prior_params(trained))
-            # The only line that asks about them.
-            evidence = gather(trained.members, plan, data, self._workers())
+            trained = recipe.train(data, rows)
+            # The last line before any classifier predicts a validation row.
+            plan = make_plan(recipe, trained, data, reading_of(rows.X, data.rows))
+            # The only line that predicts them.
+            evidence = gather(trained.members, plan, data, recipe.n_jobs)
             # What follows may see all rows.
-            again = self._again(data, plan)
-        return self._take(Fitted(trained.members, plan, evidence, find(plan, evidence), again))
+            refit = make_refit(recipe, recipe.train_all(data, plan.division)) if recipe.refit else None
+        return Fitted(trained.members, plan, evidence, find(plan, evidence), refit)
 
     def _take(self, fitted: Fitted) -> Self:
         """Become fitted: `fit`, `from_fitted` and `load` end here."""
@@ -169,88 +122,10 @@ class CertifiedModel(Predicts):
         getattr(self, "certificate_", None)
         return self
 
-    def _check_choices(self) -> None:
-        """Raise for wrong parameters before any work."""
-        check_choice("split", self._split(), SPLITS)
-        if self.cv is not None and (isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer)):
-            raise TypeError(f"cv must be a number of folds or None, got {self.cv!r}")
-        if self.cv is not None and self.cv < 2:
-            raise ValueError(f"cv must be at least 2 folds, or None, got {self.cv}")
-        if isinstance(self.validation_size, str) and self.validation_size != AUTO:
-            raise ValueError(
-                f"validation_size must be 'auto', a share or a number of rows, got {self.validation_size!r}"
-            )
-        self._check_certified(self._no_proposal(), self._no_proposal())
-
-    def _check_certified(self, no_proposal: str | None, no_training: str | None) -> None:
-        """Raise for wrong parameters of what follows training; say why nothing is proposed, or comes from training."""
-        check_choice("voting", self.voting, (AUTO, *VOTINGS))
-        check_choice("constant", self._constant(), CONSTANTS)
-        level, hedge = check_level(self.delta), self._resolved_hedge(no_proposal)
-        if isinstance(self._target(), Threshold) and self.voting not in (AUTO, SOFT):
-            raise ValueError(f"voting must be 'auto' or 'soft' with {self._target()!r}, got {self.voting!r}: {BY_SOFT}")
-        if self.voting == SOFT and (hedge == 1.0 or no_training is not None):
-            why = no_training or "hedge=1 keeps all of delta for what the validation rows show"
-            raise ValueError(f"voting='soft' needs scores of the training rows by cross-validation, but {why}")
-        warn_of_level(level)
-        if hedge > 0.0 and hedged_level(level, hedge, 1) == 0.0:
-            raise ValueError(f"hedge * delta must not be less than the smallest number, got {hedge!r} * {level!r}")
-        check_prior_kind(self.prior, self._split())
-        check_questions(asked_for(self.limits, self.pos_label), self.limits_share, self._target(), hedge)
-        check_training_choices(self.prior, self.distance, no_training)
-        again = self._refit_voting()
-        if again is not None:
-            why_not = no_proposal or ("hedge=1 keeps all of delta for others" if hedge == 1.0 else None)
-            check_refit(again, asked_for(self.limits, self.pos_label), self._target(), why_not)
-
-    def _check_asked(self, groups: Any, slices: Any) -> None:
-        """Raise for what is not proved of groups and slices."""
-        check_duplicates(self.duplicates, groups)
-        target = self._target()
-        if groups is not None and target is not None:
-            raise ValueError(
-                f"{target!r} is not for groups: their rows are not independent, and no such limit is proved"
-            )
-        check_groups(asked_for(self.limits), EXAMPLE if groups is None else GROUP)
-        if slices is not None and "error" not in self.limits:
-            raise ValueError("slices are for limits of errors: set limits=('error',)")
-
-    def _no_proposal(self) -> str | None:
-        """Say why the training rows propose nothing, None where they do."""
-        if self._split() != SHARED:
-            return f"with split={self._split()!r} every row validates some classifier"
-        return "cv=None leaves out the cross-validation behind it" if self.cv is None else None
-
-    @abstractmethod
-    def _target(self) -> Target | None:
-        """Return what is to be certified instead of a bound of all errors, None for nothing; raise if it is none."""
-
-    def _constant(self) -> str:
-        """Return which constants of the distances are used."""
-        return EXACT_CONSTANT
-
-    def _hedge(self) -> float:
-        return self._resolved_hedge(self._no_proposal())
-
-    def _resolved_hedge(self, no_proposal: str | None) -> float:
-        """Return the share of delta in reserve: none with a threshold, as nothing stands beside its soft vote."""
-        found = resolve_hedge(self.hedge, no_proposal)
-        return 0.0 if isinstance(self._target(), Threshold) and found < 1.0 else found
-
-    def _division(self, data: Labelled, given: Given) -> DivisionChoices:
-        """Return how the rows are to be divided: "auto" sizes depend on how many rows or groups there are."""
-        size, units = self.validation_size, find_units(data, self.duplicates)[1]
-        number = data.number if units is None else int(units.max()) + 1
-        share = usual_share(number) if isinstance(size, str) else size
-        return DivisionChoices(self._split(), share, given.groups, self.duplicates, given.validation)
-
-    def _seed(self) -> int:
-        """Return the seed of a fit: that of the run which a checkpoint holds where `random_state` is None."""
-        return seed_of_run(self.random_state, self.checkpoint)
-
-    def _read_as(self, reading: TableReading | None) -> None:
-        """Note how the columns of the file were read that the rows of the fit came from."""
-        self._fitted = replace(self._fitted, plan=replace(self._fitted.plan, reading=reading))
+    def _forget(self) -> None:
+        """Drop all that a fit left: names that end as fitted ones do, and what certificates rest on."""
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_fitted"]:
+            del self.__dict__[name]
 
     # -- what a fitted model says of itself --------------------------------------------------------------------------
 

@@ -2,54 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import validate_data
 
-from pacbayes._utils.checkpoint import part_of
-from pacbayes._utils.checks import narrow_labels
-from pacbayes._utils.threads import at_most_cores
-from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.decisions import Target, check_target
+from pacbayes.certificates.decisions import Abstain, Target, Threshold
 from pacbayes.certificates.levels import AUTO
-from pacbayes.certificates.plan import Plan
-from pacbayes.certificates.refit import Refit
-from pacbayes.certificates.voting import SOFT
-from pacbayes.data.division import SHARED, divide, training_division
-from pacbayes.data.labelled import Labelled, check_complete, check_rows
-from pacbayes.data.preprocessing import (
-    ENCODE_FIRST,
-    ENCODE_PREPARE,
-    IN_PREPARE,
-    check_prepare,
-    in_pipeline,
-    naming_column,
-    resolve_prepare,
-)
-from pacbayes.data.rows import check_values, number_of_rows, pickable_rows
-from pacbayes.ensemble.candidates import GridFamily, plan_candidates
-from pacbayes.ensemble.classifier_set import Trained, Work
-from pacbayes.ensemble.families import (
-    Grid,
-    SVMs,
-    is_pair,
-    named_candidates,
-    resolve_families,
-    rows_taken,
-    train_families,
-)
-from pacbayes.ensemble.portfolio import Size, warn_left_out
-from pacbayes.ensemble.svm_set import SvmFamily
+from pacbayes.data.preprocessing import ENCODE_FIRST, ENCODE_PREPARE, IN_PREPARE, in_pipeline
+from pacbayes.data.rows import pickable_rows
+from pacbayes.ensemble.families import Grid, SVMs, is_pair, named_candidates, rows_taken
 from pacbayes.estimators.base import CertifiedModel
 from pacbayes.estimators.from_fitted import certify_fitted
-from pacbayes.estimators.given import Given
-from pacbayes.estimators.planning import make_refit
+from pacbayes.estimators.recipe import SHARED_CONSTRAINTS, Recipe
+from pacbayes.estimators.rows import Advice
 
 
 class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[misc]  # no types in scikit-learn
@@ -169,6 +137,13 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
     array([[0.95, 0.05]])
     """
 
+    _parameter_constraints = SHARED_CONSTRAINTS | {
+        "candidates": "no_validation",
+        "prepare": [HasMethods(["fit", "transform", "get_params"]), StrOptions({AUTO}), None],
+        "target": [Abstain, Threshold, None],
+        "refit": ["boolean"],
+    }
+
     def __init__(
         self,
         candidates: Any = "auto",
@@ -210,9 +185,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         self.checkpoint = checkpoint
         self.random_state = random_state
 
-    def _target(self) -> Target | None:
-        return check_target(self.target)
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return parameters, with those of named candidates as ``name__parameter``."""
         named = self._named()
@@ -234,72 +206,10 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         given = self.candidates
         return isinstance(given, list) and len(given) > 0 and all(map(is_pair, given))
 
-    # -- fitting -----------------------------------------------------------------------------------------------------
-
-    def _check_choices(self) -> None:
-        if self.candidates is None:
-            raise ValueError(
-                "there is nothing to train: candidates is None, as from_fitted leaves it; give some, or call "
-                "CertifiedClassifier.from_fitted with fitted classifiers"
-            )
-        super()._check_choices()
-        if isinstance(self.prepare, str):
-            resolve_prepare(self.prepare, None)
-        else:
-            check_prepare(self.prepare, SHARED)
-        families = resolve_families(self.candidates, None, Size(100))
+    def _recipe(self) -> Recipe:
         if isinstance(self.candidates, list):
             self._validate_names([one[0] for one in self.candidates if is_pair(one)])
-        if any(isinstance(one, SvmFamily) for one in families):
-            # Before the machines are trained: settings that do not fit their estimator.
-            plan_candidates([one for one in families if isinstance(one, GridFamily)], 0)
-        for one in families:
-            one.check(SHARED)
-
-    def _labelled(self, X: Any, y: Any, groups: Any, slices: Any) -> Labelled:
-        X, y = pickable_rows(X), check_complete(narrow_labels(y))
-        validate_data(self, X, y, skip_check_array=True)
-        rows, labels = check_rows(X, y)
-        if labels.size < 2:
-            raise ValueError("X must hold at least two rows, got 1 sample")
-        check_values(rows)
-        return Labelled.checked(rows, labels, groups, slices)
-
-    def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
-        choices = self._division(data, given)
-        division = divide(data, choices, 1, seed)
-        warn_left_out(self.candidates, Size.of(data.rows, data.number, self._preparation(data.rows)))
-        # Whatever the seed: how many rows train depends on sizes alone, but for groups.
-        return self._trained(Work(data, division, self.n_jobs, self.checkpoint, choices.as_dict()), division(0)[0].size)
-
-    def _trained(self, work: Work, n_train: int) -> Trained:
-        """Train what the candidates stand for where so many rows train."""
-        rows, prepare = work.data.rows, self._preparation(work.data.rows)
-        return train_families(resolve_families(self.candidates, prepare, Size.of(rows, n_train, prepare)), work)
-
-    def _preparation(self, rows: Any) -> Any:
-        """Return what prepares rows for families of our own; nothing where there are none, which get rows as given."""
-        own = any(isinstance(one, str | SVMs) for _, one in named_candidates(self.candidates))
-        return resolve_prepare(self.prepare, rows) if own or not isinstance(self.prepare, str) else None
-
-    def _refit_voting(self) -> str | None:
-        if not isinstance(self.refit, bool | np.bool_):
-            raise TypeError(f"refit must be True or False, got {self.refit!r}")
-        voting = SOFT if self.voting == AUTO else self.voting
-        return voting if self.refit else None
-
-    def _again(self, data: Labelled, plan: Plan) -> Refit | None:
-        if plan.refit is None:
-            return None
-        everything = training_division(plan.division)
-        kept = part_of(self.checkpoint, "refit")
-        work = Work(data, everything, self.n_jobs, kept, {"refit": True})
-        return make_refit(self, self._trained(work, data.number))
-
-    @contextmanager
-    def _working(self, data: Labelled) -> Iterator[None]:
-        with naming_column(data.rows, self._encode()), at_most_cores(jobs_of(self.n_jobs)):
-            yield
+        return Recipe(**super().get_params(deep=False))
 
     @classmethod
     def from_fitted(
@@ -396,15 +306,6 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         facts = {"proposal": proposal, "groups": groups, "most_frequent": most_frequent}
         return model._take(certify_fitted(model, estimators, pickable_rows(X_val), y_val, **facts))
 
-    def _validated(self, X: Any) -> Any:
-        rows = pickable_rows(X)
-        if number_of_rows(rows) == 0:
-            raise ValueError("X must hold at least one row, got none")
-        if hasattr(self, "n_features_in_") and np.ndim(rows) == 1:
-            raise ValueError(f"X must have {self.n_features_in_} columns, got one dimension. Reshape your data.")
-        validate_data(self, rows, reset=False, skip_check_array=True)
-        return rows
-
     # -- what it says of itself --------------------------------------------------------------------------------------
 
     def _theirs(self) -> list[Any]:
@@ -414,12 +315,12 @@ class CertifiedClassifier(_BaseComposition, CertifiedModel):  # type: ignore[mis
         given = [one for _, one in named_candidates(self.candidates) if not isinstance(one, str | SVMs)]
         return [getattr(one, "estimator", one) if isinstance(one, Grid) else one for one in given]
 
-    def _remedy(self) -> str:
+    @property
+    def _advice(self) -> Advice:
         theirs = self._theirs()
-        return in_pipeline(theirs[0]) if theirs else IN_PREPARE.replace("StochasticSVC", "CertifiedClassifier")
-
-    def _encode(self) -> str:
-        return ENCODE_FIRST if self._theirs() else ENCODE_PREPARE
+        if theirs:
+            return Advice(in_pipeline(theirs[0]), ENCODE_FIRST)
+        return Advice(IN_PREPARE.replace("StochasticSVC", "CertifiedClassifier"), ENCODE_PREPARE)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,10 +13,9 @@ from sklearn.utils.validation import validate_data
 from pacbayes._utils.checks import narrow_labels, warn_caller
 from pacbayes._utils.seeds import seed_of
 from pacbayes.certificates.find import find, gather
-from pacbayes.certificates.levels import AUTO, resolve_hedge
+from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.plan import without_reserve
 from pacbayes.certificates.proposals import asks_for_data, given_rules, resolve_prior
-from pacbayes.certificates.risks import asked_for, check_classes
 from pacbayes.certificates.rules import FixedRule
 from pacbayes.data.division import all_validate
 from pacbayes.data.duplicates import largest_overlap
@@ -26,12 +25,11 @@ from pacbayes.ensemble.classifier_set import check_elsewhere, warn_elsewhere
 from pacbayes.ensemble.evidence import check_evidence_fits
 from pacbayes.estimators.fitted import Fitted
 from pacbayes.estimators.planning import planned
+from pacbayes.estimators.recipe import Recipe
+from pacbayes.estimators.rows import reading_of
 
 if TYPE_CHECKING:
     from pacbayes.estimators.base import CertifiedModel
-
-# Why nothing can come from the training rows.
-_ELSEWHERE = "the classifiers were trained on rows that are not here"
 
 
 def certify_fitted(
@@ -53,8 +51,7 @@ def certify_fitted(
     fitted = list(estimators) if isinstance(estimators, list | tuple) or hasattr(estimators, "__iter__") else estimators
     alone = isinstance(fitted, list) and len(fitted) == 1 and proposal is None and model.hedge == AUTO
     # Among one there is nothing to choose: it was fixed beforehand, and has all of delta.
-    rules = _check_choices(model, fitted, 0 if alone else proposal)
-    model._check_asked(groups, None)
+    rules, recipe = _check_choices(model, fitted, 0 if alone else proposal, groups is not None)
     check_same_order(X_val=rows, y_val=y_val, groups=groups)
     labels = check_complete(narrow_labels(y_val), "y_val")
     if np.ndim(labels) == 1 and number_of_rows(rows) != len(labels):
@@ -63,7 +60,7 @@ def certify_fitted(
     validate_data(model, rows, labels, skip_check_array=True)
     check_values(rows)
     data = Labelled.checked(rows, labels, groups, classes=_classes(fitted, labels))
-    check_classes(model.limits, model.pos_label, data.classes)
+    recipe.check_classes(data)
     for i, one in enumerate(fitted):
         # Models of this library, also inside of a Pipeline or a search, know the rows they were fitted with.
         met = largest_overlap(one, rows)
@@ -73,14 +70,15 @@ def certify_fitted(
                 "rows are separate draws, give duplicates='independent'"
             )
     label = _known_class(most_frequent, data.classes)
-    hedge = 0.0 if alone else resolve_hedge(model.hedge, None if rules else "no proposal was given")
+    hedge = 0.0 if alone else float(recipe.hedge)
     copies, not_copied = _copied(fitted, pick_rows(rows, few_rows(labels)))
     members = check_elsewhere(copies, data)
     check_evidence_fits(len(members), data.number)
     division = replace(all_validate(data, model.duplicates), seed=seed_of(model.random_state))
     plan = planned(
-        model,
+        recipe,
         data,
+        reading_of(rows, data.rows),
         division=division,
         hedge=hedge,
         prior=resolve_prior(model.prior, members.params, None, None, division),
@@ -119,22 +117,19 @@ def _copied(fitted: list[Any], rows: Any) -> tuple[list[Any], list[str]]:
     return copies, said
 
 
-def _check_choices(model: CertifiedModel, fitted: Any, proposal: Any) -> tuple[FixedRule, ...]:
-    """Return the rules that the proposal stands for, or raise for wrong parameters."""
+def _check_choices(
+    model: CertifiedModel, fitted: Any, proposal: Any, groups: bool
+) -> tuple[tuple[FixedRule, ...], Recipe]:
+    """Return the rules that the proposal stands for, and the recipe, or raise for wrong parameters."""
     if not isinstance(fitted, list) or not fitted:
         raise TypeError(f"estimators must be a fitted classifier, or a list of such, got {fitted!r}")
-    if model._target() is not None:
-        raise ValueError(
-            f"target must be None for from_fitted, got {model._target()!r}: which thresholds are tested is taken from "
-            f"the training rows, and {_ELSEWHERE}"
-        )
+    model._validate_params()
     rules = () if proposal is None else given_rules(proposal, len(fitted))
-    if asked_for(model.limits) and not rules:
-        raise ValueError("limits must be empty without a proposal: only of rules fixed beforehand are they proved")
-    model._check_certified(None if rules else "no proposal was given", _ELSEWHERE)
+    recipe = model._recipe()
+    recipe = recipe.check(recipe.choices(groups=groups, prefit=True, proposal=bool(rules)))
     if callable(model.prior) and asks_for_data(model.prior, True):
-        raise ValueError(f"prior must not ask for training rows: {_ELSEWHERE}")
-    return rules
+        raise ValueError("prior must not ask for training rows: the classifiers were trained on rows that are not here")
+    return rules, recipe
 
 
 def _classes(fitted: list[Any], labels: NDArray[Any]) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from pacbayes._utils.progress import progress
 from pacbayes._utils.seeds import Purpose, draw_key, generator
 from pacbayes._utils.threads import one_thread
 from pacbayes.bounds.bets import USUAL_BET
-from pacbayes.certificates.decisions import Target, Threshold, positive_class
+from pacbayes.certificates.decisions import Threshold, positive_class
 from pacbayes.certificates.grids import Cuts, Thresholds, confidence
 from pacbayes.certificates.levels import main_level, plain, proposal_level
 from pacbayes.certificates.plan import Plan, without_reserve
@@ -37,31 +37,16 @@ from pacbayes.ensemble.calibration import calibrate
 from pacbayes.ensemble.classifier_set import Trained
 from pacbayes.ensemble.cross_validation import CrossValidation, counted_by_fold, dealt
 from pacbayes.ensemble.members import Answers, Calibrated, kept_as
+from pacbayes.estimators.recipe import Recipe
 
 
-class Choices(Protocol):
-    """The parameters of an estimator that a plan is made of."""
-
-    delta: float
-    limits: Any
-    limits_share: float
-    pos_label: Any
-    prior: Any
-    distance: Any
-    cv: int | None
-
-    def _constant(self) -> str: ...
-    def _target(self) -> Target | None: ...
-    def _refit_voting(self) -> str | None: ...
-
-
-def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, params: list[dict[str, Any]]) -> Plan:
+def make_plan(choices: Recipe, trained: Trained, data: Labelled, reading: TableReading | None) -> Plan:
     """Return what is planned with classifiers that were trained; of the rows it looks at training rows only.
 
-    `params` are what a callable prior may see.  What is kept of all rows, their hashes and how their columns were read,
+    What is kept of all rows, their hashes and how their columns were read,
     is for knowing them again.
     """
-    division, number = trained.division, len(trained.members)
+    division, number, hedge = trained.division, len(trained.members), float(choices.hedge)
     # With independent splits no part trains all classifiers; that of the first is as good as another.
     train = division(0)[0]
     tried = _cross_validate(choices, trained, hedge)
@@ -76,9 +61,10 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
     return planned(
         choices,
         data,
+        reading,
         division=division,
         hedge=hedge,
-        prior=_prior(choices, trained, params, data, found),
+        prior=_prior(choices, trained, data, found),
         planned=rules,
         seen=seen,
         cross_validation=found,
@@ -87,7 +73,7 @@ def make_plan(choices: Choices, trained: Trained, data: Labelled, hedge: float, 
     )
 
 
-def make_refit(choices: Choices, trained: Trained) -> Refit:
+def make_refit(choices: Recipe, trained: Trained) -> Refit:
     """Return classifiers that all rows trained, with the soft vote that these rows propose."""
     tried = _cross_validate(choices, trained, 0.0)
     assert tried is not None
@@ -104,7 +90,9 @@ def _proposed(tried: Tried, number: int, n: int) -> tuple[FixedRule, ...]:
     return propose_soft(found, number, n, tried.calibrated), *hard
 
 
-def planned(choices: Choices, data: Labelled, seen: Rehearsal | None = None, **fixed: Any) -> Plan:
+def planned(
+    choices: Recipe, data: Labelled, reading: TableReading | None, seen: Rehearsal | None = None, **fixed: Any
+) -> Plan:
     """Return a plan with what was fixed, and what parameters and all rows say of themselves.
 
     `seen` is what the proposed rule said of training rows: bets are chosen for it.
@@ -125,14 +113,14 @@ def planned(choices: Choices, data: Labelled, seen: Rehearsal | None = None, **f
         limits_share=share,
         prior_kind=prior_kind(choices.prior, division.kind == "shared"),
         distance=tuple(given) if isinstance(given, list | tuple) else (given,),
-        constant=choices._constant(),
+        constant=choices.constant,
         positive=plain(choices.pos_label),
-        target=choices._target(),
-        refit=choices._refit_voting(),
+        target=choices.target,
+        refit=choices.refit_voting,
         slices=() if data.slices is None else data.slices.names,
         slice_column="" if data.slices is None else data.slices.column,
         known_rows=data.known_again(draw_key(division.seed)),
-        reading=TableReading.of(data.rows),
+        reading=reading,
         **fixed,
     )
 
@@ -148,7 +136,7 @@ class Tried:
     probabilities: dict[int, FloatArray]
 
 
-def _cross_validate(choices: Choices, trained: Trained, hedge: float) -> Tried | None:
+def _cross_validate(choices: Recipe, trained: Trained, hedge: float) -> Tried | None:
     """Return what cross-validation within the training rows found; None where nobody asked, or none are shared."""
     members, division = trained.folds, trained.division
     if members is None or choices.cv is None:
@@ -162,7 +150,7 @@ def _cross_validate(choices: Choices, trained: Trained, hedge: float) -> Tried |
     losses, maps = np.zeros(which.size), {}
     probabilities: dict[int, FloatArray] = {}
     best: dict[int, int] = {}
-    needed = choices._target() is not None or len(choices.limits) > 0 or division.unit == GROUP
+    needed = choices.target is not None or len(choices.limits) > 0 or division.unit == GROUP
     answers = np.empty((which.size, codes.size), dtype=kept_as(members.n_classes))
     # The bits of a fitted map depend on how many threads share a product.
     with one_thread(), progress("cross-validation", which.size) as advance:
@@ -205,15 +193,18 @@ def _among(learnt: Rows, answers: Answers) -> Answers:
 
 
 def _prior(
-    choices: Choices,
+    choices: Recipe,
     trained: Trained,
-    params: list[dict[str, Any]],
     data: Labelled,
     found: CrossValidation | None,
 ) -> FloatArray | None:
     """Return the prior's weights, None for the uniform one."""
     shared = trained.division.shared
     rows = None if shared is None else lambda: (pick_rows(data.rows, shared[0]), data.labels[shared[0]])
+    params = trained.members.params
+    if shared is None:
+        # Their kernel widths come from rows that validate other machines.
+        params = [{"lambda": one["lambda"]} for one in params]
     return resolve_prior(choices.prior, params, rows, found, trained.division)
 
 
@@ -238,10 +229,10 @@ def _rehearsal(tried: Tried, data: Labelled, division: Division, rules: tuple[Fi
 
 
 def _thresholds(
-    choices: Choices, tried: Tried, data: Labelled, train: Rows, rules: tuple[FixedRule, ...]
+    choices: Recipe, tried: Tried, data: Labelled, train: Rows, rules: tuple[FixedRule, ...]
 ) -> Thresholds | Cuts | None:
     """Return what is tested for a target, from out-of-fold probabilities of the training rows; None without one."""
-    target, codes = choices._target(), data.codes[train]
+    target, codes = choices.target, data.codes[train]
     if target is None:
         return None
     soft, shares = _voted(tried, rules)

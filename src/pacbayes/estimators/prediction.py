@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pacbayes._utils.arrays import FloatArray, Labels
@@ -16,21 +18,30 @@ from pacbayes._utils.checks import check_choice
 from pacbayes._utils.values import fingerprint
 from pacbayes.certificates.batch import Batch
 from pacbayes.certificates.certificate import Certificate
+from pacbayes.certificates.difference import warn_of_known
 from pacbayes.certificates.levels import AUTO
-from pacbayes.certificates.voting import BITS, SOFT, VOTINGS, vote_sums
-from pacbayes.certificates.watching import Monitor
-from pacbayes.data.duplicates import Overlap
+from pacbayes.certificates.voting import BITS, POSTERIOR, SOFT, VOTINGS, vote_sums
+from pacbayes.certificates.watching import Monitor, wrong_answers
+from pacbayes.data.division import DISTINCT
+from pacbayes.data.duplicates import Overlap, check_new_rows
+from pacbayes.data.labelled import check_same_order
 from pacbayes.data.preprocessing import naming_remedy
 from pacbayes.data.rows import number_of_rows
 from pacbayes.ensemble.calibration import DECISIONS, PROBABILITIES, scores_of
 from pacbayes.ensemble.classifier_set import ClassifierSet
 from pacbayes.ensemble.members import Coding
 from pacbayes.estimators.fitted import CountedBatch, Fitted
-from pacbayes.estimators.methods import available
-from pacbayes.estimators.watching import Watched, check_watched
+from pacbayes.estimators.rows import Advice, new_rows
 
 # Why only one way predicts with a threshold.
 BY_SOFT = "a threshold is one of the soft vote's probability"
+
+
+def _available(why_not: str | None) -> bool:
+    """Raise the reason why a method is not there."""
+    if why_not is not None:
+        raise AttributeError(why_not)
+    return True
 
 
 class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no types in scikit-learn
@@ -39,13 +50,18 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
     _fitted: Fitted
     certificates_: Mapping[str, Certificate]
 
+    @property
     @abstractmethod
-    def _validated(self, X: Any) -> Any:
-        """Return new rows, or raise."""
+    def _advice(self) -> Advice:
+        """What to do about missing values and text."""
 
-    @abstractmethod
-    def _remedy(self) -> str:
-        """Say where missing values are to be filled in."""
+    @property
+    def _takes_numbers(self) -> bool:
+        """Whether rows to predict must be numbers."""
+        return False
+
+    def _validated(self, X: Any) -> Any:
+        return new_rows(self, X, self._takes_numbers, self._advice)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "certificates_")
@@ -67,7 +83,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         """
         check_is_fitted(self)
         voting = self._voting()
-        with naming_remedy(X, self._remedy()):
+        with naming_remedy(X, self._advice.fill):
             return self._fitted.predict(voting, self._validated(X))
 
     def vote_share(self, X: Any) -> FloatArray:
@@ -89,12 +105,12 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         check_is_fitted(self)
         parts, members = self._fitted.weights(self._shared_voting()), self._fitted.members
         chosen = np.flatnonzero(parts)
-        with naming_remedy(X, self._remedy()):
+        with naming_remedy(X, self._advice.fill):
             taken = members.prepared(self._validated(X))
             votes = vote_sums(members, taken, chosen, parts[chosen], Coding(members.classes))
         return np.ldexp(votes[:, : self.classes_.size], -BITS)
 
-    @available(lambda self: self._no_probabilities())
+    @available_if(lambda self: _available(self._no_probabilities()))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the rule that predicts, whose largest is what `predict` says.
 
@@ -113,7 +129,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         """
         check_is_fitted(self)
         voting = self._voting()
-        with naming_remedy(X, self._remedy()):
+        with naming_remedy(X, self._advice.fill):
             rows = self._validated(X)
             if voting == SOFT:
                 return self._fitted.probabilities(rows)
@@ -141,7 +157,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         known = hasattr(one, "predict_proba") and hasattr(one, "classes_")
         return None if known else f"{type(one).__name__}, the classifier that predicts, has no probabilities of its own"
 
-    @available(lambda self: self._no_decisions())
+    @available_if(lambda self: _available(self._no_decisions()))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
         """Return the decision values of the single classifier that predicts, as it gives them; votes have none.
 
@@ -154,7 +170,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         ndarray of shape (n,) for two classes, else (n, classes)
             Columns in the order of `classes_`; of two classes, positive values are for the second.
         """
-        with naming_remedy(X, self._remedy()):
+        with naming_remedy(X, self._advice.fill):
             found = scores_of(self.best_estimator_, self._validated(X), DECISIONS, self.classes_)
         return found[:, 0] if found.shape[1] == 1 else found
 
@@ -183,7 +199,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         """
         check_is_fitted(self)
         voting = self._voting()
-        with naming_remedy(X, self._remedy()):
+        with naming_remedy(X, self._advice.fill):
             rows, answered = self._validated(X), self.certificates_[voting].answered
             if answered is None or answered.threshold is None:
                 return np.full(number_of_rows(rows), answered is None)
@@ -203,7 +219,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         """
         check_is_fitted(self)
         voting = self._voting()
-        with naming_remedy(X, self._remedy()):
+        with naming_remedy(X, self._advice.fill):
             return self._fitted.covered(voting, self._validated(X))
 
     def of_these(self, X: Any) -> Batch:
@@ -231,7 +247,7 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         """
         check_is_fitted(self)
         counted = self._counted_batch()
-        with naming_remedy(X, self._remedy()):
+        with naming_remedy(X, self._advice.fill):
             counted.add(self._validated(X))
         return counted.batch()
 
@@ -339,3 +355,39 @@ class Predicts(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # no
         """
         check_is_fitted(self)
         return self._fitted.overlap(X)
+
+
+def check_watched(certificate: Certificate, voting: str, copies_left_out: bool = False) -> None:
+    """Raise where rows that arrive do not have losses of mean at most the bound, one after the other."""
+    if voting == "stochastic" and certificate.rule == POSTERIOR:
+        raise ValueError(
+            "draws by a posterior cannot be watched: the bound is on their average, and equal rows get equal draws. "
+            "Use another voting"
+        )
+    if certificate.unit == DISTINCT and not copies_left_out:
+        raise ValueError(
+            "with duplicates='together' every distinct row counts once, and a monitor does not know which came before: "
+            "give the errors of distinct rows to certificate_.monitor(); pacbayes watch leaves copies out"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """The model and its way of predicting when the monitor was made: the limit is theirs, and no others'."""
+
+    model: Any
+    fitted: Fitted
+    voting: str
+
+    def __call__(self, X: Any, y_true: ArrayLike) -> ArrayLike:
+        """Return for every row that the model answers whether it is wrong, and covered where it was refitted."""
+        if self.model._fitted is not self.fitted or self.model._voting() != self.voting:
+            raise ValueError(
+                "the model was fitted again, or predicts in another way, since its monitor was made: make another"
+            )
+        check_same_order(X=X, y_true=y_true)
+        warn_of_known(check_new_rows(self.model, X, "X", "the model"), "X", "the model")
+        wrong = wrong_answers(y_true, self.model.predict(X))
+        if self.fitted.refit is not None:
+            wrong = wrong & self.model.covered(X)
+        return wrong if self.fitted.certificates[self.voting].answered is None else wrong[self.model.answers(X)]

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils._param_validation import HasMethods, Interval
 
-from pacbayes._utils.checks import narrow_labels
-from pacbayes._utils.threads import at_most_cores, one_thread
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
-from pacbayes.certificates.decisions import Abstain, Target
-from pacbayes.data.division import divide
-from pacbayes.data.labelled import Labelled, check_complete, check_rows
-from pacbayes.data.preprocessing import ENCODE, IN_PREPARE, check_finite, check_prepare, naming_column
-from pacbayes.data.rows import check_table, check_values, pickable_rows
-from pacbayes.ensemble.classifier_set import Trained, Work
-from pacbayes.ensemble.svm_members import SharedMachines
-from pacbayes.ensemble.svm_set import SvmFamily
+from pacbayes.certificates.decisions import Abstain
+from pacbayes.data.division import SHARED
+from pacbayes.data.preprocessing import ENCODE, IN_PREPARE
+from pacbayes.ensemble.families import SVMs
 from pacbayes.estimators.base import CertifiedModel
-from pacbayes.estimators.given import Given
+from pacbayes.estimators.recipe import PAPER_CONSTRAINTS, SHARED_CONSTRAINTS, Recipe
+from pacbayes.estimators.rows import Advice
 from pacbayes.svm.kernel import Gamma
 from pacbayes.svm.landmarks import N_COMPONENTS
 
+# The parameters that are those of `SVMs`; their values are checked there.
+_OF_MACHINES = ("kernel", "gamma", "n_components", "scale")
 #: The grid used where none is given: 201 values, evenly spread on the logarithmic scale.
 DEFAULT_LAMBDAS = tuple(np.logspace(-2, 2, 201).tolist())
 
@@ -179,6 +174,16 @@ class StochasticSVC(CertifiedModel):
     array([0, 0, 0])
     """
 
+    _parameter_constraints = (
+        SHARED_CONSTRAINTS
+        | PAPER_CONSTRAINTS
+        | dict.fromkeys(("lambdas", *_OF_MACHINES), "no_validation")
+        | {
+            "prepare": [HasMethods(["fit", "transform", "get_params"]), None],
+            "max_error": [Interval(Real, 0, 1, closed="neither"), None],
+        }
+    )
+
     def __init__(
         self,
         lambdas: ArrayLike | None = None,
@@ -230,78 +235,31 @@ class StochasticSVC(CertifiedModel):
         self.checkpoint = checkpoint
         self.random_state = random_state
 
-    def _labelled(self, X: Any, y: Any, groups: Any, slices: Any) -> Labelled:
-        rows, labels = self._checked(X, check_complete(narrow_labels(y)))
-        return Labelled.checked(rows, labels, groups, slices)
+    def _recipe(self) -> Recipe:
+        params = self.get_params(deep=False)
+        lambdas = params.pop("lambdas")
+        machines = SVMs(
+            DEFAULT_LAMBDAS if lambdas is None else lambdas, **{name: params.pop(name) for name in _OF_MACHINES}
+        )
+        max_error = params.pop("max_error")
+        return Recipe(
+            candidates=[("svm", machines)],
+            target=None if max_error is None else Abstain(max_error),
+            refit=False,
+            numeric=self.prepare is None,
+            **params | {"n_jobs": jobs_of(self.n_jobs)},
+        )
 
-    def _train(self, data: Labelled, given: Given, seed: int) -> Trained:
-        lambdas = DEFAULT_LAMBDAS if self.lambdas is None else self.lambdas
-        settings = (self.kernel, self.gamma, self.n_components, self.scale)
-        family = SvmFamily.checked("svm", lambdas, *settings, self.prepare)
-        family.check(self.split)
-        choices = self._division(data, given)
-        division = divide(data, choices, family.number, seed)
-        return family.train(Work(data, division, self.n_jobs, self.checkpoint, choices.as_dict()))
-
-    def _split(self) -> str:
-        return self.split
-
-    def _target(self) -> Target | None:
-        return None if self.max_error is None else Abstain(self.max_error)
-
-    def _constant(self) -> str:
-        return self.constant
-
-    def _workers(self) -> int:
-        return jobs_of(self.n_jobs)
-
-    def _prior_params(self, trained: Trained) -> list[dict[str, Any]]:
-        # With independent splits a kernel width comes from rows that validate other machines.
-        params = trained.members.params
-        return params if self.split == "shared" else [{"lambda": one["lambda"]} for one in params]
-
-    @contextmanager
-    def _working(self, data: Labelled) -> Iterator[None]:
-        with one_thread(), at_most_cores(jobs_of(self.n_jobs)):
-            yield
-
-    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Return rows and labels: numbers, or with `prepare` rows as they are."""
-        check_table(X)
-        if self.prepare is None:
-            with naming_column(X, self._encode()):
-                rows, labels = validate_data(
-                    self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite=False
-                )
-            check_finite(rows, X, self._remedy())
-            check_classification_targets(labels)
-            return rows, labels
-        check_prepare(self.prepare, self.split)
-        X = pickable_rows(X)
-        validate_data(self, X, y, skip_check_array=True)
-        rows, labels = check_rows(X, y)
-        check_values(rows)
-        return rows, labels
-
-    def _validated(self, X: Any) -> Any:
-        check_table(X)
+    @property
+    def _takes_numbers(self) -> bool:
         # Whether rows were prepared when this was fitted, whatever `prepare` is now.
-        members = self._fitted.members
-        if isinstance(members, SharedMachines) and members.prepare is not None:
-            X = pickable_rows(X)
-            validate_data(self, X, reset=False, skip_check_array=True)
-            return X
-        with naming_column(X, self._encode()):
-            rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
-        check_finite(rows, X, self._remedy())
-        return rows
+        return getattr(self._fitted.members, "prepare", None) is None
 
-    def _encode(self) -> str:
-        """Say where text is turned into numbers."""
-        return ENCODE if self.split == "shared" else f"Set split='shared'. {ENCODE}"
-
-    def _remedy(self) -> str:
-        return IN_PREPARE if self.split == "shared" else IN_PREPARE.replace("(", "(split='shared', ", 1)
+    @property
+    def _advice(self) -> Advice:
+        if self.split == SHARED:
+            return Advice(IN_PREPARE, ENCODE)
+        return Advice(IN_PREPARE.replace("(", "(split='shared', ", 1), f"Set split='shared'. {ENCODE}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,10 +18,12 @@ from pacbayes._utils.checks import (
     need_choice,
 )
 from pacbayes.bounds.distance import CONSTANTS
+from pacbayes.certificates.compatibility import Choices
 from pacbayes.certificates.decisions import check_target
 from pacbayes.certificates.grids import MOST_CUTS, MOST_THRESHOLDS, Cuts, Thresholds
+from pacbayes.certificates.levels import AUTO
 from pacbayes.certificates.limits import BALANCED, COST, Cost
-from pacbayes.certificates.plan import Plan, check_questions
+from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.proposals import (
     CROSS_VALIDATION,
     STRENGTHS,
@@ -30,8 +32,8 @@ from pacbayes.certificates.proposals import (
     resolve_prior,
     soft_weights,
 )
-from pacbayes.certificates.refit import Refit, check_refit
-from pacbayes.certificates.risks import RISKS, Question, check_groups
+from pacbayes.certificates.refit import Refit
+from pacbayes.certificates.risks import RISKS, Question, check_limits_share
 from pacbayes.certificates.rules import Draws, FixedRule, Single, SoftVote, Vote
 from pacbayes.certificates.sentences import PRIORS
 from pacbayes.certificates.voting import BITS, PROPOSAL, SOFT, Counts, weights_of
@@ -126,9 +128,9 @@ def check_plan(plan: Plan) -> None:
     need(type(plan.hedge) is float and 0.0 <= plan.hedge <= 1.0, "Plan.hedge", "must be from 0 to 1")
     asked = type(plan.limits) is tuple and all(isinstance(one, Question) for one in plan.limits)
     need(asked, "Plan.limits", "must be a tuple of questions")
-    check_questions(plan.limits, plan.limits_share, check_target(plan.target), plan.hedge)
-    if plan.refit is not None:
-        check_refit(plan.refit, plan.limits, plan.target, "nothing was proposed" if plan.hedge == 1.0 else None)
+    check_limits_share(plan.limits_share)
+    check_target(plan.target)
+    _check_compatible(plan)
     check_choice("constant", plan.constant, CONSTANTS)
     _check_cross_validation(plan)
     _check_prior(plan)
@@ -137,14 +139,26 @@ def check_plan(plan: Plan) -> None:
     need(several and len(plan.distances) > 0, "Plan.distance", "must be a tuple of distances that are known")
     _check_labels(plan)
     grouped = plan.division.unit == GROUP
-    need(not (grouped and plan.target is not None), "Plan", "must ask for no target where rows come in groups")
-    check_groups(plan.limits, plan.division.unit)
     bet = any(rule.bet is not None for rule in plan.planned)
     need(grouped or not bet, "Rule.bet", "must be None where errors are counted row by row")
     _check_decision(plan)
     if plan.known_rows is not None:
         need_array(plan.known_rows, "Plan.known_rows", "i", (plan.division.n_rows,))
         need(bool((plan.known_rows[1:] >= plan.known_rows[:-1]).all()), "Plan.known_rows", "must be sorted")
+
+
+def _check_compatible(plan: Plan) -> None:
+    Choices(
+        voting=AUTO if plan.refit is None else plan.refit,
+        hedge=plan.hedge,
+        split=plan.division.kind,
+        limits=plan.limits,
+        target=plan.target,
+        refit=plan.refit is not None,
+        groups=plan.division.unit == GROUP,
+        prefit=plan.division.trained_elsewhere,
+        proposal=True,
+    ).check()
 
 
 def _check_labels(plan: Plan) -> None:

@@ -1,19 +1,34 @@
-"""Which rows validate where the user says it: a mask, or rows of their own that are put behind the others."""
+"""Rows as `fit` and `predict` take them: checked, with those of the validation set put behind the others."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from pacbayes._utils.arrays import BoolArray
-from pacbayes._utils.checks import check_not_masked
-from pacbayes.data.labelled import check_same_kind, check_same_order
+from pacbayes._utils.checks import check_not_masked, narrow_labels
+from pacbayes.data.labelled import Labelled, check_complete, check_rows, check_same_kind, check_same_order
+from pacbayes.data.preprocessing import check_finite, naming_column
+from pacbayes.data.rows import check_table, check_values, number_of_rows, pickable_rows
+from pacbayes.data.tables import TableReading
+
+# The attribute of a data frame that says how it was read from a file.
+_READING = "pacbayes.reading"
 
 
-class Given(NamedTuple):
-    """All that a fit is given of rows, and which of them validate; None where that is left to chance."""
+class Advice(NamedTuple):
+    """What errors advise about missing values, and about text."""
+
+    fill: str
+    encode: str
+
+
+class FitInput(NamedTuple):
+    """The rows of a fit, and which of them validate; None where that is left to chance."""
 
     X: Any
     y: Any
@@ -22,29 +37,19 @@ class Given(NamedTuple):
     validation: BoolArray | None
 
 
-def given_rows(
-    X: Any,
-    y: ArrayLike,
-    groups: Any,
-    slices: Any,
-    *,
-    validation: Any = None,
-    X_val: Any = None,
-    y_val: ArrayLike | None = None,
-    groups_val: Any = None,
-    slices_val: Any = None,
-) -> Given:
-    """Return rows with those that validate among them, as `fit` takes both.
+def fit_input(X: Any, y: Any, groups: Any, slices: Any, validation: Any, others: tuple[Any, Any, Any, Any]) -> FitInput:
+    """Join the rows of `fit` and `others`: X, y, groups and slices of a validation set.
 
     Examples
     --------
-    >>> found = given_rows([[1], [2]], ["a", "b"], None, None, X_val=[[3]], y_val=["b"])
-    >>> found.X, found.validation
+    >>> joined = fit_input([[1], [2]], ["a", "b"], None, None, None, ([[3]], ["b"], None, None))
+    >>> joined.X, joined.validation
     ([[1], [2], [3]], array([False, False,  True]))
-    >>> given_rows([[1], [2]], ["a", "b"], None, None, validation=[0, 1])
+    >>> fit_input([[1], [2]], ["a", "b"], None, None, [0, 1], (None, None, None, None))
     Traceback (most recent call last):
     TypeError: validation must be true or false for each of 2 rows, got numbers of type int64
     """
+    X_val, y_val, groups_val, slices_val = others
     given = {"X": X, "y": y, "groups": groups, "slices": slices, "validation": validation}
     given |= {"X_val": X_val, "y_val": y_val, "groups_val": groups_val, "slices_val": slices_val}
     for name, values in given.items():
@@ -55,20 +60,69 @@ def given_rows(
         if not (y_val is None and groups_val is None and slices_val is None):
             raise ValueError("y_val, groups_val and slices_val are for X_val, which is None")
         mask = None if validation is None else _checked(validation, _number(y))
-        return Given(X, y, groups, slices, mask)
+        return FitInput(X, y, groups, slices, mask)
     if y_val is None:
         raise ValueError("y_val must be the labels of X_val, got None")
     if validation is not None:
         raise ValueError("give validation, a mask of the rows of X, or X_val: not both")
-    number, others = _number(y), _number(y_val)
-    for name, rows, labels in (("", X, number), ("_val", X_val, others)):
+    number, more = _number(y), _number(y_val)
+    for name, rows, labels in (("", X, number), ("_val", X_val, more)):
         found = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         if found != labels:
             raise ValueError(f"X{name} and y{name} must have the same length, got {found} and {labels}")
-    mask = np.repeat([False, True], [number, others])
+    mask = np.repeat([False, True], [number, more])
     pairs = {"y": (y, y_val), "groups": (groups, groups_val), "slices": (slices, slices_val)}
-    joined = {name: _both(name, *pair, (number, others)) for name, pair in pairs.items()}
-    return Given(_rows(X, X_val), joined["y"], joined["groups"], joined["slices"], mask)
+    joined = {name: _both(name, *pair, (number, more)) for name, pair in pairs.items()}
+    return FitInput(_rows(X, X_val), joined["y"], joined["groups"], joined["slices"], mask)
+
+
+def labelled_rows(estimator: Any, rows: FitInput, numeric: bool, advice: Advice) -> Labelled:
+    """Check rows and labels, and set what scikit-learn knows of features; `numeric` rows become numbers."""
+    X, y = rows.X, check_complete(narrow_labels(rows.y))
+    if numeric:
+        X, y = _numbers(estimator, X, advice, y=y, ensure_min_samples=2)
+        check_classification_targets(y)
+    else:
+        X = pickable_rows(X)
+        validate_data(estimator, X, y, skip_check_array=True)
+        X, y = check_rows(X, y)
+        if y.size < 2:
+            raise ValueError("X must hold at least two rows, got 1 sample")
+        check_values(X)
+    return Labelled.checked(X, y, rows.groups, rows.slices)
+
+
+def new_rows(estimator: Any, X: Any, numeric: bool, advice: Advice) -> Any:
+    """Check rows to predict: `numeric` ones become numbers."""
+    if numeric:
+        return _numbers(estimator, X, advice, reset=False)
+    rows = pickable_rows(X)
+    if number_of_rows(rows) == 0:
+        raise ValueError("X must hold at least one row, got none")
+    if hasattr(estimator, "n_features_in_") and np.ndim(rows) == 1:
+        raise ValueError(f"X must have {estimator.n_features_in_} columns, got one dimension. Reshape your data.")
+    validate_data(estimator, rows, reset=False, skip_check_array=True)
+    return rows
+
+
+def _numbers(estimator: Any, X: Any, advice: Advice, **how: Any) -> Any:
+    check_table(X)
+    with naming_column(X, advice.encode):
+        found = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **how)
+    check_finite(found[0] if "y" in how else found, X, advice.fill)
+    return found
+
+
+def note_reading(X: pd.DataFrame, reading: TableReading) -> pd.DataFrame:
+    """Note on a data frame how it was read from a file: a model that is fitted with it remembers that."""
+    X.attrs[_READING] = reading
+    return X
+
+
+def reading_of(X: Any, rows: Any) -> TableReading | None:
+    """How a file must be read to hold these rows, as X or the checked `rows` tell."""
+    noted = getattr(X, "attrs", {}).get(_READING)
+    return noted if isinstance(noted, TableReading) else TableReading.of(rows)
 
 
 def _number(y: Any) -> int:
