@@ -92,7 +92,9 @@ def test_tables_to_stdout_and_everything_else_to_stderr(files, capsys):
     assert [row[0] for row in tables[0][1:]] == ways
     rules = "soft proposal, stochastic proposal, majority proposal, best proposal"
     assert f"those with the smallest bounds predict: {rules}." in done.err
-    assert "All 45 classifiers say how probable each class is; the largest mean, with the weights below," in done.err
+    assert (
+        "All 45 classifiers say how probable each class is; the class with the largest mean is the answer." in done.err
+    )
     assert guarantee.startswith("With probability at least 95 %, the soft vote errs on at most")
     assert "Fix distance and delta before you look" in done.err
     assert "The class is the last column, 'kind'" in done.err
@@ -339,7 +341,7 @@ def test_voting_is_what_is_certified_saved_and_reported(files, voting, capsys):
     assert page.text("headline") == clf.certificate_.headline
     assert page.text("sentence") == clf.certificate_.sentence
     assert ("classifiers vote" if voting == "majority" else "gives all answers") in page.text("facts")
-    assert "is drawn" not in done.err
+    assert "at random by" not in done.err
     found = as_json(words, capsys)
     assert found["certificate"] == " ".join(clf.certificate_.lines)
     assert found["settings"]["voting"] == voting
@@ -353,8 +355,8 @@ def test_a_proposal_of_one_classifier_is_that_classifier(files, capsys):
     words = ["certify", files / "data.csv", "--hedge", "0", "--report", files / "page.html"]
     machines = ["--lambdas", "0.1,1000", "--kernel", "linear", "--voting", "stochastic"]
     done = in_process([*words, *machines], capsys)
-    assert "One of 2 classifiers gives all the answers, number 0: lambda = 0.1" in done.err
-    assert "is drawn" not in done.err
+    assert "One classifier, number 0 of 2, gives all answers." in done.err
+    assert "at random by" not in done.err
     page = (files / "page.html").read_text(encoding="utf-8")
     assert "One classifier, number 0 of 2, gives all answers." in page
     assert "at random by" not in page
@@ -364,8 +366,8 @@ def test_a_soft_vote_of_one_classifier_is_by_its_probabilities(files, capsys):
     """Its class with the largest calibrated probability need not be what it answers."""
     words = ["certify", files / "data.csv", "--candidates", "logistic", "--report", files / "page.html"]
     done = in_process(words, capsys)
-    assert "One of 4 classifiers says how probable each class is, number " in done.err
-    assert "gives all the answers" not in done.err
+    assert "of 4, says how probable each class is; the class with the largest probability is the answer." in done.err
+    assert "gives all answers" not in done.err
     page = (files / "page.html").read_text(encoding="utf-8")
     assert "of 4, says how probable each class is; the class with the largest probability is the answer" in page
     assert "gives all answers" not in page

@@ -15,11 +15,9 @@ import pacbayes
 from pacbayes import DISTANCES, CertifiedClassifier, Grid, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds import Catoni
 from pacbayes.bounds.registry import get_distance
-from pacbayes.cli import app
+from pacbayes.cli import app, bounds
 from pacbayes.cli import certify as certify_command
 from pacbayes.cli import compare as compare_command
-from pacbayes.cli import plan as plan_command
-from pacbayes.cli import posterior as posterior_command
 from pacbayes.cli import predict as predict_command
 from pacbayes.cli import watch as watch_command
 from pacbayes.ensemble.counted import risks_of_errors
@@ -210,9 +208,9 @@ COMMANDS = {
     "predict": predict_command.EXAMPLES,
     "compare": compare_command.EXAMPLES,
     "watch": watch_command.EXAMPLES,
-    "plan": plan_command.EXAMPLES,
-    "posterior": posterior_command.POSTERIOR_EXAMPLES,
-    "bound": posterior_command.BOUND_EXAMPLES,
+    "plan": bounds.PLAN_EXAMPLES,
+    "posterior": bounds.POSTERIOR_EXAMPLES,
+    "bound": bounds.BOUND_EXAMPLES,
 }
 EXAMPLES = [(command, example) for command, examples in COMMANDS.items() for example in examples]
 
