@@ -9,7 +9,7 @@ from tests.cli.running import as_process, in_process
 from pacbayes.cli.app import main
 
 
-@pytest.mark.parametrize("value", ["0", "", "false", "False", "no", "OFF", " 0 "])
+@pytest.mark.parametrize("value", ["0", "", "False", " off "])
 def test_debugging_that_is_off_shows_no_traceback(value, monkeypatch, capsys):
     monkeypatch.setenv("PACBAYES_DEBUG", value)
     done = in_process(["certify", "none.csv"], capsys)
@@ -17,7 +17,7 @@ def test_debugging_that_is_off_shows_no_traceback(value, monkeypatch, capsys):
     assert "no such file: 'none.csv'" in done.error
 
 
-@pytest.mark.parametrize("value", ["1", "true", "yes"])
+@pytest.mark.parametrize("value", ["1", "yes"])
 def test_debugging_that_is_on_hands_the_error_to_python(value, monkeypatch):
     monkeypatch.setenv("PACBAYES_DEBUG", value)
     with pytest.raises(FileNotFoundError):

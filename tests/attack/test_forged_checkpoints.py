@@ -180,9 +180,3 @@ def test_a_pickle_among_machines_is_not_read(kind, part, packed, again, tmp_path
 
 
 NESTED = json.loads("[" * 50 + "]" * 50)
-
-
-@pytest.mark.parametrize("content", [NESTED, [NESTED] * 2, [], [None] * 2, 7, {"0": 1, "1": 2}])
-def test_pickles_of_something_else_are_refused(content, again):
-    with pytest.raises(ValueError, match=r"chunk-0000\.pickle"):
-        again("grid", pickle.dumps(content))

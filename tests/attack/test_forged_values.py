@@ -11,14 +11,12 @@ import json
 import math
 from dataclasses import fields
 from functools import cache
-from itertools import permutations
 
 import numpy as np
 import pytest
 from tests.attack.small_models import ASKED, COLUMNS, MACHINES, model
 from tests.files.model_files import KIND, Forged, saved
 
-from pacbayes.ensemble.calibration import DECISIONS, KINDS, PROBABILITIES, Calibration
 from pacbayes.files import values
 
 KNOWN = {kind.__name__: kind for kind in values.KNOWN}
@@ -93,18 +91,7 @@ ANYTHING = (
     *({KIND: "object", "number": 0}, {KIND: "array", "number": 0}, {KIND: "array", "number": 10**9}),
     *(np.zeros(0), np.array(0.5), np.array([1]), np.array(["shared"]), np.zeros((2, 2))),
 )
-WORDS = (
-    "shared",
-    "independent",
-    "example",
-    "group",
-    "linear",
-    "given",
-    "paper",
-    "best",
-    "proposal",
-    "kl",
-)
+WORDS = ("shared", "independent", "example", "group", "linear", "given", "paper", "best", "proposal", "kl")
 
 
 def other_arrays(old):
@@ -114,41 +101,16 @@ def other_arrays(old):
         if old.dtype.kind != "U":
             yield from (old.astype(name) for name in types if np.dtype(name) != old.dtype)
         if old.ndim:
-            yield from (
-                old.reshape(shape) for shape in ((-1,), (1, -1), (-1, 1)) if old.reshape(shape).ndim != old.ndim
-            )
-            yield from (
-                old[:0],
-                old[:1],
-                old[:-1],
-                old[1:],
-                np.concatenate([old, old]),
-                old[::-1],
-                np.roll(old, 1, axis=-1),
-            )
+            shapes = (old.reshape(shape) for shape in ((-1,), (1, -1), (-1, 1)))
+            yield from (one for one in shapes if one.ndim != old.ndim)
+            yield from (old[:0], old[:1], old[:-1], old[1:], np.concatenate([old, old]), old[::-1])
+            yield np.roll(old, 1, axis=-1)
         if old.ndim == 2:
-            yield from (
-                np.asfortranarray(old),
-                old.T,
-                old[:, :0],
-                old[:, :-1],
-                np.hstack([old, old]),
-                np.roll(old, 1, axis=0),
-            )
+            yield from (np.asfortranarray(old), old.T, old[:, :0], old[:, :-1], np.hstack([old, old]))
+            yield np.roll(old, 1, axis=0)
         if old.dtype.kind not in "biuf" or old.size == 0:
             return
-        for value in (
-            0,
-            1,
-            -1,
-            2,
-            30,
-            255,
-            2**31,
-            2**40,
-            2**62,
-            *((nan, inf, 1e300, 0.5) if old.dtype.kind == "f" else ()),
-        ):
+        for value in (0, 1, -1, 2, 30, 255, 2**31, 2**40, 2**62, *((nan, inf, 1e300, 0.5) * (old.dtype.kind == "f"))):
             filled = np.full(old.shape, value).astype(old.dtype)
             yield filled
             for place in {0, old.size - 1}:
@@ -256,68 +218,6 @@ def change_all(places, child, path):
             if fault:
                 wrong.append((name, owner, place, how, fault))
     assert wrong == []
-
-
-# -- maps from scores to probabilities -------------------------------------------------------------------------------
-
-
-def maps_of(forged):
-    """Return where the maps of the soft vote stand, by the kind of scores that they take."""
-    place = "plan.planned.0.soft.maps"
-    return {forged[f"{place}.{i}.kind"]: f"{place}.{i}" for i, _ in forged.json(place)["pairs"]}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_field_of_every_kind_of_map_is_changed(kind, child, tmp_path):
-    place = maps_of(Forged(file_of("joined")))[kind]
-    change_all([("joined", f"Calibration.{field.name}", f"{place}.{field.name}") for field in fields(Calibration)],
-               child, tmp_path / "model")  # fmt: skip
-
-
-def test_a_map_takes_scores_that_its_classifier_has(child, tmp_path):
-    """A map of somebody else is refused, but where only answers are asked for, which everybody has."""
-    honest = numbers(child.answer(Forged(file_of("joined")).write(tmp_path / "model"), COLUMNS))
-    places = maps_of(Forged(file_of("joined")))
-    for one, other in permutations(places.values(), 2):
-        forged = Forged(file_of("joined"))
-        # An array is named once: the two change places.
-        forged[one], forged[other] = forged.json(other), forged.json(one)
-        said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
-        assert "Calibration.kind must be" in said, said
-    for kind, place in places.items():
-        for other in set(KINDS) - {kind}:
-            forged = Forged(file_of("joined"))
-            forged[f"{place}.kind"] = other
-            said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
-            # Logistic regression has decisions too; what the certificate says stays what it was.
-            both = {kind, other} == {PROBABILITIES, DECISIONS}
-            assert said.startswith("refused") or (both and numbers(said) == honest), said
-
-
-KEYS = (-1, 0, 3, 99, 2**62, 10**30, 1.0, True, None, "1", "", [], {KIND: "tuple", "values": [1]}, nan)
-
-
-@pytest.mark.parametrize("key", KEYS, ids=repr)
-def test_a_map_of_another_classifier_is_refused(key, child, tmp_path):
-    """There is one for each that has a weight, by its number."""
-    for number in range(4):
-        forged = Forged(file_of("joined"))
-        pairs = forged.json("plan.planned.0.soft.maps")["pairs"]
-        if pairs[number][0] == key and type(key) is int:
-            continue
-        pairs[number][0] = key
-        said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
-        assert said.startswith("refused"), said
-
-
-def test_parts_of_a_joined_set_are_sets_of_classifiers(child, tmp_path):
-    forged = Forged(file_of("joined"))
-    parts = forged.json("members.parts")["values"]
-    for wrong in ([parts[0]], [parts[1]], [], [parts[0], forged.json("plan.planned.0.soft")], [parts[0], {}]):
-        forged = Forged(file_of("joined"))
-        forged.json("members.parts")["values"] = wrong
-        said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
-        assert said.startswith("refused"), said
 
 
 # -- machines that skops makes, without their constructors -----------------------------------------------------------

@@ -13,23 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.attack.small_models import ASKED, COLUMNS, ENSEMBLES, MACHINES, model, nodes_of, rows, with_parts
-from tests.files.model_files import Forged, saved
+from tests.attack.small_models import COLUMNS, model, nodes_of, with_parts
+from tests.files.model_files import Forged
 
-from pacbayes import load
 from pacbayes.svm.kernel import Kernel
 from pacbayes.svm.machines import decisions_of_one, path_scores
-
-
-@pytest.mark.parametrize("name", [*MACHINES, *ASKED, *ENSEMBLES])
-def test_without_a_change_everything_comes_back(name, tmp_path):
-    clf, X = model(name), np.full((5, 2), "a", dtype=object) if name == "text" else rows(2)[0]
-    (tmp_path / "model").write_bytes(saved(clf))
-    again = load(tmp_path / "model")
-    assert again.certificates_ == clf.certificates_
-    assert np.array_equal(again.classifiers_.risks, clf.classifiers_.risks)
-    assert np.array_equal(again.predict(X), clf.predict(X))
-    assert Forged.of(again).values == Forged.of(clf).values
 
 
 @pytest.mark.parametrize("number", [25, pytest.param(400, marks=pytest.mark.slow)])
@@ -76,31 +64,3 @@ def test_compiled_code_is_handed_no_wrong_shapes():
     path = model("two").classifiers_.members.machines[0].pairs[0].path
     with pytest.raises(ValueError, match="a row for each of 30 coefficients, got 1"):
         path_scores(path, 1.0).positive(np.ones((1, 5)))
-
-
-@pytest.mark.parametrize("name", ["two", "three", "landmarks"])
-def test_rows_of_a_pair_that_are_all_the_first_crash_nothing(name, child, tmp_path):
-    """The kernel has one row then, and compiled code would read as many as there are coefficients."""
-    forged = Forged.of(model(name))
-    forged["members.machines.0.pairs.0.rows"] = np.zeros_like(forged["members.machines.0.pairs.0.rows"])
-    assert "Pair.rows must be sorted, different" in child.answer(forged.write(tmp_path / "model"), COLUMNS)
-
-
-@pytest.mark.parametrize("name", ["two", "three"])
-def test_machines_without_rows_crash_nothing(name, child, tmp_path):
-    forged = Forged.of(model(name))
-    for number in range(len(forged["members.machines.0.pairs"]["values"])):
-        pair = f"members.machines.0.pairs.{number}"
-        forged[f"{pair}.rows"] = np.zeros(0, dtype=np.int64)
-        forged[f"{pair}.path.dual_coef"] = forged[f"{pair}.path.dual_coef"][:, :0]
-    forged["members.rows"] = np.zeros((0, COLUMNS))
-    assert "Pair.rows must not be empty" in child.answer(forged.write(tmp_path / "model"), COLUMNS)
-
-
-@pytest.mark.parametrize("wrong", [0.0, False, None, "0"])
-def test_classes_of_a_pair_are_whole_numbers(wrong, child, tmp_path):
-    """What is equal to a class is not yet an index: such a file was taken, and predicting failed."""
-    forged = Forged.of(model("two"))
-    forged["members.machines.0.pairs.0.first"] = wrong
-    said = child.answer(forged.write(tmp_path / "model"), COLUMNS)
-    assert "Machines.pairs must be all pairs of the classes" in said

@@ -4,8 +4,18 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier, VotingClassifier
+from sklearn.feature_selection import SelectKBest
 from sklearn.gaussian_process import GaussianProcessClassifier
-from sklearn.svm import SVC
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from tests.attack.small_models import ENSEMBLES, model, rows
 from tests.cli.running import in_process
 
@@ -67,7 +77,52 @@ def test_the_command_line_says_what_will_be_needed(tmp_path, capsys):
     assert refused.error.endswith("if you know where the file comes from, add --trust")
     assert in_process(["predict", saved, data, "--trust"], capsys).code == 0
     # Those that have a short name need no trust.
-    for name in ("svm", "forest", "boosting", "logistic", "neighbours"):
+    for name in ("svm", "logistic"):
         done = in_process([*certify, name], capsys)
         assert "--trust" not in done.err
         assert in_process(["predict", saved, data], capsys).code == 0
+
+
+class Mine:
+    """A classifier of the user's own."""
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] > 0).astype(int)
+
+
+def test_own_classes_need_trust(tmp_path):
+    X, y = rows(2)
+    clf = CertifiedClassifier.from_fitted([Mine()], X, y, random_state=0)
+    with pytest.warns(UserWarning, match="to load this model, load will need trusted"):
+        save(clf, tmp_path / "model")
+    with pytest.raises(ValueError, match="types that are not trusted"):
+        load(tmp_path / "model")
+
+
+FINISHED = {
+    "MLP": MLPClassifier(max_iter=5),
+    "MLP, SGD": MLPClassifier(max_iter=5, solver="sgd", early_stopping=True),
+    "SGD": SGDClassifier(loss="log_loss"),
+    "boosting": HistGradientBoostingClassifier(max_iter=5),
+    "calibrated": CalibratedClassifierCV(LinearSVC(), cv=2),
+    "calibrated, isotonic": CalibratedClassifierCV(SGDClassifier(), method="isotonic", cv=2),
+    "neighbours": KNeighborsClassifier(algorithm="ball_tree", p=1),
+    "selected columns": make_pipeline(SelectKBest(k=1), LogisticRegression()),
+    "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
+    "stacking": StackingClassifier([("tree", DecisionTreeClassifier()), ("nearest", KNeighborsClassifier())], cv=2),
+    "voting": VotingClassifier([("tree", DecisionTreeClassifier()), ("nearest", KNeighborsClassifier())]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", FINISHED)
+def test_finished_pipelines_of_scikit_learn_need_no_trust(name, tmp_path, recwarn):
+    X, y = rows(2)
+    fitted = make_pipeline(StandardScaler(), FINISHED[name]).fit(X[::2], y[::2])
+    clf = CertifiedClassifier.from_fitted(fitted, X[1::2], y[1::2], random_state=0)
+    recwarn.clear()
+    save(clf, tmp_path / "model")
+    assert [str(warning.message) for warning in recwarn] == []
+    again = load(tmp_path / "model")
+    assert again.certificates_ == clf.certificates_
+    assert np.array_equal(again.predict(X), fitted.predict(X))

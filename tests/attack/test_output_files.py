@@ -60,18 +60,6 @@ def test_a_disk_that_fills_up_names_the_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_that_cannot_be_saved_does_not_keep_the_certificate_from_the_user(tmp_path, monkeypatch, capsys):
-    from pacbayes.files import model_file
-
-    def refuse(model, path):
-        raise ValueError("model holds something that skops cannot save")
-
-    monkeypatch.setattr(model_file, "save", refuse)
-    done = in_process(["certify", "--lambdas", "1,2", "--save", tmp_path / "model"], capsys)
-    assert "stochastic" in done.out
-    assert done.error == "pacbayes: model holds something that skops cannot save"
-
-
 @pytest.mark.parametrize("name", FORMULAS)
 def test_class_names_do_not_run_in_a_spreadsheet(name):
     cell = as_cells(np.array([name, "spam"]))[0]
@@ -122,13 +110,6 @@ for clf in (StochasticSVC([1.0], hedge="auto", validation_size=n - 60, random_st
 def test_one_long_label_makes_no_wide_array():
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
-
-
-def test_wide_labels_are_predicted_as_objects():
-    y = np.array(["a", "b" * 1000] * 30)
-    clf = StochasticSVC([1.0, 2.0], random_state=0).fit(np.arange(60.0)[:, None] % 2, y)
-    assert clf.classes_.dtype == clf.predict([[0.0]]).dtype == object
-    assert clf.classifiers_.predict([[0.0]]).dtype == clf.classifiers_[0].predict([[0.0]]).dtype == object
 
 
 def test_one_long_label_in_a_file_makes_no_wide_array(tmp_path):

@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
-from tests.cli.running import in_process
 
 from pacbayes import (
     CertifiedClassifier,
@@ -97,13 +95,6 @@ def test_a_probable_regression_target_is_refused_unless_somebody_insists(y):
             call()
 
 
-@pytest.mark.parametrize(("classes", "rows", "kind"), [(10, 20, int), (11, 44, float), (15, 40, str), (2, 7, int)])
-def test_few_numbers_or_many_rows_of_each_or_strings_are_classes(classes, rows, kind):
-    y = (np.arange(rows) % classes).astype(kind)
-    model = CertifiedClassifier(DecisionTreeClassifier(), cv=None, validation_size=2, random_state=0)
-    assert model.fit(np.arange(rows)[:, None], y).classes_.size == classes
-
-
 LEVELS = pd.DataFrame(X, columns=pd.MultiIndex.from_tuples([("a", "u"), ("a", "v")]))
 
 
@@ -125,38 +116,3 @@ def test_columns_have_one_name_each(rows):
             ValueError, match=r"one name for each column, got a Multi|different names .*, got 'a' twice"
         ):
             call()
-
-
-@pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "table.csv"
-    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "part": [None, *["u", "v"] * 29, "u"], "kind": Y}).to_csv(
-        path, index=False
-    )
-    return path
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--hedge", "some"], "--hedge must be auto or a number from 0 to 1, got 'some'"),
-        (["--hedge", "1.5"], "--hedge must be auto or a number from 0 to 1, got '1.5'"),
-        (["--hedge", "0.5", "--split", "independent"], "--hedge below 1 is for --split shared"),
-        (["--slice", "part"], "lacks a value in example 1"),
-        (["--categorical", "c"], "--categorical must name columns of the features, got 'c'"),
-    ],
-)
-def test_the_command_names_the_option(table, options, message, capsys):
-    done = in_process(["certify", table, "--target", "kind", *options], capsys)
-    assert done.code == 2
-    assert message in done.error
-    assert done.out == ""
-
-
-def test_commands_that_are_given_something_else(tmp_path, capsys):
-    table = tmp_path / "table.csv"
-    table.write_text("risk,prior\n0.1,\n0.2,1\n")
-    done = in_process(["posterior", table, "--column", "risk", "--prior", "prior", "--m", "10"], capsys)
-    assert done.code == 2
-    assert "column 'prior' of" in done.error
-    assert "lacks a value in row 1" in done.error

@@ -9,7 +9,6 @@ from tests.cli.bad_files import good
 from tests.cli.running import in_process
 
 from pacbayes import StochasticSVC, certify_difference, save
-from pacbayes.data.class_names import number_spelling
 
 
 @pytest.fixture
@@ -40,15 +39,6 @@ def test_columns(table, capsys):
     assert values["text"].startswith("With probability at least 80 %")
 
 
-def test_numbers_as_classes(tmp_path, capsys):
-    # A column with a gap elsewhere is read as 1.0, one with text as "1": they are one class.
-    frame = pd.DataFrame({"y": [0, 1] * 20, "p": [0.0, 1.0] * 20, "q": ["0", "1"] * 19 + ["0", "unknown"]})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    done = in_process(["compare", tmp_path / "t.csv", "--target", "y", "--a", "p", "--b", "q"], capsys)
-    assert "only p\t0" in done.out
-    assert "only q\t1" in done.out
-
-
 def test_one_class_in_two_spellings(tmp_path, capsys):
     # By itself pandas reads a column of 01 and 10 as numbers, unless another text stands in it.
     truth = ["01", "10"] * 100
@@ -72,31 +62,6 @@ def test_two_classes_that_are_one_number(tmp_path, capsys):
     assert "--target holds both '01' and '1'" in done.err
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("1", "1.0", True),
-        ("01", "1", True),
-        ("-0", "0.00", True),
-        ("1e3", "1000", True),
-        ("inf", "Infinity", True),
-        ("-inf", "inf", False),
-        ("100", "1", False),
-        ("0.5", "5", False),
-        ("9007199254740993", "9007199254740992", False),
-        ("1e999999999", "1e999999998", False),
-        ("-1", "1", False),
-    ],
-)
-def test_spellings_of_numbers(one, other, same):
-    assert (number_spelling(one) == number_spelling(other)) is same
-
-
-@pytest.mark.parametrize("text", ["nan", "1_0", "0x10", "2A3", "", "1,5", "true"])
-def test_texts_that_are_no_numbers(text):
-    assert number_spelling(text) is None
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize(
     "classes", [["1E5", "10E4", "2A3"], ["1.1", "1.10", "1.2a"], ["true", "True", "x"], ["a", "a ", "b"]]
@@ -108,13 +73,6 @@ def test_classes_that_are_text_are_compared_as_written(classes, kind, tmp_path, 
     done = in_process(["compare", path, "--target", "y", "--a", "p", "--b", "q"], capsys)
     assert "only p\t20" in done.out
     assert "only q\t0" in done.out
-
-
-def test_what_parquet_calls_text_is_text(tmp_path, capsys):
-    frame = pd.DataFrame({"y": ["01", "1"] * 20, "p": ["1", "1"] * 20, "q": ["01", "1"] * 20})
-    frame.to_parquet(tmp_path / "t.parquet")
-    done = in_process(["compare", tmp_path / "t.parquet", "--target", "y", "--a", "p", "--b", "q"], capsys)
-    assert "only p\t20" in done.out
 
 
 def test_saved_models(tmp_path, capsys):
@@ -230,12 +188,3 @@ def test_a_model_that_leaves_rows_unanswered_is_refused(tmp_path, capsys):
     trained(tmp_path, hedge=0.1, max_error=0.3)[100:].to_csv(tmp_path / "new.csv", index=False)
     done = in_process(words_for(tmp_path / "new.csv", tmp_path), capsys)
     assert "has a target (--max-error) and leaves examples unanswered" in done.error
-
-
-def test_a_model_that_is_not_there(table, tmp_path, capsys):
-    _, path = table
-    for words in (["compare", path, "--target", "class", "--a", "old", "--model-b", tmp_path / "nope.pacbayes"],
-                  ["predict", tmp_path / "nope.pacbayes", path]):  # fmt: skip
-        done = in_process(words, capsys)
-        assert done.error.startswith("pacbayes: no such model: ")
-        assert done.error.endswith("pacbayes certify --save MODEL writes one")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tests.cli.running import in_process
 
-from pacbayes import CertifiedClassifier, certify_predictions
+from pacbayes import certify_predictions
 from pacbayes.cli.certify import GROUPS, certify
 
 THEORY = re.compile(
@@ -40,12 +40,6 @@ def test_four_lines_and_no_theory(capsys):
     assert max(map(len, (first, second, third, last))) <= 100
 
 
-def test_details_are_asked_for(capsys):
-    done = in_process(["certify", "--dataset", "wdbc", "--candidates", "logistic", "--details"], capsys, as_given=True)
-    assert "Occam" in done.out
-    assert "This assumes that the rows are independent draws" in done.out
-
-
 def test_what_is_missed_of_a_rare_class_is_said_at_once(rare, capsys):
     done = in_process(["certify", rare, *ASKED], capsys, as_given=True)
     said = next(line for line in done.out.splitlines() if line.startswith("Of "))
@@ -68,32 +62,6 @@ def test_limits_and_test_files_that_were_asked_for_are_on_the_first_screen(rare,
     done = in_process(asked, capsys, as_given=True)
     assert re.search(r"It erred on \d+ of 60 test examples\.", done.out)
     assert "recall of class" in done.out
-
-
-def test_a_certificate_s_own_words():
-    y = np.repeat([0, 1], [97, 3])
-    found = certify_predictions(y, np.zeros(100, dtype=int), pos_label=1)
-    assert found.lines == (
-        "With probability at least 95 %, the classifier errs on at most 7.6 % of new examples.",
-        "It erred on 3 of 100 validation rows.",
-        "Of 3 validation rows of class 1 it missed 3.",
-    )
-    assert str(found).endswith("explain() says what this rests on.")
-    first = found.explain().partition("Details:")[0]
-    assert not THEORY.search(first)
-    assert tuple(first.splitlines()) == found.lines
-    with pytest.raises(ValueError, match=r"pos_label must be one of the classes \[0, 1\], got 2"):
-        certify_predictions(y, y, pos_label=2)
-
-
-def test_a_notebook_s_card_folds_the_details():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 2))
-    clf = CertifiedClassifier("logistic", random_state=0).fit(X, (X[:, 0] + X[:, 1] > 0).astype(int))
-    card = clf.certificate_._repr_html_()
-    above, _, below = card.partition("<details>")
-    assert not THEORY.search(re.sub("<[^>]*>", " ", above))
-    assert "Occam" in below
 
 
 def test_every_option_stands_under_one_heading():
@@ -145,26 +113,6 @@ def test_only_a_recall_that_the_rows_can_show_is_advised(rows, advice, tmp_path,
     assert any(line.startswith(advice) for line in done.out.splitlines()), done.out
 
 
-def test_one_column_of_predictions_has_limits_too(tmp_path, capsys):
-    y = np.repeat(["yes", "no"], 50)
-    said = np.where(np.arange(100) % 10 == 0, "no", y)
-    pd.DataFrame({"model": said, "class": y}).to_csv(tmp_path / "said.csv", index=False)
-    words = ["certify", "--predictions", tmp_path / "said.csv", "--limits", "recall", "--positive", "yes", "-q"]
-    done = in_process(words, capsys, as_given=True)
-    found = certify_predictions(y, said, limits=("recall",), pos_label="yes")
-    assert done.out.splitlines()[0] == found.sentence
-    assert f"at least {100 * found.limits[0].bound:.1f}"[:13] in done.out.replace("\t", " ")
-
-
-def test_semicolons_and_decimal_commas_are_explained(tmp_path, capsys):
-    rows = "\n".join(f"{i},5;{i % 7},25;{'yes' if i % 2 else 'no'}" for i in range(60))
-    (tmp_path / "de.csv").write_text(f"a;b;class\n{rows}\n", encoding="utf-8")
-    done = in_process(["certify", tmp_path / "de.csv", *ASKED], capsys, as_given=True)
-    assert "give --sep ';', and --decimal ','" in done.error
-    words = ["certify", tmp_path / "de.csv", "--sep", ";", "--decimal", ",", *ASKED]
-    assert in_process(words, capsys, as_given=True).code == 0
-
-
 def test_wrong_turns_name_the_right_one(tmp_path, capsys, rare):
     done = in_process(["certify", rare, "--validation", "0.3"], capsys, as_given=True)
     assert "--validation-size 0.3" in done.error
@@ -173,6 +121,22 @@ def test_wrong_turns_name_the_right_one(tmp_path, capsys, rare):
     assert (
         "name the column of classes by --target COLUMN" in in_process(["certify", tmp_path / "last.csv"], capsys).error
     )
+
+
+def test_a_certificate_s_own_words():
+    y = np.repeat([0, 1], [97, 3])
+    found = certify_predictions(y, np.zeros(100, dtype=int), pos_label=1)
+    assert found.lines == (
+        "With probability at least 95 %, the classifier errs on at most 7.6 % of new examples.",
+        "It erred on 3 of 100 validation rows.",
+        "Of 3 validation rows of class 1 it missed 3.",
+    )
+    assert str(found).endswith("explain() says what this rests on.")
+    first = found.explain().partition("Details:")[0]
+    assert not THEORY.search(first)
+    assert tuple(first.splitlines()) == found.lines
+    with pytest.raises(ValueError, match=r"pos_label must be one of the classes \[0, 1\], got 2"):
+        certify_predictions(y, y, pos_label=2)
 
 
 def test_probabilities_are_no_labels():

@@ -122,8 +122,3 @@ def test_groups_of_examples_without_a_class_go_with_them(files, capsys):
     clf = CertifiedClassifier(SVMs([0.1, 1.0, 10.0]), random_state=0)
     clf.fit(kept[["a", "b", "c"]], kept["ill"].to_numpy(str), groups=kept["patient"])
     assert found["certificates"]["best"]["bound"] == clf.certificates_["best"].bound
-
-
-def test_groups_are_for_files(capsys):
-    done = in_process(["certify", "--dataset", "bupa", "--group", "sex"], capsys)
-    assert "--group, --validation and --validation-column are for a file" in done.error

@@ -9,13 +9,12 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.cli.bad_files import good
-from tests.cli.running import as_process, in_process
-from tests.estimators.models import fitted, two_classes
+from tests.cli.running import in_process
+from tests.estimators.models import two_classes
 from tests.report.browser_page import Page
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, SVMs, load, load_dataset
+from pacbayes import CertifiedClassifier, Grid, SVMs, load_dataset
 from pacbayes._utils.values import fingerprint
-from pacbayes.cli.model import parse_lambdas
 from pacbayes.report.record import grid_remarks
 from pacbayes.report.view import ReportView
 
@@ -30,37 +29,11 @@ def data(tmp_path):
     return tmp_path / "data.csv"
 
 
-@pytest.mark.parametrize("options", [[], ["-q"], ["--candidates", "logistic", "-q"]])
-def test_guarantee_and_assumption_are_on_stdout(options, data, capsys):
-    quick = [] if "--candidates" in options else QUICK
-    done = in_process(["certify", data, *quick, *options], capsys)
-    lines = done.out.splitlines()
-    assert lines[0].startswith(SENTENCE)
-    assert lines[1].startswith("It erred on ")
-    assert lines[-lines[::-1].index(ASSUMED) :][0] == ""
-    assert SENTENCE not in done.err
-    assert "-q" not in options or done.err == ""
-
-
-def test_guarantee_is_in_a_file_that_stdout_goes_to(data, tmp_path):
-    with open(tmp_path / "out.txt", "w", encoding="utf-8") as out:
-        done = as_process("certify", data, *QUICK, "-q", stdout=out)
-    assert done.code == 0
-    lines = (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()
-    assert lines[0].startswith(SENTENCE)
-    assert ASSUMED in lines
-
-
 def test_json_is_nothing_but_json(data, capfd):
     # By descriptors: what a library writes past Python's streams would be in the way, too.
     found = json.loads(in_process(["certify", data, *QUICK, "--json"], capfd).out)
     assert found["certificate"].startswith(SENTENCE)
     assert found["assumption"] == ASSUMED
-
-
-@pytest.mark.parametrize("voting", ["stochastic", "majority", "best"])
-def test_every_certificate_says_its_main_assumption(voting):
-    assert fitted("svc", two_classes).certificates_[voting].main_assumption == ASSUMED
 
 
 def test_json_holds_resolved_settings_and_fingerprints(data, capsys):
@@ -88,17 +61,6 @@ def test_json_holds_resolved_settings_and_fingerprints(data, capsys):
     assert other["labels"] != digests["labels"]
 
 
-def test_json_of_a_named_data_set_and_another_estimator(tmp_path, capsys):
-    (tmp_path / "grid.json").write_text('{"max_depth": [1, 2]}', encoding="utf-8")
-    words = ["certify", "--dataset", "bupa", "--candidates", "sklearn.tree.DecisionTreeClassifier"]
-    found = json.loads(in_process([*words, "--grid", tmp_path / "grid.json", "--json"], capsys).out)
-    assert found["data"]["sha256"]["file"] is None
-    assert len(found["data"]["sha256"]["rows"]) == 64
-    assert found["settings"]["lambdas"] is found["settings"]["kernel"] is None
-    assert "DecisionTreeClassifier" in found["settings"]["parameters"]["candidates"]
-    assert [one["model__max_depth"] for one in found["settings"]["of_classifiers"]] == [1, 2]
-
-
 def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
     """52 % of the weight on wdbc is on the widest kernel."""
     done = in_process(["certify", "--hedge", "1", "--report", tmp_path / "report.html"], capsys)
@@ -117,14 +79,6 @@ def test_remark_where_most_weight_is_at_an_end_of_the_grid(tmp_path, capsys):
     assert "weight is at" not in middle.err
 
 
-def test_remark_on_a_path_of_lambdas():
-    """77 % of the weight on wdbc is on the smallest lambdas; the neighbours that err as often are among them."""
-    clf = StochasticSVC(hedge=1, random_state=0).fit(*two_classes())
-    (remark,) = grid_remarks(ReportView.of(clf))
-    assert remark.startswith("77 % of the weight is at the 22 smallest of 201 values of lambda (0.01 to 0.0263);")
-    assert round(100 * clf.posterior_.weights[:22].sum()) == 77
-
-
 def test_remarks_on_several_families():
     """Each has a grid of its own; what counts is the share of the whole weight."""
 
@@ -139,42 +93,6 @@ def test_remarks_on_several_families():
     (deep,) = remarks(DummyClassifier(), [2, 20, 21, 22, 23])
     assert deep == "100 % of the weight is at the smallest of 5 values of max_depth of trees (2)"
     assert remarks(DummyClassifier(), [1, 2, 20, 21, 22]) == []
-
-
-def test_remarks_on_other_grids():
-    from sklearn.base import clone
-    from sklearn.neighbors import KNeighborsClassifier
-
-    X, y = two_classes()
-    clf = CertifiedClassifier(
-        Grid(KNeighborsClassifier(), {"n_neighbors": [3, 40, 80, 120, 160]}),
-        hedge=1,
-        random_state=0,
-        voting="stochastic",
-        cv=3,
-        validation_size=0.5,
-    )
-    clf.fit(X, y)
-    (remark,) = grid_remarks(ReportView.of(clf))
-    assert "at the smallest of 5 values of n_neighbors (3)" in remark
-    backwards = clone(clf).set_params(candidates__param_grid={"n_neighbors": [160, 120, 80, 40, 3]})
-    assert grid_remarks(ReportView.of(backwards.fit(X, y))) == [remark]
-    few = CertifiedClassifier(
-        Grid(KNeighborsClassifier(), {"n_neighbors": [3, 160]}),
-        random_state=0,
-        voting="stochastic",
-        cv=3,
-        validation_size=0.5,
-    ).fit(X, y)
-    assert grid_remarks(ReportView.of(few)) == []
-    names = CertifiedClassifier(
-        Grid(DummyClassifier(), {"strategy": ["prior", "most_frequent"]}),
-        random_state=0,
-        voting="stochastic",
-        cv=3,
-        validation_size=0.5,
-    ).fit(X, y)
-    assert grid_remarks(ReportView.of(names)) == []
 
 
 @pytest.mark.parametrize("options", [QUICK, ["--candidates", "logistic"]])
@@ -222,20 +140,6 @@ def test_what_posterior_prints_is_what_bound_reads(tmp_path, capsys):
     assert json.loads(done.out)["bounds"]["kl"] == pytest.approx(found["bound"], rel=1e-12)
 
 
-def test_table_shows_the_errors_of_the_vote(data, tmp_path, capsys):
-    words = ["certify", data, "--lambdas", "0.05:0.5:0.05", "--kernel", "linear", "--save", tmp_path / "model"]
-    done = in_process(words, capsys)
-    row = next(line.split("\t") for line in done.out.splitlines() if line.startswith("majority vote"))
-    model, frame = load(tmp_path / "model"), good(200)
-    rows = model.classifiers_.splits(0)[1]
-    errors = np.count_nonzero(
-        model.set_params(voting="majority").predict(frame[["a", "b"]].iloc[rows]) != frame["kind"][rows]
-    )
-    assert row[2] == f"{errors:.1f} %"
-    assert len(rows) == 100
-    assert len(parse_lambdas("0.05:0.5:0.05")) == len(model.classifiers_)
-
-
 def test_predict_says_the_guarantee_on_stdout_where_that_is_free(data, tmp_path, capsys):
     in_process(["certify", data, *QUICK, "--save", tmp_path / "model", "-q"], capsys)
     out = tmp_path / "predicted.csv"
@@ -247,3 +151,39 @@ def test_predict_says_the_guarantee_on_stdout_where_that_is_free(data, tmp_path,
     piped = in_process(["predict", tmp_path / "model", data], capsys)
     assert piped.out == out.read_text(encoding="utf-8")
     assert SENTENCE in piped.err
+
+
+def test_remarks_on_other_grids():
+    from sklearn.base import clone
+    from sklearn.neighbors import KNeighborsClassifier
+
+    X, y = two_classes()
+    clf = CertifiedClassifier(
+        Grid(KNeighborsClassifier(), {"n_neighbors": [3, 40, 80, 120, 160]}),
+        hedge=1,
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    )
+    clf.fit(X, y)
+    (remark,) = grid_remarks(ReportView.of(clf))
+    assert "at the smallest of 5 values of n_neighbors (3)" in remark
+    backwards = clone(clf).set_params(candidates__param_grid={"n_neighbors": [160, 120, 80, 40, 3]})
+    assert grid_remarks(ReportView.of(backwards.fit(X, y))) == [remark]
+    few = CertifiedClassifier(
+        Grid(KNeighborsClassifier(), {"n_neighbors": [3, 160]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(X, y)
+    assert grid_remarks(ReportView.of(few)) == []
+    names = CertifiedClassifier(
+        Grid(DummyClassifier(), {"strategy": ["prior", "most_frequent"]}),
+        random_state=0,
+        voting="stochastic",
+        cv=3,
+        validation_size=0.5,
+    ).fit(X, y)
+    assert grid_remarks(ReportView.of(names)) == []

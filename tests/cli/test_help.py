@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pacbayes.cli.app import main
-from pacbayes.cli.help import DOCS
+from pacbayes.cli.app import DOCS, main
 
 PAGES = Path(__file__).parents[2] / "docs"
 

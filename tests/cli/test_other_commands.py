@@ -7,19 +7,16 @@ import shlex
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
 from tests.cli.bad_files import good
 from tests.cli.running import in_process
 
 import pacbayes
-from pacbayes import DISTANCES, CertifiedClassifier, Grid, StochasticSVC, bound, optimal_posterior, save
+from pacbayes import DISTANCES, StochasticSVC, bound, optimal_posterior, save
 from pacbayes.bounds import Catoni
 from pacbayes.bounds.distances import get_distance
-from pacbayes.cli import app
+from pacbayes.cli import app, bounds
 from pacbayes.cli import certify as certify_command
 from pacbayes.cli import compare as compare_command
-from pacbayes.cli import plan as plan_command
-from pacbayes.cli import posterior as posterior_command
 from pacbayes.cli import predict as predict_command
 from pacbayes.cli import watch as watch_command
 from pacbayes.ensemble.evidence import risks_of_errors
@@ -93,42 +90,6 @@ def test_predict_with_a_model_made_without_names(tmp_path, capsys):
     done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys)
     assert done.code == 2
     assert "must have the 2 columns the model was trained with" in done.error
-
-
-def test_predict_with_somebody_elses_pipeline(tmp_path, capsys):
-    """It decides itself what it takes: this one missing values."""
-    frame = good(200)
-    clf = CertifiedClassifier(
-        Grid(HistGradientBoostingClassifier(max_iter=3), {"max_leaf_nodes": [3, 5]}),
-        random_state=0,
-        voting="stochastic",
-        cv=3,
-        validation_size=0.5,
-    )
-    save(clf.fit(frame[["a", "b"]], frame["kind"]), tmp_path / "model")
-    new = frame[["kind", "b", "a"]].assign(b=np.nan)
-    new.to_csv(tmp_path / "new.csv", index=False)
-    done = in_process(["predict", tmp_path / "model", tmp_path / "new.csv"], capsys)
-    assert done.code == 0, done.err
-    assert [row["predicted"] for row in rows_of(done.out)] == clf.predict(new[["a", "b"]]).tolist()
-
-
-def test_posterior(tmp_path, capsys):
-    errors = np.array([8, 9, 30, 12])
-    path = tmp_path / "risks.csv"
-    path.write_text("name,risk,errors,prior\n" + "".join(f"c{i},{k / 100},{k},0.25\n" for i, k in enumerate(errors)))
-    expected = optimal_posterior(errors / 100, 100, distance="pinsker", delta=0.1)
-    words = ["posterior", path, "--m", 100, "--distance", "pinsker", "--delta", 0.1]
-    done = in_process(words, capsys)
-    rows = [line.split("\t") for line in done.out.splitlines()]
-    assert rows[0] == ["classifier", "risk", "weight"]
-    np.testing.assert_array_equal([float(row[2]) for row in rows[1:]], expected.weights)
-    assert "Posterior(bound=" in done.err
-    counted = json.loads(
-        in_process([*words, "--column", "errors", "--counts", "--prior", "prior", "--json"], capsys).out
-    )
-    assert counted["bound"] == pytest.approx(expected.bound, rel=1e-12)
-    assert counted["lower_bound"] <= counted["bound"]
 
 
 @pytest.mark.parametrize(
@@ -210,9 +171,9 @@ COMMANDS = {
     "predict": predict_command.EXAMPLES,
     "compare": compare_command.EXAMPLES,
     "watch": watch_command.EXAMPLES,
-    "plan": plan_command.EXAMPLES,
-    "posterior": posterior_command.POSTERIOR_EXAMPLES,
-    "bound": posterior_command.BOUND_EXAMPLES,
+    "plan": bounds.PLAN_EXAMPLES,
+    "posterior": bounds.POSTERIOR_EXAMPLES,
+    "bound": bounds.BOUND_EXAMPLES,
 }
 EXAMPLES = [(command, example) for command, examples in COMMANDS.items() for example in examples]
 
@@ -234,6 +195,7 @@ def test_a_confidence_given_as_delta_is_asked_about_by_every_command(tmp_path, c
         ["bound", "--risk", "0.1", "--kl", "2", "--m", "100"],
         ["posterior", table, "--column", "risk", "--m", "100"],
         ["compare", table, "--target", "truth", "--a", "one", "--b", "other"],
+        ["plan", "--error", "0.05", "--target", "0.1"],
     ):
         done = in_process([*command, "--delta", "0.95"], capsys)
         assert done.code == 0

@@ -137,11 +137,6 @@ def test_wrong_options(options, message, tmp_path, capsys):
     assert message in refused(["certify", written(tmp_path, good()), *options], capsys)
 
 
-@pytest.mark.parametrize("option", [["--keep", "a"], ["--sep", ";"], ["--skip-unlabelled"]])
-def test_options_for_files(option, capsys):
-    assert "are for a file" in refused(["certify", *option], capsys)
-
-
 def test_no_separator_in_parquet(tmp_path, capsys):
     good().to_parquet(tmp_path / "data.parquet")
     assert "sep is for CSV and TSV files" in refused(["certify", tmp_path / "data.parquet", "--sep", ";"], capsys)
@@ -160,16 +155,6 @@ def test_other_separators(sep, word, tmp_path, capsys):
     assert found["test"]["rows"] == 20
     done = in_process(["predict", tmp_path / "model", other, "--sep", word], capsys)
     assert len(done.out.splitlines()) == 21
-
-
-def test_separators_of_posterior_and_bound(tmp_path, capsys):
-    path = tmp_path / "weights.csv"
-    path.write_text("risk;weight\n0.1;0.5\n0.2;0.5\n", encoding="utf-8")
-    assert in_process(["posterior", path, "--m", 50, "--sep", ";"], capsys).code == 0
-    done = in_process(["bound", path, "--m", 50, "--sep", ";"], capsys)
-    assert done.code == 0, done.err
-    path.write_text("a;b\n0.1;0.5\n", encoding="utf-8")
-    assert "lacks 'weight', 'risk'" in refused(["bound", path, "--m", 50, "--sep", ";"], capsys)
 
 
 @pytest.mark.parametrize("kind", ["text", "whole numbers", "truth values"])
@@ -193,11 +178,6 @@ def test_examples_without_a_class_are_skipped_and_counted(kind, tmp_path, capsys
     done = in_process(["certify", path, *QUICK, "--skip-unlabelled", "--test", test], capsys)
     assert "20 examples without a class left out; the certificate is about examples that have one." in done.err
     assert f"{test}: 5 examples without a class left out." in done.err
-
-
-def test_no_class_at_all(tmp_path, capsys):
-    path = written(tmp_path, good().assign(kind=np.nan))
-    assert "no example has a class" in refused(["certify", path, "--skip-unlabelled"], capsys)
 
 
 @pytest.mark.parametrize("text", ["a,b,kind\nx,y,yes\n", "a,b,kind\n,,yes\n", "a,b,kind\ninf,x,yes\n"])

@@ -63,8 +63,3 @@ def test_what_is_wrong_is_one_line(words, said, capsys):
     done = in_process(["plan", *words], capsys)
     assert done.code == 2
     assert said in done.error
-
-
-def test_a_confidence_for_delta_is_warned_of(capsys):
-    done = in_process(["plan", "--error", "0.05", "--target", "0.1", "--delta", "0.95"], capsys)
-    assert "did you mean 0.05?" in done.err

@@ -89,14 +89,6 @@ def test_groups_and_columns_left_out(path, capsys):
     assert found["settings"]["classifiers"] == 3
 
 
-def test_answers_that_are_no_class_are_errors_and_said(path, capsys):
-    frame = table()
-    frame.loc[:4, "forest"] = "dog"
-    frame.to_csv(path, index=False)
-    done = in_process(["certify", "--predictions", path, "--target", "animal"], capsys)
-    assert "5 of 200 predictions of 'forest' are no class of the target ('dog'): they count as errors." in done.err
-
-
 REFUSED = {
     "--proposal oracle": "--proposal must be one of the columns 'forest', 'network', 'rule of thumb', got 'oracle'",
     "--hedge 0.1": "but there is no --proposal",
@@ -150,22 +142,6 @@ def test_a_proposal_needs_predictions(path, capsys):
     assert "--proposal is for --predictions" in done.error
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--max-error", "0.1"],
-        ["--slice", "forest"],
-        ["--prior", "cross-validation"],
-        ["--keep", "forest"],
-        ["--kernel", "linear"],
-    ],
-)
-def test_what_has_no_meaning_here_is_refused(path, words, capsys):
-    done = in_process(["certify", "--predictions", path, "--target", "animal", *words], capsys)
-    assert done.code == 2
-    assert words[0] in done.error
-
-
 def test_every_option_either_counts_or_is_refused():
     """Also one that is yet to be invented: what is allowed is listed, not what is refused."""
     from inspect import signature
@@ -204,10 +180,3 @@ def test_rows_without_a_true_class_are_left_out_as_the_error_advises(numbers, tm
     assert found["certificates"] == expected["certificates"]
     found = as_json([*command, "--skip-unlabelled", "--group", "patient"], capsys)
     assert found["certificates"]["best"]["unit"] == "group"
-
-
-def test_groups_are_not_told_to_ask_for_what_predictions_refuse(path, capsys):
-    """Costs need classifiers that are trained here."""
-    command = ["certify", "--predictions", path, "--target", "animal", "--group", "network"]
-    said = in_process([*command, "--limits", "recall", "--proposal", "forest"], capsys).error
-    assert "of costs alone limits are proved, for classifiers that are trained here" in said

@@ -21,20 +21,6 @@ def data(tmp_path):
     return frame, tmp_path / "data.csv", ["--lambdas", "0.1,1,3", "--target", "kind"]
 
 
-def test_by_class_and_slice(data, capsys):
-    _, path, words = data
-    done = in_process(["certify", path, *words, "--slice", "site"], capsys)
-    assert done.code == 0, done.err
-    lines = [line.split("\t") for line in done.out.splitlines()]
-    names = [line[0] for line in lines if line[0].startswith(("true class", "site"))]
-    assert names == [
-        "true class 'no' (false positives)", "true class 'yes' (false negatives)", "site = 'north'", "site = 'south'",
-    ]  # fmt: skip
-    assert "without them the bound would be" in done.err
-    values = json.loads(in_process(["certify", path, *words, "--by-class", "--json"], capsys).out)
-    assert [one["of"] for one in values["certificates"]["best"]["limits"]] == ["no", "yes"]
-
-
 def test_other_risks_and_costs(data, tmp_path, capsys):
     _, path, words = data
     table, tree = tmp_path / "costs.csv", tmp_path / "costs.json"
@@ -79,36 +65,6 @@ def test_costs_that_are_none(data, text, message, tmp_path, capsys):
     assert done.code == 2
     assert message in done.err
     assert "--cost" in done.err
-
-
-def test_costs_with_groups(data, tmp_path, capsys):
-    frame, path, words = data
-    frame.assign(site=np.arange(240) // 4).to_csv(path, index=False)
-    table = tmp_path / "costs.csv"
-    table.write_text("true,no,yes\nno,0,1\nyes,5,0\n", encoding="utf-8")
-    done = in_process(["certify", path, *words, "--group", "site", "--cost", table, "--json"], capsys)
-    assert done.code == 0, done.err
-    found = json.loads(done.out)["certificates"]["soft"]
-    assert [one["unit"] for one in found["limits"]] == ["group"]
-    assert found["distance"] == "bet"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--limits", "recal"], "did you mean 'recall'"),
-        (["--limits", "cost"], "--cost FILE"),
-        (["--limits", "f1,f1"], "each risk once"),
-        (["--limits", "f1", "--group", "site"], "not for --group"),
-        (["--limits", "f1", "--hedge", "1"], "need what is proposed beforehand"),
-        (["--limits", "f1", "--max-error", "0.1"], "not for --max-error"),
-    ],
-)
-def test_limits_that_are_none(data, options, message, capsys):
-    _, path, words = data
-    done = in_process(["certify", path, *words, *options], capsys)
-    assert done.code == 2
-    assert message in done.err
 
 
 @pytest.mark.parametrize(
@@ -167,16 +123,6 @@ def test_terminal_and_report_agree_about_a_target(target, bar, data, tmp_path, c
         assert printed[3] != "100.0 %"  # or the errors among all rows would do as well
 
 
-def test_nothing_answered_is_said(data, tmp_path, capsys):
-    _, path, words = data
-    model = tmp_path / "model.pacbayes"
-    done = in_process(["certify", path, *words, "--max-error", "0.001", "--save", model], capsys)
-    assert "answers no example" in done.out
-    done = in_process(["predict", model, path], capsys)
-    assert set(done.out.splitlines()[1:]) == {'""'}
-    assert "240 of 240 examples are not answered" in done.err
-
-
 @pytest.mark.parametrize("options", [["--slice", "a"], ["--max-error", "0.1"], ["--recall", "0.9"]])
 def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     (tmp_path / "said.csv").write_text("truth,a,b\nx,x,y\ny,y,y\nx,x,x\ny,y,x\n")
@@ -184,13 +130,18 @@ def test_a_table_of_predictions_has_no_such_limits(options, tmp_path, capsys):
     done = in_process([*words, *options], capsys)
     assert done.code == 2
     assert f"leave out {options[0]}" in done.error
-    assert "--by-class) of several classifiers needs --proposal" in in_process([*words, "--by-class"], capsys).error
+    assert "but there is no --proposal" in in_process([*words, "--by-class"], capsys).error
     assert in_process([*words, "--by-class", "--proposal", "a"], capsys).code == 0
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--limits", "recal"], "did you mean 'recall'"),
+        (["--limits", "cost"], "--cost FILE"),
+        (["--limits", "f1,f1"], "each risk once"),
+        (["--limits", "f1", "--group", "site"], "not for --group"),
+        (["--recall", "0.6", "--positive", "ye"], "the classes no, yes, got 'ye'; did you mean 'yes'?"),
         (["--max-error", "3"], "'--max-error': must be a share between 0 and 1"),
         (["--max-error", "0.1", "--by-class"], "not for --max-error"),
         (["--recall", "0.9", "--by-class"], "not for --recall"),
@@ -235,10 +186,3 @@ def test_a_threshold_and_predictions(data, tmp_path, capsys):
     found = json.loads(in_process(["certify", path, *words, "--recall", "0.6", "--json"], capsys).out)
     assert found["certificates"]["soft"]["reached"]["positive"] == "yes"
     assert found["settings"]["parameters"]["target"] == "Threshold(recall=0.6)"
-
-
-def test_a_class_that_is_not_there(data, capsys):
-    _, path, words = data
-    done = in_process(["certify", path, *words, "--recall", "0.6", "--positive", "ye"], capsys)
-    assert done.code == 2
-    assert "--positive must be one of the classes no, yes, got 'ye'; did you mean 'yes'?" in done.error

@@ -92,15 +92,6 @@ def test_one_group_written_in_two_ways_is_refused(tmp_path, capsys, ours, theirs
     assert "look like one group: write them alike" in in_process(words, capsys).error
 
 
-def test_groups_of_two_kinds_of_files_are_compared_as_text(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    rows = pd.DataFrame({"who": np.arange(40) % 10, "a": rng.normal(size=40), "class": ["yes", "no"] * 20})
-    rows.to_parquet(tmp_path / "one.parquet")
-    rows.assign(a=rows["a"] + 1).to_csv(tmp_path / "two.csv", index=False)
-    words = ["certify", tmp_path / "one.parquet", "--group", "who", "--validation", tmp_path / "two.csv"]
-    assert "all rows of a group on one side, but 10 of 10 are on both" in in_process(words, capsys).error
-
-
 def test_equal_examples_that_are_separate_draws_can_be_said(files, capsys):
     words = ["certify", files / "early.csv", "--validation", files / "early.csv", "--candidates", "forest"]
     assert "If equal rows are separate draws, give --duplicates independent" in in_process(words, capsys).error

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cli.running import as_process, in_process
+from tests.cli.running import in_process
 
 from pacbayes import Abstain, CertifiedClassifier, Monitor, load, save
 
@@ -61,12 +61,6 @@ def test_an_alarm_is_exit_code_3(kind, model, tmp_path, capsys):
     assert (values["rows"], values["errors"], values["alpha"]) == (300, expected.errors, 0.2)
     assert values["evidence"] == expected.evidence[-1]
     assert values["largest_evidence"] == expected.evidence.max()
-
-
-def test_as_a_process(model, tmp_path):
-    path = written(tmp_path, rows(150, 3, 0.5))
-    assert as_process("watch", model, path, "--target", "kind").code == 3
-    assert as_process("watch", model, path, "--target", "kind", "--alpha", "1e-200").code == 0
 
 
 @pytest.mark.parametrize("kind", ["dates", "numbers"])
@@ -140,13 +134,6 @@ def test_copies_count_once(tmp_path, capsys):
         assert values["evidence"] == expected.evidence[-1]
         assert (values["rows"], values["unit"]) == (80, "distinct example")
         assert f"{len(table) - 80} of {len(table)} rows are copies of earlier ones" in done.err
-
-
-def test_numbers_as_classes_in_another_spelling(tmp_path, capsys):
-    path = trained(tmp_path, rows(500, 10, names=(0, 1)))
-    frame = rows(100, 11, names=("0.0", "1.0"))
-    done = in_process(["watch", path, written(tmp_path, frame), "--target", "kind", "--json"], capsys)
-    assert json.loads(done.out)["errors"] < 15
 
 
 def test_few_rows_may_all_be_wrong(model, tmp_path, capsys):

@@ -221,29 +221,6 @@ def test_other_peoples_classifiers_must_be_trusted_by_name(tmp_path):
     assert load(tmp_path / "model", trusted=refused.value.names).certificates_ == clf.certificates_
 
 
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        *(("class", "SVC"), ("class", []), ("params", {KIND: "Path"}), ("params.voting", [])),
-        *(("params", {KIND: "dict", "pairs": [[name, 1]]}) for name in ("unknown", 1, [])),
-        *(("plan", {KIND: "Plan"}), ("plan", None), ("members", {KIND: "Kernel", "name": "rbf", "gamma": 1.0})),
-        *(("evidence", {KIND: "Popen", "args": "true"}), ("posterior", None), ("posterior", ())),
-    ],
-)
-def test_what_is_no_part_of_a_model_is_refused(place, value, tmp_path):
-    forged = Forged.of(fitted("svc", two_classes))
-    forged[place] = value
-    with pytest.raises(ValueError, match="not a model saved by pacbayes"):
-        load(forged.write(tmp_path / "model"))
-
-
-def test_a_certificate_in_a_file_is_refused(tmp_path):
-    forged = Forged.of(fitted("svc", two_classes))
-    forged.values["pairs"].append(["certificates_", {KIND: "dict", "pairs": [["stochastic", 0.001]]}])
-    with pytest.raises(ValueError, match="model must be of class, params"):
-        load(forged.write(tmp_path / "model"))
-
-
 def test_wrong_models_are_refused(tmp_path):
     with pytest.raises(TypeError, match="model must be one of StochasticSVC, CertifiedClassifier"):
         save(Own(), tmp_path / "model")

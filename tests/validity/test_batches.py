@@ -19,7 +19,7 @@ from pacbayes.ensemble.svm_set import SvmFamily
 
 DELTA, N = 0.1, 320
 VOTINGS = ("stochastic", "majority", "best")
-FITS = [pytest.param(40, id="short"), pytest.param(300, id="long", marks=pytest.mark.slow)]
+FITS = [pytest.param(25, id="short"), pytest.param(300, id="long", marks=pytest.mark.slow)]
 
 
 def p_values(count_failures, fits):

@@ -1,98 +1,199 @@
-"""The certificates of the estimators, by simulation on a distribution where every true risk is known exactly.
+"""The certificates of the estimators, by simulation where every true risk is known; faults planted in the rows.
 
-A row is one of 400 points of a square, all equally likely; its label is that of its quadrant (as in exclusive or), or
-with probability 0.15 another.  The true risk of a classifier is a mean over the 400 points.
+Of groups all rows are of one point.  The label of a group is that of its quadrant, or in 15 % of groups another; of its
+rows a tenth has another label again.  Groups of the wrong label have nine rows, the others one to five, so that the
+mean over groups is not the share among rows.
 """
 
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
+from tests.validity.square import (
+    CLEAN,
+    DELTA,
+    LAMBDAS,
+    POINTS,
+    compatible,
+    failures,
+    fits,
+    largest,
+    sample,
+    svc,
+    true_risk,
+)
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC
+from pacbayes import CertifiedClassifier, Grid, SVMs
+from pacbayes.bounds.binomial import binomial_upper, chernoff_upper
 from pacbayes.data.division import Division, divide
 
-DELTA, NOISE, N = 0.1, 0.15, 160
-VOTINGS = ("stochastic", "majority", "best")
-SIDE = (np.arange(20) - 9.5) / 10
-POINTS = np.array([(a, b) for a in SIDE for b in SIDE])
-CLEAN = (POINTS[:, 0] * POINTS[:, 1] > 0).astype(int)
-# Machines from nearly none to far too much freedom.
-LAMBDAS = np.geomspace(1e-3, 30.0, 20)
+OF_GROUP, OF_ROW = 0.15, 0.1
+# The mean over groups of the share of rows that do not have the quadrant's label; and the same among rows.
+OF_GROUPS = OF_GROUP * (1 - OF_ROW) + (1 - OF_GROUP) * OF_ROW
+WEIGHT = OF_GROUP * 9 / (OF_GROUP * 9 + (1 - OF_GROUP) * 3)
+OF_ROWS = WEIGHT * (1 - OF_ROW) + (1 - WEIGHT) * OF_ROW
+FEW = (0.01, 0.1, 1.0, 10.0)
 
 
-def sample(n, rng):
-    rows = rng.integers(0, 400, n)
-    return POINTS[rows], CLEAN[rows] ^ (rng.random(n) < NOISE)
+def rows(n, classes, rng):
+    return sample(n, classes, rng), {}
 
 
-def true_risk(labels):
-    """The exact risk of a classifier that gives the 400 points these labels; of several, by rows."""
-    return np.where(labels == CLEAN, NOISE, 1 - NOISE).mean(axis=-1)
+def in_groups(rng, number=80):
+    points, wrong = rng.integers(0, 400, number), rng.random(number) < OF_GROUP
+    groups = np.repeat(np.arange(number), np.where(wrong, 9, rng.integers(1, 6, number)))
+    y = (CLEAN[2][points] ^ wrong)[groups] ^ (rng.random(groups.size) < OF_ROW)
+    order = rng.permutation(groups.size)
+    return (POINTS[points][groups][order], y[order]), {"groups": groups[order]}
 
 
-def svc(seed, **choices):
-    return StochasticSVC(LAMBDAS, gamma=8.0, scale=False, delta=DELTA, cv=None, random_state=seed, **choices)
+def without_groups(rng):
+    return in_groups(rng)[0], {}
 
 
-independent = partial(svc, split="independent")
+def copied(times, rng):
+    # Jitter, so that no two originals are equal, as "together" assumes; no classifier can tell it from none.
+    X, y = sample(120, 2, rng)
+    X = X + 1e-7 * rng.random(X.shape)
+    order = rng.permutation(np.repeat(np.arange(y.size), times(y, rng)))
+    return (X[order], y[order]), {}
+
+
+five_times = partial(copied, lambda y, rng: np.full(y.size, 5))
+#: As often as a die says that looks at the row alone: once where the label is 0, else up to nine times.
+oversampled = partial(copied, lambda y, rng: np.where(y == 0, 1, rng.integers(1, 10, y.size)))
+
+
+def in_time(rng):
+    """Old rows are of one half of the square, with many labels exchanged; new ones are as those to come."""
+    X, y = sample(240, 2, rng)
+    old = np.arange(240) < 120
+    X[old, 0] = X[old, 0] / 2
+    y[old] = np.where(rng.random(120) < 0.2, 1 - y[old], y[old])
+    return (X, y), {"validation": ~old}
+
+
+def by_labels(rng):
+    """Of one half those rows are left out that a classifier of the other half gets wrong: labels decide who counts."""
+    X, y = sample(240, 2, rng)
+    half = rng.random(240) < 0.5
+    kept = ~half | (GaussianNB().fit(X[~half], y[~half]).predict(X) == y)
+    return (X[kept], y[kept]), {"validation": half[kept]}
+
+
+def classifier(candidates, seed, **choices):
+    return CertifiedClassifier(candidates, **({"delta": DELTA, "cv": 3, "random_state": seed} | choices))
+
+
+def assorted(seed, **choices):
+    """Machines of five widths beside two estimators with probabilities, and one grid."""
+    trees = Grid(DecisionTreeClassifier(), {"max_depth": [2, 5]})
+    return classifier([SVMs(FEW), GaussianNB(), LogisticRegression(), trees], seed, **choices)
+
+
+def widths(seed, **choices):
+    """Machines of five widths alone: all of them vote."""
+    return classifier(SVMs(FEW), seed, **choices)
 
 
 def grid(seed):
-    trees = {"max_depth": [1, 2, 3, 4, 6, 8, 12, None]}
-    choices = {"delta": DELTA, "cv": None, "random_state": seed}
-    return CertifiedClassifier(Grid(DecisionTreeClassifier(), trees), **choices)
+    trees = Grid(DecisionTreeClassifier(), {"max_depth": [1, 2, 3, 4, 6, 8, 12, None]})
+    return classifier(trees, seed, cv=None)
 
 
-def failures(make, fits):
-    """How often the true risk is above each certificate, and how often outside both sides of the stochastic one."""
-    counts = dict.fromkeys((*VOTINGS, "two-sided"), 0)
-    for seed in range(fits):
-        clf = make(seed).fit(*sample(N, np.random.default_rng([seed, 7])))
-        risks = {
-            "stochastic": float(clf.posterior_.weights @ true_risk(clf.classifiers_.predict(POINTS))),
-            "majority": float(true_risk(clf.set_params(voting="majority").predict(POINTS))),
-            "best": float(true_risk(clf.set_params(voting="best").predict(POINTS))),
-        }
-        for voting in VOTINGS:
-            counts[voting] += risks[voting] > clf.certificates_[voting].bound
-        stochastic = clf.certificates_["stochastic"]
-        counts["two-sided"] += not stochastic.lower <= risks["stochastic"] <= stochastic.bound
-    return counts
+def two_kinds(seed):
+    return classifier([SVMs(LAMBDAS[::3], gamma=[2.0, 8.0]), DecisionTreeClassifier(max_depth=4)], seed)
 
 
-def largest(fits):
-    """More failures than this have a probability below 1e-4 if each has at most the probability delta."""
-    return binom.ppf(1 - 1e-4, fits, DELTA)
+def own_division(seed):
+    return classifier([GaussianNB(), DecisionTreeClassifier(random_state=0)], seed)
 
 
-@pytest.mark.parametrize(
-    ("make", "fits"),
-    [
-        pytest.param(svc, 60, id="svc"),
-        pytest.param(svc, 300, id="svc-long", marks=pytest.mark.slow),
-        pytest.param(independent, 60, id="independent"),
-        pytest.param(independent, 300, id="independent-long", marks=pytest.mark.slow),
-        pytest.param(grid, 300, id="grid-long", marks=pytest.mark.slow),
-    ],
-)
-def test_failures_are_compatible_with_delta(make, fits):
-    counts = failures(make, fits)
+def near(params, X_train, y_train):
+    """Favour the machines whose lambda is near the share of rows that have a neighbour of another label."""
+    score = KNeighborsClassifier(1).fit(X_train[::2], y_train[::2]).score(X_train[1::2], y_train[1::2])
+    distance = np.abs(np.log([setting["lambda"] for setting in params]) - np.log(2 * (1 - score) + 1e-3))
+    return np.exp(-distance) / np.exp(-distance).sum()
+
+
+independent, together = partial(svc, split="independent"), partial(svc, duplicates="together")
+usual, groups_risk = partial(rows, 160, 2), partial(true_risk, noise=OF_GROUPS)
+DIVIDED = {
+    "rows": (svc, usual, true_risk),
+    "rows, independent": (independent, usual, true_risk),
+    "rows, a grid": (grid, usual, true_risk),
+    "a prior of training rows and three distances": (
+        partial(svc, prior=near, distance=["kl", "pinsker", "ch"]), usual, true_risk
+    ),
+    "groups": (svc, in_groups, groups_risk),
+    "groups, independent": (independent, in_groups, groups_risk),
+    "groups, a soft vote": (two_kinds, in_groups, groups_risk),
+    "copies": (together, five_times, true_risk),
+    "copies, independent": (partial(together, split="independent"), five_times, true_risk),
+    "oversampled": (together, oversampled, true_risk),
+    "a division in time": (own_division, in_time, true_risk),
+}  # fmt: skip
+
+
+@fits(20, 300)
+@pytest.mark.parametrize("case", DIVIDED)
+def test_failures_are_compatible_with_delta(case, fits):
+    make, draw, risk = DIVIDED[case]
+    counts, _ = failures(make, draw, fits, risk)
     assert max(counts.values()) <= largest(fits), counts
 
 
-def test_a_distance_list_and_a_prior_of_the_training_rows_stay_valid():
-    def prior(params, X_train, y_train):
-        """Favour the machines whose lambda is near the share of rows that have a neighbour of another label."""
-        near = KNeighborsClassifier(1).fit(X_train[::2], y_train[::2]).score(X_train[1::2], y_train[1::2])
-        distance = np.abs(np.log([setting["lambda"] for setting in params]) - np.log(2 * (1 - near) + 1e-3))
-        return np.exp(-distance) / np.exp(-distance).sum()
+# Rows, and how many of them validate; the second is as small as can be.
+SIZES = {"usual": (160, 0.5), "tiny": (20, 5), "large": (3000, "auto")}
+MADE = {"assorted": assorted, "widths": widths, "machines": partial(svc, cv=3)}
 
-    counts = failures(partial(svc, prior=prior, distance=["kl", "pinsker", "ch"]), 60)
-    assert max(counts.values()) <= largest(60), counts
+
+def check_hedged(make, hedge, size, classes, fits):
+    n, validation_size = SIZES[size]
+    made = partial(MADE[make], hedge=hedge, validation_size=validation_size)
+    counts, rules = failures(made, partial(rows, n, classes), fits, partial(true_risk, classes=classes))
+    assert max(counts.values()) <= largest(fits), counts
+    assert (("soft", "proposal") in rules) == (hedge < 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "hedge", "size", "classes"),
+    [
+        ("assorted", 0.02, "usual", 2),
+        ("assorted", 0, "tiny", 5),
+        ("widths", 0.02, "usual", 5),
+        ("machines", 0.1, "usual", 2),
+        ("machines", 0.1, "tiny", 5),
+        ("machines", 1, "tiny", 2),
+    ],
+)
+def test_rules_of_the_training_rows_keep_delta(make, hedge, size, classes):
+    check_hedged(make, hedge, size, classes, 15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classes", CLEAN)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("hedge", [0, 0.02, 1])
+@pytest.mark.parametrize("make", MADE)
+def test_rules_of_the_training_rows_keep_delta_in_many_fits(make, hedge, size, classes):
+    check_hedged(make, hedge, size, classes, 25 if size == "large" else 200)
+
+
+def test_the_clean_classes_can_be_learnt():
+    """So that the simulations are about votes that mean something."""
+    said = assorted(0).fit(*sample(600, 2, np.random.default_rng(0))).predict(POINTS)
+    assert true_risk(said) < 0.25
+    assert np.mean(said == CLEAN[2]) > 0.85
+
+
+# -- planted faults --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", [svc, independent])
@@ -112,6 +213,64 @@ def test_validation_rows_used_in_training_are_caught(make, monkeypatch):
 
     monkeypatch.setattr("pacbayes.ensemble.classifier_set.divide", leak)
     monkeypatch.setattr(Division, "__call__", leak_each)
-    counts = failures(make, 60)
-    assert counts["stochastic"] > largest(60)
-    assert counts["best"] > largest(60)
+    counts, _ = failures(make, usual, 20)
+    assert min(counts["stochastic"], counts["best"]) > largest(20), counts
+
+
+@pytest.mark.filterwarnings("ignore:.* validation rows equal a training row")
+@pytest.mark.parametrize(
+    ("draw", "risk"),
+    [
+        (five_times, true_risk),
+        (without_groups, groups_risk),
+        (without_groups, partial(true_risk, noise=OF_ROWS)),
+    ],
+    ids=["copies", "groups, mean over groups", "groups, share of rows"],
+)
+def test_rows_of_one_origin_on_both_sides_are_caught(draw, risk):
+    """Whatever the certificate is held against, it fails."""
+    counts, _ = failures(svc, draw, 20, risk)
+    assert min(counts["stochastic"], counts["best"]) > largest(20), counts
+
+
+def test_labels_that_had_a_part_in_the_division_are_caught():
+    counts, _ = failures(own_division, by_labels, 20)
+    assert min(counts[voting] for voting in ("stochastic", "majority", "best")) > largest(20), counts
+
+
+def test_rows_of_groups_counted_as_draws_are_caught():
+    """A fixed rule: the exact binomial limit of its rows fails, Chernoff's of its groups holds."""
+    runs, m, rng = 1000, 30, np.random.default_rng(5)
+    as_rows = as_groups = 0
+    for _ in range(runs):
+        (X, y), given = in_groups(rng, m)
+        wrong = y != (X[:, 0] * X[:, 1] > 0)
+        shares = np.bincount(given["groups"], wrong) / np.bincount(given["groups"])
+        as_rows += binomial_upper(np.count_nonzero(wrong), wrong.size, DELTA) < OF_ROWS
+        as_groups += chernoff_upper(min(shares.mean() * (1 + 1e-12), 1.0), m, DELTA) < OF_GROUPS
+    assert as_rows > largest(runs)
+    assert compatible(as_groups, runs)
+
+
+def certified_in_order(order, fits):
+    """How often the bound fails where the groups are those of a shuffled table, handed over in some order."""
+    count = 0
+    for seed in range(fits):
+        rng = np.random.default_rng([seed, 42])
+        (X, y), given = in_groups(rng)
+        # No two rows are equal, and yet all of a patient are told by their features.
+        table = pd.DataFrame(X + 1e-6 * rng.random(X.shape), columns=["a", "b"]).assign(y=y, patient=given["groups"])
+        rows = table.sample(frac=1, random_state=seed)
+        tree = classifier(DecisionTreeClassifier(random_state=0), seed, voting="best")
+        tree.fit(rows[["a", "b"]], rows["y"], groups=order(table["patient"], rows.index))
+        count += groups_risk(tree.predict(pd.DataFrame(POINTS, columns=["a", "b"]))) > tree.certificate_.bound
+    return count
+
+
+def test_groups_of_an_unshuffled_table_are_refused():
+    """An attack had 8 of 8 certificates false, with groups=df.patient beside X=df.sample(frac=1)."""
+    with pytest.raises(ValueError, match=r"X and groups have the same index .* give groups.loc\[X.index\], or groups"):
+        certified_in_order(lambda patient, index: patient, 1)
+    taken_by_position = certified_in_order(lambda patient, index: patient.to_numpy(), 20)
+    assert binom.sf(taken_by_position - 1, 20, DELTA) < 1e-4
+    assert compatible(certified_in_order(lambda patient, index: patient.loc[index], 20), 20)

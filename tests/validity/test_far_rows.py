@@ -55,7 +55,7 @@ def improbable(count, fits):
 @pytest.mark.parametrize(
     ("split", "fits"),
     [
-        pytest.param("independent", 40, id="independent"),
+        pytest.param("independent", 20, id="independent"),
         pytest.param("independent", 400, id="independent-long", marks=pytest.mark.slow),
         pytest.param("shared", 300, id="shared-long", marks=pytest.mark.slow),
     ],
@@ -89,8 +89,8 @@ def test_centres_that_differ_are_caught(monkeypatch):
     monkeypatch.setattr(sys.modules["pacbayes.ensemble.svm_independent"], "shared_matrix", centred)
     monkeypatch.setattr(sys.modules["pacbayes.ensemble.svm_independent"], "fit_scaling", centre)
     monkeypatch.setattr(Kernel, "between", between)
-    count = failures("independent", 40)
-    assert not improbable(count, 40), count
+    count = failures("independent", 20)
+    assert not improbable(count, 20), count
 
     def counted(members, data, *arguments):
         """Ask machines whose rows are centred on the mean of all rows, as `centred` does."""

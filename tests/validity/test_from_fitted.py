@@ -8,11 +8,11 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from tests.validity.square import DELTA, fits, largest
 
 from pacbayes import CertifiedClassifier
 
-KINDS, NUMBER, M, DELTA, NOISE = 64, 24, 40, 0.1, 0.2
+KINDS, NUMBER, M, NOISE = 64, 24, 40, 0.2
 VOTINGS = ("stochastic", "majority", "best")
 ROWS = np.arange(KINDS)[:, None]
 
@@ -60,11 +60,6 @@ def failures(choices, samples, wrong=0.2, proposal=lambda fitted, X, y: 3):
     return counts
 
 
-def largest(samples):
-    """More failures than this have a probability below 1e-4 if each has at most the probability delta."""
-    return binom.ppf(1 - 1e-4, samples, DELTA)
-
-
 WEIGHTS = np.arange(1.0, NUMBER + 1) / np.arange(1.0, NUMBER + 1).sum()
 CASES = {
     "without a proposal": ({}, lambda fitted, X, y: None),
@@ -74,17 +69,11 @@ CASES = {
 }
 
 
+@fits(60, 1500)
 @pytest.mark.parametrize("case", CASES)
-def test_failures_are_compatible_with_delta(case):
+def test_failures_are_compatible_with_delta(case, fits):
     choices, proposal = CASES[case]
-    assert max(failures(choices, 60, proposal=proposal).values()) <= largest(60)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
-def test_failures_are_compatible_with_delta_at_length(case):
-    choices, proposal = CASES[case]
-    assert max(failures(choices, 1500, proposal=proposal).values()) <= largest(1500)
+    assert max(failures(choices, fits, proposal=proposal).values()) <= largest(fits)
 
 
 def test_a_proposal_that_looked_at_the_rows_is_caught():

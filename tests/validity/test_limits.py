@@ -10,24 +10,18 @@ from math import comb, factorial, prod
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom
+from scipy.stats import beta
 from sklearn.tree import DecisionTreeClassifier
-from tests.validity.test_questions import CLEAN, POINTS, VOTINGS, chances, fitted
+from tests.validity.square import DELTA, POINTS, compatible, fits
+from tests.validity.test_questions import CLEAN, VOTINGS, chances, fitted
 
 from pacbayes import CertifiedClassifier, Cost, Grid, certify_predictions
 from pacbayes.certificates import Plan, best_single, certify, find, risks
 from pacbayes.certificates.proposals import given_rules
-from pacbayes.certificates.risks import Question, asked_for, limits_of
+from pacbayes.certificates.risks import asked_for, limits_of
 from pacbayes.certificates.voting import PROPOSAL
 from pacbayes.data.division import GROUP, validating_division
 from pacbayes.ensemble.evidence import Evidence, unit_losses
-
-DELTA = 0.1
-DRAWS = [60, pytest.param(2000, marks=pytest.mark.slow)]
-
-
-def compatible(failed, draws, level=DELTA):
-    return binom.sf(failed - 1, draws, level) > 1e-4
 
 
 def costs(classes):
@@ -120,27 +114,25 @@ def failures_of_a_fixed_rule(names, law, draws, share, n=60):
     return failed
 
 
-@pytest.mark.parametrize("draws", DRAWS)
+@fits(60, 2000)
 @pytest.mark.parametrize("name", [*NAMES, "cost"])
-def test_each_limit_alone(name, draws):
+def test_each_limit_alone(name, fits):
     for law in LAWS:
         # Nearly all of delta is the limit's.
-        failed = failures_of_a_fixed_rule((name,), law, draws, 0.95)
-        print(f"{name}, {law}: {failed} of {draws} fail")
-        assert compatible(failed, draws)
+        failed = failures_of_a_fixed_rule((name,), law, fits, 0.95)
+        assert compatible(failed, fits)
 
 
-@pytest.mark.parametrize("draws", DRAWS)
+@fits(60, 2000)
 @pytest.mark.parametrize("law", LAWS)
-def test_all_limits_and_the_bound_at_once(law, draws):
-    failed = failures_of_a_fixed_rule((*NAMES, "cost"), law, draws, 0.5)
-    print(f"all at once, {law}: {failed} of {draws} fail")
-    assert compatible(failed, draws)
+def test_all_limits_and_the_bound_at_once(law, fits):
+    failed = failures_of_a_fixed_rule((*NAMES, "cost"), law, fits, 0.5)
+    assert compatible(failed, fits)
 
 
 def test_limits_that_are_not_paid_for_are_caught(monkeypatch):
     monkeypatch.setattr(risks, "part_level", lambda level, share, number: level)
-    assert not compatible(failures_of_a_fixed_rule((*NAMES, "cost"), "three", 100, 0.5, n=400), 100)
+    assert not compatible(failures_of_a_fixed_rule((*NAMES, "cost"), "three", 50, 0.5, n=400), 50)
 
 
 # -- a rule that was chosen ------------------------------------------------------------------------------------------
@@ -164,12 +156,11 @@ def failures_of_a_chosen_rule(draws, plain, number=30, n=150):
     return failed, chosen
 
 
-@pytest.mark.parametrize("draws", [30, pytest.param(2000, marks=pytest.mark.slow)])
-def test_limits_of_a_chosen_rule(draws):
-    failed, chosen = failures_of_a_chosen_rule(draws, plain=False)
-    print(f"a chosen rule: {failed} of {draws} fail; {chosen} were chosen")
-    assert chosen > draws / 2
-    assert compatible(failed, draws)
+@fits(30, 2000)
+def test_limits_of_a_chosen_rule(fits):
+    failed, chosen = failures_of_a_chosen_rule(fits, plain=False)
+    assert chosen > fits / 2
+    assert compatible(failed, fits)
 
 
 def test_plain_limits_of_a_chosen_rule_are_caught():
@@ -237,7 +228,6 @@ def test_no_law_makes_a_limit_fail_more_often_than_its_level(name, m):
         risk = {"recall": hit / (hit + missed), "precision": hit / (hit + false)}.get(name)
         risk = 2 * hit / (2 * hit + missed + false) if risk is None else risk
         worst = max(worst, float((ways * np.prod(law**counts, axis=1))[bounds > risk].sum()))
-    print(f"{name}, m = {m}: worst probability to fail {worst:.4f} at level {level}")
     assert worst <= level
 
 
@@ -267,11 +257,10 @@ def group_failures(draws, groups=40):
     return failed, float(np.mean(ratios))
 
 
-@pytest.mark.parametrize("draws", DRAWS)
-def test_groups_of_unequal_size(draws):
-    failed, ratio = group_failures(draws)
-    print(f"groups: {failed} of {draws} fail; bounds are {ratio:.3f} of Chernoff's")
-    assert compatible(failed, draws)
+@fits(60, 2000)
+def test_groups_of_unequal_size(fits):
+    failed, ratio = group_failures(fits)
+    assert compatible(failed, fits)
     assert ratio < 0.95
 
 
@@ -321,7 +310,7 @@ def test_bets_do_not_change_when_validation_labels_do(grouped):
 # -- whole fits ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fits", [6, pytest.param(100, marks=pytest.mark.slow)])
+@fits(6, 100)
 @pytest.mark.parametrize("kind", CLEAN)
 def test_whole_fits(kind, fits):
     cost = Cost([[0, 1], [5, 0]], [0, 1])
@@ -338,7 +327,6 @@ def test_whole_fits(kind, fits):
             known = [one for one in certificate.limits if one.name != "precision" or one.of not in never]
             wrong = any(is_wrong(one, joint, cost) for one in known)
             failed[voting] += bool(wrong or 1.0 - np.trace(joint) > certificate.bound)
-    print(f"whole fits, {kind}: {failed} of {fits} fail")
     assert all(compatible(one, fits) for one in failed.values())
 
 
@@ -353,12 +341,3 @@ def test_youdens_index_by_hand():
     )
     assert found.to_dict()["limits"][0]["name"] == "youden"
     assert certify_predictions([0, 0], [1, 1], limits=("youden",)).limits[0].bound == -1.0
-
-
-def test_a_question_must_have_its_bets():
-    with pytest.raises(ValueError, match="must be one for costs"):
-        Question("cost", cost=costs(2))
-    with pytest.raises(ValueError, match="must be empty where nothing is bet"):
-        Question("recall", bets=(0.5, 0.5))
-    with pytest.raises(ValueError, match="must be between 0 and 1"):
-        Question("balanced_error", bets=(0.5, 1.0))

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom, binom
 from tests.bounds.test_binomial import LEVELS, exact, new_tail
-from tests.validity.test_questions import CLEAN, DELTA, POINTS, VOTINGS, fitted, sample
+from tests.validity.square import DELTA, POINTS, compatible, fits
+from tests.validity.test_questions import CLEAN, VOTINGS, fitted, sample
 
 from pacbayes.bounds.binomial import binomial_upper, hypergeometric_upper
 from pacbayes.certificates import Plan, certify, find
@@ -23,10 +24,6 @@ from pacbayes.data.division import validating_division
 from pacbayes.ensemble.evidence import Evidence
 
 SIZES = range(1, 13)
-
-
-def compatible(failed, draws, level=DELTA):
-    return binom.sf(failed - 1, draws, level) > 1e-4
 
 
 # -- one rule: all samples of all populations ------------------------------------------------------------------------
@@ -137,12 +134,11 @@ def chosen_among_many(draws, number=200, m=100, rows=100, risk=0.2):
     return failed
 
 
-@pytest.mark.parametrize("draws", [60, pytest.param(1000, marks=pytest.mark.slow)])
-def test_a_rule_chosen_at_plain_delta_is_caught(draws):
-    at_its_share, plain = chosen_among_many(draws)
-    print(f"chosen among 200: {at_its_share} of {draws} fail at its share, {plain} at plain delta")
-    assert compatible(at_its_share, draws)
-    assert not compatible(plain, draws)
+@fits(60, 1000)
+def test_a_rule_chosen_at_plain_delta_is_caught(fits):
+    at_its_share, plain = chosen_among_many(fits)
+    assert compatible(at_its_share, fits)
+    assert not compatible(plain, fits)
 
 
 # -- rows that depend on each other ----------------------------------------------------------------------------------
@@ -161,7 +157,6 @@ def group_misses(draws, size, groups=40, level=0.05):
 def test_rows_of_groups_counted_as_rows_are_caught():
     """The planted fault; alone, rows with the same rates are fine."""
     alone, together = group_misses(1500, 1), group_misses(1500, 10)
-    print(f"groups of one: {alone} of 1500 fail, of ten: {together}")
     assert compatible(alone, 1500, 0.05)
     assert not compatible(together, 1500, 0.05)
 
@@ -207,7 +202,7 @@ def test_what_is_said_of_several_batches():
 # -- whole fits ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fits", [8, pytest.param(400, marks=pytest.mark.slow)])
+@fits(8, 400)
 @pytest.mark.parametrize("kind", CLEAN)
 def test_whole_fits(kind, fits):
     """A model, a batch from the same source, and its labels; every other time most of delta is kept in reserve."""
@@ -225,7 +220,6 @@ def test_whole_fits(kind, fits):
             assert batch.rows == 120
             said, chosen = said + 1, chosen + (clf.certificate_.rule != "proposal")
             failed[voting] += int((clf.predict(X) != y).sum()) > batch.wrong
-    print(f"whole fits, {kind}: {failed} of {fits} fail; {said} statements, {chosen} of chosen rules")
     assert chosen > 0
     assert all(compatible(one, fits) for one in failed.values())
 

@@ -1,14 +1,18 @@
 """The guarantee for one classifier, exactly: the binomial is summed, nothing is simulated."""
 
 import warnings
+from dataclasses import replace
 
 import mpmath as mp
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from pacbayes import DISTANCES, bound
+from pacbayes import DISTANCES, ClassifierSet, bound
 from pacbayes.bounds import Catoni, get_distance
+from pacbayes.certificates import Found, Plan, certify
+from pacbayes.certificates.plan import without_reserve
+from pacbayes.certificates.proposals import given_rules
 
 SIZES = [1, 2, 3, 5, 10, 30, 100]
 DELTAS = [0.5, 0.1, 0.05, 0.01, 1e-4]
@@ -123,3 +127,25 @@ def test_the_check_catches_a_bound_for_another_delta():
     # kl is within a factor of its constant of the exact tail: asking for delta = 0.01 must not pass with delta = 0.9.
     failures = [worst_failure(bounds_for_each_count(m, "kl", 0.9, "exact"), m) for m in SIZES]
     assert max(failures) > 0.01
+
+
+def limits_of_one_rule(m, level):
+    """The limits of a single classifier that was proposed beforehand, by its errors among m rows."""
+    limits = []
+    for errors in range(m + 1):
+        classifiers = ClassifierSet.from_predictions([np.arange(m) < errors], np.zeros(m, dtype=bool))
+        plan = Plan(classifiers.splits, delta=level, hedge=0.0, planned=without_reserve(given_rules(0, 1)))
+        evidence = replace(classifiers.evidence, said=np.repeat(classifiers.evidence.answers, 3, axis=0))
+        limits.append(certify(plan, evidence, Found())["best"].bound)
+    return np.array(limits)
+
+
+@pytest.mark.parametrize("level", [0.3, 0.05, 0.045, 1e-4])
+@pytest.mark.parametrize("m", [1, 2, 7, 60, 284])
+def test_the_limit_of_one_rule_fails_with_at_most_its_level(m, level):
+    """Summed over the binomial distribution, on a grid of true risks that holds the limits themselves."""
+    limits = limits_of_one_rule(m, level)
+    assert limits[-1] == 1.0
+    for risk in (*np.linspace(0.0, 1.0, 101), *limits, *np.nextafter(limits, 1.0)):
+        failing = float(binom.pmf(np.flatnonzero(risk > limits), m, risk).sum())
+        assert failing <= level * (1 + 1e-9)

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from pacbayes import DISTANCES, optimal_posterior
 from pacbayes.bounds import Catoni
 
-SAMPLES, H, M, DELTA = 2_000, 20, 40, 0.1
+SAMPLES, H, M, DELTA = 1_000, 20, 40, 0.1
 TRUE_RISKS = np.linspace(0.1, 0.5, H)
 
 

@@ -8,18 +8,12 @@ sharper test than the vote's own risk.
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier
+from tests.validity.square import DELTA, fits, largest
 
 from pacbayes import optimal_vote, svm_set
 
-DELTA = 0.1
 KINDS = 12
-
-
-def largest(samples):
-    """More failures than this have a probability below 1e-4 if each has at most the probability delta."""
-    return binom.ppf(1 - 1e-4, samples, DELTA)
 
 
 class Law:
@@ -87,20 +81,12 @@ def divided(X, y, seed):
     return found.error_rows, found.validated_rows, found.predict
 
 
+@fits(40, 1000)
 @pytest.mark.filterwarnings("ignore:.*look like copies")
 @pytest.mark.parametrize("make", [forest, divided])
-def test_failures_are_compatible_with_delta(make):
-    for count in failures(make, 40, 60).values():
-        assert count <= largest(40)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*look like copies")
-@pytest.mark.parametrize("n", [80, 120, 300])
-@pytest.mark.parametrize("make", [forest, divided])
-def test_failures_are_compatible_with_delta_1000(make, n):
-    for count in failures(make, 1000, n).values():
-        assert count <= largest(1000)
+def test_failures_are_compatible_with_delta(make, fits):
+    for n in (60,) if fits < 100 else (80, 300):
+        assert max(failures(make, fits, n).values()) <= largest(fits)
 
 
 RARE = 0.2

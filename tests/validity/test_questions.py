@@ -7,18 +7,14 @@ in tests/certificates/, where they cost less.
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from tests.validity.square import CLEAN as SQUARE
+from tests.validity.square import LAMBDAS, POINTS, compatible, fits, svc
 
-from pacbayes import StochasticSVC
-
-DELTA = 0.1
 VOTINGS = ("soft", "stochastic", "majority", "best")
-SIDE = (np.arange(20) - 9.5) / 10
-POINTS = np.array([(a, b) for a in SIDE for b in SIDE])
 #: A rare class in a corner; and classes like a chess board, which noise drowns.
 CLEAN = {
     "rare": ((POINTS[:, 0] > 0.3) & (POINTS[:, 1] > 0.3)).astype(int),
-    "noise": (POINTS[:, 0] * POINTS[:, 1] > 0).astype(int),
+    "noise": SQUARE[2],
 }
 NOISE = {"rare": 0.25 * (np.abs(POINTS[:, 0]) < 0.5), "noise": np.full(400, 0.32)}
 
@@ -37,9 +33,7 @@ def chances(kind, said):
 
 
 def fitted(kind, seed, sliced=False, n=160, **params):
-    clf = StochasticSVC(
-        np.geomspace(1e-3, 30.0, 8), gamma=8.0, scale=False, delta=DELTA, cv=3, random_state=seed, **params
-    )
+    clf = svc(seed, **({"lambdas": LAMBDAS[::2], "cv": 3} | params))
     X, y = sample(kind, n, np.random.default_rng([seed, 11]))
     return clf.fit(X, y, slices=slices_of(X)) if sliced else clf.fit(X, y)
 
@@ -81,25 +75,16 @@ def target_failures(kind, fits, target):
     return failed, some
 
 
-def compatible(failed, fits):
-    return binom.sf(failed - 1, fits, DELTA) > 1e-4
-
-
-FITS = [8, pytest.param(600, marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("fits", FITS)
+@fits(8, 600)
 @pytest.mark.parametrize("kind", CLEAN)
 def test_limits_by_class_and_the_bound_hold_at_once(kind, fits):
     failed, chosen = class_failures(kind, fits)
-    print(f"by class, {kind}: {failed} of {fits} fail; a chosen rule predicted {chosen} times")
     assert chosen > 0
     assert all(compatible(one, fits) for one in failed.values())
 
 
-@pytest.mark.parametrize("fits", FITS)
+@fits(8, 600)
 @pytest.mark.parametrize(("kind", "target"), [("rare", 0.15), ("noise", 0.3), ("noise", 0.4)])
 def test_targets_are_kept(kind, target, fits):
-    failed, some = target_failures(kind, fits, target)
-    print(f"target {target}, {kind}: {failed} of {fits} fail; {some} of {4 * fits} answered something")
+    failed, _ = target_failures(kind, fits, target)
     assert all(compatible(one, fits) for one in failed.values())

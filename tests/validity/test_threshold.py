@@ -125,9 +125,9 @@ def ordered_by_validation_rows(cuts, scores, positive, target):
 def test_a_threshold_or_order_of_the_validation_rows_is_caught(fault):
     """Of useless scores, whose precision is the share of positive rows everywhere, just below the target."""
     target = Threshold(precision=0.31)
-    failed, _ = failures("useless", target, 200, fault)
-    assert failed > 1.5 * allowed(200)
-    assert failures("useless", target, 200, ours)[0] <= allowed(200)
+    failed, _ = failures("useless", target, 100, fault)
+    assert failed > 1.5 * allowed(100)
+    assert failures("useless", target, 100, ours)[0] <= allowed(100)
 
 
 def test_one_sequence_for_each_target_is_caught():

@@ -7,18 +7,11 @@ where the second or first moment that it claims to bound does, a sharper test.
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from tests.validity.square import DELTA, fits, largest
 
 from pacbayes.bounds import get_distance
 from pacbayes.posteriors.optimal_vote import optimal_vote
 from pacbayes.posteriors.vote_bounds import VOTE_BOUNDS, vote_bound
-
-DELTA = 0.1
-
-
-def largest(samples):
-    """More failures than this have a probability below 1e-4 if each has at most the probability delta."""
-    return binom.ppf(1 - 1e-4, samples, DELTA)
 
 
 class Law:
@@ -59,16 +52,11 @@ def failures(name, samples, m, H, risk, seed=0):
     return count
 
 
+@fits(100, 2000)
 @pytest.mark.parametrize("name", VOTE_BOUNDS)
-def test_failures_are_compatible_with_delta(name):
-    assert failures(name, 200, 40, 15, 0.1) <= largest(200)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("m", "H", "risk"), [(5, 300, 0.2), (40, 15, 0.1), (40, 300, 0.2), (300, 40, 0.05)])
-@pytest.mark.parametrize("name", VOTE_BOUNDS)
-def test_failures_are_compatible_with_delta_2000(name, m, H, risk):
-    assert failures(name, 2_000, m, H, risk) <= largest(2_000)
+def test_failures_are_compatible_with_delta(name, fits):
+    for m, H, risk in [(40, 15, 0.1), *([(5, 300, 0.2), (300, 40, 0.05)] if fits > 100 else [])]:
+        assert failures(name, fits, m, H, risk) <= largest(fits)
 
 
 # Where a pair's divergence counts: each of a million classifiers errs on its own, nearly always.  Weights tilted
@@ -88,7 +76,7 @@ def tilted(counts):
 
 
 def test_the_divergence_of_a_pair_is_needed():
-    samples = 100
+    samples = 40
     function = get_distance("kl").bound_function(PLANTED_M, DELTA)
     right = wrong = 0
     rng = np.random.default_rng(5)
@@ -114,7 +102,7 @@ def test_the_divergence_of_a_pair_is_needed():
 
 def test_rows_that_trained_the_classifiers_are_caught():
     # Each classifier is the best of 10000 coins on the very rows its errors are then counted on.
-    samples, m, H = 60, 100, 10
+    samples, m, H = 20, 100, 10
     rng = np.random.default_rng(6)
     count = 0
     for _ in range(samples):

@@ -56,7 +56,10 @@ def narrow_space(room: int = LIBRARY_BYTES) -> NarrowSpace | None:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return None
-    left = max(0, limit - int(psutil.Process().memory_info().vms))
+    try:
+        left = max(0, limit - int(psutil.Process().memory_info().vms))
+    except MemoryError:  # not even for the question
+        left = 0
     return NarrowSpace(limit, left) if left < room else None
 
 

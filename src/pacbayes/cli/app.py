@@ -1,4 +1,4 @@
-"""`pacbayes`: the commands, and how they fail."""
+"""`pacbayes`: the commands, those that need no module of their own, and how they fail."""
 
 import errno
 import io
@@ -6,23 +6,62 @@ import os
 import shutil
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, NoReturn, TextIO, cast
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NoReturn, TextIO, cast
 
 import typer
+from typer.core import TyperCommand
 
 from pacbayes._utils.words import printable
-from pacbayes.cli import certify, compare, plan, posterior, predict, watch
-from pacbayes.cli.help import GroupedHelp, datasets, show_help
-from pacbayes.cli.interrupted import ENDED_BY_USER, end_command, end_interrupted, ended_in_time, forget_kept
+from pacbayes.cli import bounds, certify, compare, predict, watch
+from pacbayes.cli.interrupted import ENDED_BY_USER, end_command, end_interrupted, ended_in_time, forget_kept, keeps
 from pacbayes.cli.options import in_options
-from pacbayes.cli.reproduce import reproduce
 from pacbayes.cli.show import Unheard
 
 EXAMPLES = ("pacbayes certify", "pacbayes certify data.csv --target class", "pacbayes certify --help")
 # What people write who want no tracebacks.
 _OFF = ("", "0", "false", "no", "off")
 _WRONG, _OTHER = 2, 1
+#: Where the pages are.
+DOCS = "https://pacbayes.readthedocs.io/en/latest"
+
+#: What `pacbayes help assumptions` prints, which the first screen of `certify` names.
+ASSUMPTIONS = f"""\
+1. The rows are independent draws from where new examples come from.
+   Several rows of one patient: --group COLUMN. Rows that were copied:
+   --duplicates together. Old rows train, new rows count errors: --validation
+   FILE. If the future differs from the past, no certificate helps; watch
+   says when it does.
+2. The rows that count errors have trained and chosen nothing. Inside pacbayes
+   that is so. Scaling, filling gaps or selecting columns on all rows before
+   breaks it.
+3. You fixed delta, seed, candidates and way of predicting before you saw
+   results. To try several and quote the best is not covered.
+
+More: {DOCS}/data-roles.html"""
+
+
+class GroupedHelp(TyperCommand):
+    """A command that shows its options by what they are about: `groups` has their names by heading, apart by blanks."""
+
+    groups: ClassVar[Mapping[str, str]] = {}
+
+    # typer has a click of its own in some versions, and shares the one that is installed in others.
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options under their headings; what is under none comes last."""
+        by_name = {str(one.name): one.get_help_record(ctx) for one in self.get_params(ctx)}
+        arguments = [str(one.name) for one in self.get_params(ctx) if one.param_type_name == "argument"]
+        groups = {"Arguments": arguments} | {heading: names.split() for heading, names in self.groups.items()}
+        grouped = {name for names in groups.values() for name in names}
+        groups["Other options"] = [name for name in by_name if name not in grouped]
+        for heading, names in groups.items():
+            records = [record for record in map(by_name.get, names) if record is not None]
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
 
 app = typer.Typer(
     help="Choose among many trained classifiers with a guarantee.",
@@ -47,13 +86,107 @@ def _add(
     app.command(name, cls=kind, short_help=summary, epilog=_examples(examples))(command)
 
 
+def show_help(
+    context: typer.Context,
+    topic: Annotated[
+        str | None, typer.Argument(help="A command, or assumptions; without one, the list of commands.")
+    ] = None,
+) -> None:
+    """Explain a command, or the assumptions of a certificate."""
+    root = context.parent
+    assert root is not None
+    commands: dict[str, Any] = getattr(root.command, "commands", {})
+    if topic is None:
+        print(f"{root.get_help()}\n\nWhat a certificate assumes: pacbayes help assumptions.\nAll pages: {DOCS}/")
+    elif topic == "assumptions":
+        print(ASSUMPTIONS)
+    elif topic in commands:
+        with commands[topic].make_context(topic, [], parent=root, resilient_parsing=True) as own:
+            print(own.get_help())
+    else:
+        raise ValueError(f"unknown TOPIC {topic!r}; known are {', '.join(('assumptions', *commands))}")
+
+
+def datasets() -> None:
+    """List the data sets that come with pacbayes, with the split sizes of the paper's table."""
+    from pacbayes.cli.show import Note, print_tables
+    from pacbayes.data.datasets import DATASETS
+    from pacbayes.report.tables import TextTable
+
+    rows = [
+        (
+            facts.name,
+            str(facts.rows),
+            str(facts.features),
+            "/".join(map(str, facts.classes.values())),
+            "–" if facts.split_sizes is None else "/".join(map(str, facts.split_sizes)),
+            facts.title,
+        )
+        for facts in DATASETS.values()
+    ]
+    header = ("name", "examples", "features", "classes", "train/val/test", "title")
+    print_tables([TextTable("Data sets", header, rows)], Note())
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables and figures; all if none is given.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small version of everything, in about a minute.")] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full", help="The paper's own counts: 1000 starts, Ipopt on all seeds, 5 seeds also where slow."
+        ),
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for NAME.md, NAME.csv and figures.")] = Path("results"),
+    cache: Annotated[Path | None, typer.Option(help="Folder for intermediate results.  [default: OUT/.cache]")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads.  [default: all cores]")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds.  [default: 10 for one split, 5 or 1 for many]", show_default=False)
+    ] = None,
+    split: Annotated[str, typer.Option(help="independent, shared, overlapping or all.")] = "all",
+    limit: Annotated[float, typer.Option(help="Seconds of processor time for one Ipopt solve.")] = 30.0,
+    list_names: Annotated[bool, typer.Option("--list", help="List the names and stop.")] = False,
+) -> None:
+    """Compute the paper's tables and figures, its own numbers beside ours.
+
+    What was computed is kept and used again: a second run, or one after an interruption, computes only what is missing.
+    """
+    from pacbayes._utils.checks import check_choice
+    from pacbayes.paper.protocol import SPLIT_SCHEMES
+    from pacbayes.paper.tables import DESCRIPTIONS, load
+    from pacbayes.paper.workspace import Workspace
+
+    if list_names:
+        for name, description in DESCRIPTIONS.items():
+            print(f"{name:18s}{description}")
+        return
+    for name in names or ():
+        check_choice("NAME", name, DESCRIPTIONS)
+    if not limit > 0.0:
+        raise ValueError(f"--limit must be positive, got {limit:g}")
+    splits = SPLIT_SCHEMES if check_choice("--split", split, (*SPLIT_SCHEMES, "all")) == "all" else (split,)
+    space = Workspace.at(
+        out / ".cache" if cache is None else cache, quick=quick, full=full, seeds=seeds, splits=splits, jobs=jobs,
+        ipopt_seconds=min(limit, 3.0) if quick else limit, quiet=False,
+    )  # fmt: skip
+    kept = str(out / ".cache" if cache is None else cache)
+    keeps(lambda: f"what was computed is kept in {kept!r}, the same command continues from there")
+    for name in names or DESCRIPTIONS:
+        start = time.perf_counter()
+        for path in load(name)(space).write(out):
+            print(path)
+        print(f"{name}: {time.perf_counter() - start:.1f} s", file=sys.stderr)
+
+
 _add(certify.certify, "Train a classifier, and say how often it errs at most.", certify.EXAMPLES, None, certify.GROUPS)
 _add(predict.predict, "Predict with a saved model.", predict.EXAMPLES)
 _add(compare.compare, "Bound how much more often one model errs than another.", compare.EXAMPLES)
 _add(watch.watch, "Watch whether a certificate still holds for new rows.", watch.EXAMPLES)
-_add(plan.plan, "Say how many rows it takes to certify a target.", plan.EXAMPLES)
-_add(posterior.posterior, "Find the best posterior for risks in a file.", posterior.POSTERIOR_EXAMPLES)
-_add(posterior.bound, "Compute the bounds of one posterior.", posterior.BOUND_EXAMPLES)
+_add(bounds.plan, "Say how many rows it takes to certify a target.", bounds.PLAN_EXAMPLES)
+_add(bounds.posterior, "Find the best posterior for risks in a file.", bounds.POSTERIOR_EXAMPLES)
+_add(bounds.bound, "Compute the bounds of one posterior.", bounds.BOUND_EXAMPLES)
 _add(datasets, "List the data sets that come with pacbayes.", ("pacbayes datasets",))
 _add(reproduce, "Compute the paper's tables and figures.", ("pacbayes reproduce --list",))
 _add(
@@ -141,11 +274,16 @@ def _set_encodings() -> None:
 
 def _spare_threads() -> None:
     """Work in one thread where more may not fit: linear algebra would wait for ever, or interrupt the process."""
-    from pacbayes._utils.memory import THREADS_BYTES, narrow_space
+    from pacbayes._utils.memory import BUFFER_BYTES, THREADS_BYTES, narrow_space
 
+    if narrow_space(2 * BUFFER_BYTES) is not None:
+        raise MemoryError("linear algebra would try for ever to allocate its buffers")
     if narrow_space(THREADS_BYTES) is not None:
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
             os.environ.setdefault(name, "1")
+
+
+_LITTLE_MEMORY = "too little memory"
 
 
 def _space_left(error: Exception) -> str:
@@ -163,7 +301,7 @@ def _space_left(error: Exception) -> str:
         ""
         if narrow is None
         else (
-            f"too little memory: the address space is limited to {readable(narrow.limit)} (ulimit -v), of which "
+            f"{_LITTLE_MEMORY}: the address space is limited to {readable(narrow.limit)} (ulimit -v), of which "
             f"{readable(narrow.left)} are left: "
         )
     )
@@ -186,4 +324,8 @@ def _fail(message: str, error: BaseException, code: int = _WRONG) -> NoReturn:
             sys.stdout.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if message.startswith(_LITTLE_MEMORY):
+        # Libraries that were loaded in part crash when Python ends.
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)

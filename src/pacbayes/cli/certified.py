@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import pacbayes
 from pacbayes._utils.files import write_file
 from pacbayes._utils.values import fingerprint
-from pacbayes._utils.words import PLURAL, format_params
+from pacbayes._utils.words import PLURAL
 from pacbayes.certificates.decisions import rows_to_reach
 from pacbayes.certificates.levels import lower_of
 from pacbayes.certificates.voting import POSTERIOR, PROPOSAL, SOFT
@@ -25,6 +25,7 @@ from pacbayes.data.division import GROUP
 from pacbayes.data.reading import listed
 from pacbayes.ensemble.members import Joined
 from pacbayes.ensemble.svm_members import SharedMachines
+from pacbayes.report.guarantee import who_answers
 from pacbayes.report.record import versions
 from pacbayes.report.tables import bounds_table, certificate_table, part_table, weight_groups, weight_table
 from pacbayes.report.view import ReportView
@@ -136,7 +137,7 @@ def _tested(view: ReportView) -> str:
 
 
 def _role(view: ReportView) -> str:
-    """Say who answers, and what the certificate rests on, in one sentence."""
+    """Say who answers, and what the certificate rests on."""
     classifiers, distance, tried = view.classifiers, view.posterior.distance, len(view.plan.distances)
     how = f"distance {distance}" if tried == 1 else f"the best of {tried} distances, {distance}"
     if view.certificate.rule == PROPOSAL:
@@ -144,24 +145,7 @@ def _role(view: ReportView) -> str:
     elif view.certificate.rule != POSTERIOR:
         how = f"{view.certificate.rule}, of several rules the one with the smallest bound"
     counted = PLURAL[classifiers.unit].replace("rows", "examples")
-    how += f", delta {view.plan.delta:g}; {classifiers.m} validation {counted}"
-    number = len(classifiers)
-    if number == 1:
-        return f"There is a single classifier ({how})."
-    if view.only_classifier is not None:
-        params = format_params(classifiers.params[view.only_classifier])
-        gives = "says how probable each class is" if view.by_probabilities else "gives all the answers"
-        return f"One of {number} classifiers {gives}, number {view.only_classifier}: {params} ({how})."
-    if view.by_probabilities:
-        chosen = int(np.count_nonzero(view.weights))
-        some = f"All {number}" if chosen == number else f"{chosen} of {number}"
-        decides = "the largest mean, with the weights below, decides"
-        if view.certificate.reached is not None and view.certificate.reached.passed:
-            decides = "the mean, with the weights below, is compared with the threshold"
-        return f"{some} classifiers say how probable each class is; {decides} ({how})."
-    if view.voting == "majority":
-        return f"All {number} classifiers vote on every new example, with the {view.weight_name}s below ({how})."
-    return f"For every new example one of {number} classifiers is drawn, with the {view.weight_name}s below ({how})."
+    return f"{who_answers(view)} Rule: {how}; delta {view.plan.delta:g}; {classifiers.m} validation {counted}."
 
 
 def unknown_classes(labels: NDArray[Any], view: ReportView) -> list[str]:

@@ -17,6 +17,7 @@ from pacbayes.cli.options import (
     Separator,
     Thousands,
     Trust,
+    named_columns,
     share_option,
 )
 
@@ -74,11 +75,8 @@ def compare(
     """
     from pacbayes._utils.checks import check_level, warn_of_level
     from pacbayes.certificates.difference import certify_difference
-    from pacbayes.cli.labels import in_one_spelling
-    from pacbayes.cli.new_rows import Cells
-    from pacbayes.cli.predictions import no_class
+    from pacbayes.cli.new_rows import TARGET, Cells, in_one_spelling, no_class, read_labels
     from pacbayes.cli.show import Note, print_json, print_lines, print_tables, warnings_as_notes
-    from pacbayes.data.number_signs import NumberSigns
     from pacbayes.report.tables import TextTable
 
     level = check_level(delta)
@@ -86,20 +84,21 @@ def compare(
         if (column is None) is (model is None):
             raise ValueError(f"give either --{option} COLUMN or --model-{option} MODEL, and not both")
     note = Note(quiet)
-    signs = NumberSigns.given(decimal, thousands)
-    cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep, signs=signs)
-    truth, labels, is_text = _labels(data, {"--target": target, "--a": a, "--b": b, "--group": group}, cells)
-    names = _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
+    cells = Cells.of(missing, not_missing, sep, decimal, thousands)
+    columns = named_columns({TARGET: target, "--a": a, "--b": b, "--group": group})
+    labels, is_text = read_labels(data, columns, cells, _GAP)
+    truth, names = labels[target], _names(a if a is not None else str(model_a), b if b is not None else str(model_b))
     # What both models say of the file is said once.
     note_once, cells = cache(note), replace(cells, used=tuple(labels))
     with warnings_as_notes(note):
         warn_of_level(level)
-        said = [
-            (labels[column], False) if column is not None else _predicted(model, data, cells, trust, note_once, group)
-            for column, model in ((a, model_a), (b, model_b))
+        predicted = [
+            (f"--{option}", labels[column], False)
+            if column is not None
+            else (f"--{option}", *_predicted(model, data, cells, trust, note_once, group))
+            for option, column, model in (("a", a, model_a), ("b", b, model_b))
         ]
-    options = [(f"--{option}", *one) for option, one in zip(("a", "b"), said, strict=True)]
-    answers = in_one_spelling(truth, options, is_text)
+    answers = in_one_spelling(truth, predicted, is_text)
     strangers = [no_class(one, truth, name) for one, name in zip(answers, names, strict=True)]
     groups = None if group is None else labels[group]
     found = certify_difference(answers[0] != truth, answers[1] != truth, level, names=names, groups=groups)
@@ -119,24 +118,12 @@ def compare(
     print_tables([TextTable("Who errs on how many rows", ("who errs", "rows"), rows)], note)
 
 
-def _labels(path: Path, options: dict[str, str | None], cells: "Cells") -> tuple[Any, dict[str, Any], bool]:
-    """Return the true classes and all columns as text, and whether the file says that the classes are text."""
-    from pacbayes.cli.labels import TARGET, read_labels
-
-    wanted = {option: name for option, name in options.items() if name is not None}
-    if len(set(wanted.values())) < len(wanted):
-        raise ValueError(f"{', '.join(wanted)} must name different columns")
-    columns, is_text = read_labels(path, wanted, cells, _GAP)
-    return columns[wanted[TARGET]], columns, is_text
-
-
 def _predicted(
     model: Path | None, data: Path, cells: "Cells", trust: bool, note: Callable[[str], None], group: str | None
 ) -> tuple[Any, bool]:
     """Return what a saved model says of the rows, as text, and whether its classes are text."""
     from pacbayes.certificates.difference import by_groups
-    from pacbayes.cli.labels import unknown_rows
-    from pacbayes.cli.new_rows import load_saved
+    from pacbayes.cli.new_rows import load_saved, unknown_rows
     from pacbayes.data.class_names import as_labels
 
     assert model is not None

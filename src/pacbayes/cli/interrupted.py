@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -62,16 +62,12 @@ def forget_kept() -> None:
 
 def interrupted_line() -> str:
     """Return the line that says what was kept."""
-    said = [_said(sentence) for sentence in _kept]
-    line = "; ".join(text for text in said if text) or "nothing was written"
+    kept = []
+    for sentence in _kept:
+        with suppress(OSError, ValueError):  # a directory that cannot be read any more says nothing
+            kept.append(sentence())
+    line = "; ".join(filter(None, kept)) or "nothing was written"
     return "pacbayes: interrupted; " + "".join(letter if letter.isprintable() else " " for letter in line)
-
-
-def _said(sentence: Callable[[], str]) -> str:
-    try:
-        return sentence()
-    except (OSError, ValueError):  # a directory that cannot be read any more says nothing
-        return ""
 
 
 @contextmanager

@@ -97,6 +97,10 @@ Trust = Annotated[
 Plot = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: a file that ends in .svg, .png or .pdf.")
 ]
+Digest = Annotated[
+    str | None,
+    typer.Option("--sha256", metavar="DIGEST", help="The SHA-256 that certify printed; any other file is refused."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors to stderr.")]
 
@@ -131,6 +135,14 @@ def in_options(message: str) -> str:
     for argument, option in _ARGUMENTS.items():
         message = re.sub(argument, option, message)
     return message
+
+
+def named_columns(options: dict[str, str | None]) -> dict[str, str]:
+    """Return the columns that options name, by option, or raise where two name the same."""
+    named = {option: name for option, name in options.items() if name is not None}
+    if len(set(named.values())) < len(named):
+        raise ValueError(f"{', '.join(named)} must name different columns")
+    return named
 
 
 def check_outputs(outputs: dict[str, Path | None], inputs: Sequence[Path | None]) -> None:

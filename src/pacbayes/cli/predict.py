@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from pacbayes.cli.options import Decimal, MissingTexts, NotMissing, Quiet, Separator, Thousands, Trust
+from pacbayes.cli.options import Decimal, Digest, MissingTexts, NotMissing, Quiet, Separator, Thousands, Trust
 
 if TYPE_CHECKING:
     from pacbayes.cli.new_rows import NewRows
@@ -42,9 +42,7 @@ def predict(
     decimal: Decimal = None,
     thousands: Thousands = None,
     trust: Trust = False,
-    sha256: Annotated[
-        str | None, typer.Option(metavar="DIGEST", help="The SHA-256 that certify printed; any other file is refused.")
-    ] = None,
+    sha256: Digest = None,
     quiet: Quiet = False,
 ) -> None:
     r"""Print the predicted class of every row as CSV, and the certificate of the way of predicting on stderr.
@@ -67,8 +65,7 @@ def predict(
     from pacbayes.cli.interrupted import keeps
     from pacbayes.cli.new_rows import Cells, NewRows, load_saved
     from pacbayes.cli.options import check_outputs
-    from pacbayes.cli.show import Note, print_file, print_guarantee, warnings_as_notes
-    from pacbayes.data.number_signs import NumberSigns
+    from pacbayes.cli.show import Note, print_file, print_lines, warnings_as_notes
 
     if voting is not None:
         check_choice("--voting", voting, VOTINGS)
@@ -77,8 +74,7 @@ def predict(
     loaded = load_saved(model, trust, sha256)
     if voting is not None:
         loaded.set_params(voting=voting)
-    signs = NumberSigns.given(decimal, thousands)
-    rows = NewRows(data, loaded, Cells(tuple(missing or ()), tuple(not_missing or ()), sep, signs=signs))
+    rows = NewRows(data, loaded, Cells.of(missing, not_missing, sep, decimal, thousands))
     counted = _counted_batch(loaded)
     # Nothing is seen of the predictions until all of them are there.
     with spooled() if out is None else writing(out) as file:
@@ -94,11 +90,11 @@ def predict(
         notes.append(f"{unanswered} of {number} examples are not answered: their labels are empty.")
     for line in notes:
         note(line)
-    batch = _said(counted)
+    guarantee = (loaded.certificate_.sentence, loaded.certificate_.main_assumption, *_of_these(counted))
     if out is not None and out.is_file():
-        print_guarantee(loaded.certificate_, *batch)
+        print_lines(*guarantee, "")
     else:  # stdout is for the predictions alone
-        for line in (loaded.certificate_.sentence, loaded.certificate_.main_assumption, *batch):
+        for line in guarantee:
             note(line)
 
 
@@ -111,7 +107,7 @@ def _counted_batch(model: Any) -> "CountedBatch | None":
     return counted
 
 
-def _said(counted: "CountedBatch | None") -> list[str]:
+def _of_these(counted: "CountedBatch | None") -> list[str]:
     """Return how many of the answers are wrong at most, or that the rows are not new."""
     if counted is None:
         return []

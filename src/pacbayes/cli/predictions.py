@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pacbayes._utils.checks import did_you_mean
 from pacbayes.cli.data import TARGET_HINT, Choices, Data, left_out, take_groups
 from pacbayes.cli.model import check, in_words_of_options, positive_of, unfitted
+from pacbayes.cli.new_rows import no_class
 from pacbayes.data.class_names import aligned, as_labels, from_cells
 from pacbayes.data.columns import Columns, check_classes
 from pacbayes.data.reading import divide_columns, labelled, listed, read_frame, target_of
@@ -66,7 +67,8 @@ def read_predictions(path: Path, choices: Choices) -> Data:
     is_text = labels.dtype.kind in "OU"
     y = as_labels(written[target])
     classes = sorted(set(y.tolist()))
-    notes = [f"{path}: {len(y)} examples, predictions of {_number(len(names))}, {len(classes)} classes."]
+    number = "one classifier" if len(names) == 1 else f"{len(names)} classifiers"
+    notes = [f"{path}: {len(y)} examples, predictions of {number}, {len(classes)} classes."]
     if choices.target is None:
         notes.append(f"The true class is the last column, {target!r}{TARGET_HINT}.")
     if choices.skip_unlabelled:
@@ -132,22 +134,3 @@ def _checked(
         known = listed(sorted(classes))
         raise ValueError(f"{where} holds none of the classes {known}, but {said[0]!r}; --drop leaves it out")
     return answers, no_class(answers, y, name)[1]
-
-
-def no_class(said: NDArray[Any], classes: NDArray[Any], name: str) -> tuple[int, list[str]]:
-    """Return how many predictions are no class, and what to say of them.
-
-    Examples
-    --------
-    >>> no_class(np.array(["a", "x", "x"], dtype=object), np.array(["a", "b"], dtype=object), "old")
-    (2, ["2 of 3 predictions of 'old' are no class of the target ('x'): they count as errors."])
-    """
-    known = set(classes.tolist())
-    others = [text for text in said.tolist() if text not in known]
-    shown = listed(sorted(set(others)), 5)
-    line = f"{len(others)} of {said.size} predictions of {name!r} are no class of the target ({shown})"
-    return len(others), [f"{line}: they count as errors."] if others else []
-
-
-def _number(classifiers: int) -> str:
-    return "one classifier" if classifiers == 1 else f"{classifiers} classifiers"

@@ -14,7 +14,6 @@ from pacbayes._utils.words import printable, printable_lines
 from pacbayes.cli.options import in_options
 
 if TYPE_CHECKING:
-    from pacbayes.certificates.certificate import Certificate
     from pacbayes.report.tables import TextTable
 
 
@@ -42,11 +41,6 @@ class Unheard:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-def print_guarantee(certificate: "Certificate", *more: str) -> None:
-    """Print what is guaranteed and what is assumed above all, each a line, then an empty one: to stdout, always."""
-    print_lines(certificate.sentence, certificate.main_assumption, *more, "")
 
 
 def print_lines(*lines: str) -> None:

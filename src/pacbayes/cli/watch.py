@@ -1,7 +1,7 @@
 """`pacbayes watch`: whether the certificate of a saved model still holds for labelled rows that arrived since."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +11,7 @@ from pacbayes.cli.options import (
     NO_GUARANTEE,
     AsJson,
     Decimal,
+    Digest,
     MissingTexts,
     NotMissing,
     Plot,
@@ -18,6 +19,7 @@ from pacbayes.cli.options import (
     Separator,
     Thousands,
     Trust,
+    named_columns,
     share_option,
 )
 
@@ -62,9 +64,7 @@ def watch(
     decimal: Decimal = None,
     thousands: Thousands = None,
     trust: Trust = False,
-    sha256: Annotated[
-        str | None, typer.Option(metavar="DIGEST", help="The SHA-256 that certify printed; any other file is refused.")
-    ] = None,
+    sha256: Digest = None,
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -79,34 +79,29 @@ def watch(
     from pacbayes.cli.new_rows import Cells, load_saved
     from pacbayes.cli.options import check_outputs, write_plot
     from pacbayes.cli.show import Note, print_json, warnings_as_notes
-    from pacbayes.data.number_signs import NumberSigns
     from pacbayes.estimators.prediction import Watched, check_watched
 
     check_outputs({"--plot": plot}, (model, data))
-    columns = {"--target": target} | ({} if order is None else {"--order": order})
-    columns |= {} if group is None else {"--group": group}
-    if len(set(columns.values())) < len(columns):
-        raise ValueError(f"{', '.join(columns)} must name different columns")
+    columns = named_columns({"--target": target, "--order": order, "--group": group})
     note, loaded = Note(quiet), load_saved(model, trust, sha256)
     check_watched(loaded.certificate_, loaded.voting_, copies_left_out=True)
     monitor = loaded.certificate_.monitor(alpha, wrong=Watched(loaded, loaded._fitted, loaded.voting_))
     _check_group(group, monitor, model)
-    used, signs = tuple(columns.values()), NumberSigns.given(decimal, thousands)
-    cells = Cells(tuple(missing or ()), tuple(not_missing or ()), sep, used, signs)
+    cells = replace(Cells.of(missing, not_missing, sep, decimal, thousands), used=tuple(columns.values()))
     with warnings_as_notes(note):
-        seen = _arrived(loaded, (model, data), columns, cells, note)
-    monitor.update_errors(seen.wrong, groups=seen.groups)
+        wrong, rows, groups, unanswered = _arrived(loaded, (model, data), columns, cells, note)
+    monitor.update_errors(wrong, groups=groups)
     if plot is not None:
         from pacbayes.report.plots import plot_monitor
 
         write_plot(plot, lambda axes: plot_monitor(monitor, axes))
-    row = None if monitor.alarm_at is None or group is not None else seen.rows[monitor.alarm_at - 1]
+    row = None if monitor.alarm_at is None or group is not None else rows[monitor.alarm_at - 1]
     if json:
-        print_json(_summary(monitor, row, seen.unanswered))
+        print_json(_summary(monitor, row, unanswered))
     else:
         print(f"{printable(str(monitor))}\n{_ASSUMED}")
         if loaded.certificate_.answered is not None:
-            note(f"{seen.unanswered} of {len(seen.rows) + seen.unanswered} rows are not answered: they do not count.")
+            note(f"{unanswered} of {len(rows) + unanswered} rows are not answered: they do not count.")
         if row is not None:
             note(f"The alarm came at row {row} of the file.")
     if monitor.alarm:
@@ -120,26 +115,17 @@ def _check_group(group: str | None, monitor: "Monitor", model: Path) -> None:
         raise ValueError(f"--group is for a model that was certified by groups, which {str(model)!r} was not")
 
 
-@dataclass(frozen=True)
-class _Arrived:
-    """The rows that the model answers, in the order in which they arrived."""
-
-    #: Whether each was wrong.
-    wrong: Any
-    #: Where each stands in the file, from 1.
-    rows: list[int]
-    groups: Any
-    #: How many others there are.
-    unanswered: int
-
-
 def _arrived(
     loaded: Any, files: tuple[Path, Path], columns: dict[str, str], cells: "Cells", note: Callable[[str], None]
-) -> _Arrived:
-    """Return what a model says of the rows of a file, or raise if it was fitted with them."""
+) -> tuple[Any, list[int], Any, int]:
+    """Ask a model about the rows of a file, or raise if it was fitted with them.
+
+    Returned are, of the rows that it answers and in the order in which they arrived: whether each is wrong, where it
+    stands in the file (from 1), and its group; and how many other rows there are.
+    """
     import numpy as np
 
-    from pacbayes.cli.labels import in_one_spelling, read_labels, unknown_rows
+    from pacbayes.cli.new_rows import in_one_spelling, read_labels, unknown_rows
     from pacbayes.data.class_names import as_labels
     from pacbayes.data.division import DISTINCT
 
@@ -163,7 +149,7 @@ def _arrived(
     groups = labels[columns["--group"]][kept] if "--group" in columns else None
     # After a refit an answer that is not covered is no error.
     wrong = (said != truth) & loaded.covered(given)
-    return _Arrived(wrong[kept], (kept + 1).tolist(), groups, int((~answered).sum()))
+    return wrong[kept], (kept + 1).tolist(), groups, int((~answered).sum())
 
 
 def _first_ones(given: Any, truth: Any, places: Any) -> Any:

@@ -1,0 +1,353 @@
+"""`pacbayes posterior`, `bound` and `plan`: numbers without a model, from a file of risks or from the options."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from pacbayes.cli.options import AsJson, Plot, Quiet, Separator, share_option
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pacbayes.report.tables import TextTable
+
+POSTERIOR_EXAMPLES = (
+    "pacbayes posterior risks.csv --m 250",
+    "pacbayes posterior errors.csv --m 250 --column errors --counts --distance linear --json",
+    "pacbayes posterior forest.csv --m examples --column errors --counts",
+)
+BOUND_EXAMPLES = (
+    "pacbayes bound --risk 0.05 --kl 1.5 --m 250",
+    "pacbayes bound weights.csv --m 250 --distance kl --distance linear",
+)
+PLAN_EXAMPLES = (
+    "pacbayes plan --error 0.05 --target 0.08",
+    "pacbayes plan --error 0.02 --target 0.05 --chance 0.95 --json",
+)
+# Targets of the table, by how much more than the error they are, in parts of what was asked for; and chances.
+_FARTHER = (0.5, 0.75, 1.0, 1.5, 2.0)
+_CHANCES = (0.5, 0.8, 0.9, 0.95)
+
+_SampleSize: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--m",
+        metavar="INTEGER|COLUMN",
+        help="The number of validation examples behind each risk, or the file's column with each classifier's.",
+    ),
+]
+_Constant: TypeAlias = Annotated[str, typer.Option(help="exact, or paper: as in the paper.")]
+
+
+def posterior(
+    risks: Annotated[
+        Path, typer.Argument(dir_okay=False, help="A CSV, TSV or Parquet file, one row for each classifier.")
+    ],
+    m: _SampleSize,
+    column: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the risks.  [default: risk, or the only one]")
+    ] = None,
+    counts: Annotated[bool, typer.Option("--counts", help="The column holds errors out of m, not risks.")] = False,
+    prior: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the prior weights.  [default: uniform]")
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="The column with the classifiers' names.  [default: the first with text, if any]"
+        ),
+    ] = None,
+    sep: Separator = None,
+    distance: Annotated[
+        str, typer.Option(help="kl, pinsker, ch, linear, squared, or catoni(0.4) with a C fixed beforehand.")
+    ] = "kl",
+    delta: Annotated[float, share_option("The bound fails with at most this probability.")] = 0.05,
+    constant: _Constant = "exact",
+    method: Annotated[str, typer.Option(help="certified, fixed-point, ordered-subsets, ipopt or ccp.")] = "certified",
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the posterior with the smallest PAC-Bayesian bound: a line for each classifier: name, risk and weight."""
+    from pacbayes._utils.checks import check_choice, check_level, warn_of_level
+    from pacbayes.bounds.distance import CONSTANTS
+    from pacbayes.bounds.distances import get_distance
+    from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
+    from pacbayes.posteriors.optimal import METHODS, optimal_posterior
+    from pacbayes.report.tables import TextTable
+
+    level, size = check_level(delta), _sample_size(m)
+    chosen = get_distance(distance)
+    check_choice("--constant", constant, CONSTANTS)
+    check_choice("--method", method, METHODS)
+    table = _Table.read(risks, sep)
+    called = table.names(names)
+    size = table.sample_sizes(m) if size is None else size
+    values = table.risks(column, counts, size)
+    weights = None if prior is None else table.numbers(prior, "--prior")
+    note = Note(quiet)
+    with warnings_as_notes(note):
+        warn_of_level(level)
+        found = optimal_posterior(
+            values, size, distance=chosen, delta=level, prior=weights, constant=constant, method=method
+        )
+    if json:
+        print_json({"names": called} | {name: value for name, value in found.to_dict().items() if name != "details"})
+        return
+    note(repr(found))
+    rows = tuple(
+        (name, repr(float(risk)), repr(float(weight)))
+        for name, risk, weight in zip(called, values, found.weights, strict=True)
+    )
+    print_tables([TextTable("Posterior", ("classifier", "risk", "weight"), rows)], note)
+
+
+def bound(
+    m: _SampleSize,
+    weights: Annotated[
+        Path | None,
+        typer.Argument(
+            dir_okay=False, help="A file with the columns risk and weight, and prior where it is not uniform."
+        ),
+    ] = None,
+    risk: Annotated[float | None, share_option("Without a file: the average empirical risk of the posterior.")] = None,
+    kl: Annotated[float | None, typer.Option(help="Without a file: its divergence from the prior.")] = None,
+    sep: Separator = None,
+    distance: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="kl, pinsker, ch, linear, squared, or catoni(0.4); may be repeated.  [default: the first five]"
+        ),
+    ] = None,
+    delta: Annotated[float, share_option("Each bound fails with at most this probability.")] = 0.05,
+    constant: _Constant = "exact",
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print PAC-Bayesian bounds on the risk of a posterior, rounded up."""
+    from pacbayes._utils.checks import check_choice, check_level, least_sample_size, warn_of_level
+    from pacbayes._utils.words import confidence, format_up
+    from pacbayes.bounds.bound import bound as bound_of
+    from pacbayes.bounds.distance import CONSTANTS
+    from pacbayes.bounds.distances import DISTANCES, get_distance
+    from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
+    from pacbayes.report.tables import TextTable
+
+    size, level = _sample_size(m), check_level(delta)
+    if size is None and weights is None:
+        raise ValueError(f"--m must be an integer where there is no file, got {m!r}")
+    names = tuple(distance or DISTANCES)
+    chosen = {name: get_distance(name) for name in names}
+    check_choice("--constant", constant, CONSTANTS)
+    note = Note(quiet)
+    with warnings_as_notes(note):
+        warn_of_level(level)
+        if weights is None:
+            if risk is None or kl is None:
+                raise ValueError("give a file with weights and risks, or both --risk and --kl")
+            if not 0.0 <= kl < float("inf"):
+                raise ValueError(f"--kl must be a number of at least 0, got {kl:g}")
+            assert size is not None
+            found = {name: float(one.bound_function(size, level, constant)(risk, kl)) for name, one in chosen.items()}
+        else:
+            if risk is not None or kl is not None:
+                raise ValueError("give a file or --risk and --kl, not both")
+            q, risks, prior, sizes = _Table.read(weights, sep).posterior(m, size)
+            size = least_sample_size(sizes, risks.size)
+            found = {
+                name: bound_of(q, risks, sizes, distance=name, delta=level, prior=prior, constant=constant)
+                for name in names
+            }
+    if json:
+        print_json({"m": size, "delta": level, "constant": constant, "bounds": found})
+        return
+    caption = f"Each holds alone, with probability at least {confidence(level)}: fix distance and delta beforehand."
+    rows = tuple((name, format_up(value, 6)) for name, value in found.items())
+    print_tables([TextTable("Bounds", ("distance", "risk at most"), rows, caption)], note)
+
+
+def _sample_size(m: str) -> int | None:
+    """Return the number of validation examples that --m says; None where it is a column's name.
+
+    Examples
+    --------
+    >>> _sample_size("250"), _sample_size("examples")
+    (250, None)
+    """
+    from pacbayes._utils.checks import check_sample_size
+
+    try:
+        size = int(m)
+    except ValueError:
+        return None
+    return check_sample_size(size)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A file with one row for each classifier, whose columns are asked for in the name of an option."""
+
+    frame: "pd.DataFrame"
+    path: Path
+
+    @classmethod
+    def read(cls, path: Path, sep: str | None) -> "_Table":
+        from pacbayes.data.reading import read_frame
+
+        return cls(read_frame(path, sep=sep), path)
+
+    def column(self, name: str, option: str, or_else: str = "") -> "pd.Series[Any]":
+        """Return a column, or raise if the file has none of this name."""
+        if name not in self.frame.columns:
+            raise ValueError(
+                f"{option} must {or_else}name a column of {str(self.path)!r}, got {name!r}; {self._its_columns()}"
+            )
+        return self.frame[name]
+
+    def numbers(self, name: str, option: str, or_else: str = "") -> Any:
+        """Return a column of numbers, or raise if it is absent, holds anything else or lacks a value."""
+        from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+        series = self.column(name, option, or_else)
+        if is_bool_dtype(series) or not is_numeric_dtype(series):
+            raise ValueError(f"column {name!r} of {str(self.path)!r} must hold numbers")
+        if series.isna().any():
+            place = int(series.isna().to_numpy().argmax())
+            raise ValueError(f"column {name!r} of {str(self.path)!r} lacks a value in row {place + 1}")
+        return series.to_numpy(dtype="float64")
+
+    def names(self, column: str | None) -> list[str]:
+        """Return the classifiers' names, or their numbers from 0 where the file has no column of text."""
+        from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+        if column is None:
+            frame = self.frame
+            text = [name for name in frame if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))]
+            if not text:
+                return [str(i) for i in range(len(frame))]
+            column = str(text[0])
+        series = self.column(column, "--names")
+        return ["" if missing else str(value) for value, missing in zip(series, series.isna(), strict=True)]
+
+    def sample_sizes(self, name: str) -> Any:
+        """Return the column that says how many validation examples each classifier has, or raise."""
+        import numpy as np
+
+        values = self.numbers(name, "--m", "be an integer or ")
+        wrong = ~((values >= 1.0) & (values <= 2.0**53) & (values == np.floor(values)))
+        if wrong.any():
+            raise ValueError(f"--m: column {name!r} must hold whole numbers of at least 1, got {values[wrong][0]:g}")
+        return values.astype(np.int64)
+
+    def risks(self, column: str | None, counts: bool, m: Any) -> Any:
+        """Return the risks; counts of errors become risks that are never below the exact quotient."""
+        import numpy as np
+
+        from pacbayes.ensemble.evidence import risks_of_errors
+
+        name = column or (str(self.frame.columns[0]) if self.frame.shape[1] == 1 else "risk")
+        values = self.numbers(name, "--column")
+        if not counts:
+            if (values > 1.0).any():
+                raise ValueError(
+                    f"risks must lie in [0, 1], got {values.max():g} in column {name!r}; if these are numbers of "
+                    "errors, add --counts"
+                )
+            return values
+        wrong = ~((values >= 0.0) & (values <= m) & (values == np.floor(values)))
+        if wrong.any():
+            most = np.broadcast_to(m, values.shape)[wrong][0]
+            raise ValueError(
+                f"--counts: column {name!r} must hold whole numbers from 0 to m = {most}, got {values[wrong][0]:g}"
+            )
+        return risks_of_errors(values.astype(np.int64), m)
+
+    def posterior(self, m: str, size: int | None) -> tuple[Any, Any, Any, Any]:
+        """Return the weights, the risks, the prior (None for the uniform one) and the sample sizes."""
+        from pacbayes.data.reading import listed
+
+        absent = [name for name in ("weight", "risk") if name not in self.frame.columns]
+        if absent:
+            raise ValueError(
+                f"{str(self.path)!r} must have the columns 'weight' and 'risk', but lacks {listed(absent)}; "
+                f"{self._its_columns()}"
+            )
+        weights, risks = self.numbers("weight", "the file"), self.numbers("risk", "the file")
+        prior = self.numbers("prior", "the file") if "prior" in self.frame.columns else None
+        return weights, risks, prior, self.sample_sizes(m) if size is None else size
+
+    def _its_columns(self) -> str:
+        from pacbayes.data.reading import listed
+
+        return f"its columns are {listed(list(self.frame.columns))}"
+
+
+def plan(
+    error: Annotated[float, share_option("The share of errors that you expect, such as 0.05.")],
+    target: Annotated[float, share_option("What the certificate is to say at most, such as 0.08.")],
+    chance: Annotated[float, share_option("With which probability it is to say so.")] = 0.8,
+    delta: Annotated[float, share_option("The certificate fails with at most this probability.")] = 0.05,
+    plot: Plot = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say how many validation rows it takes until the exact limit of errors stays at or below a target.
+
+    The limit is that of one rule fixed on training rows and tested with all of delta, as the soft vote is. With so many
+    rows, and with every larger number, it reaches the target with the given chance.
+    """
+    from pacbayes._utils.checks import check_level, warn_of_level
+    from pacbayes.bounds.binomial import rows_needed
+    from pacbayes.certificates.sentences import format_target
+    from pacbayes.cli.options import check_outputs, write_plot
+    from pacbayes.cli.show import Note, print_json, print_tables, warnings_as_notes
+
+    check_outputs({"--plot": plot}, ())
+    note = Note(quiet)
+    with warnings_as_notes(note):
+        warn_of_level(check_level(delta))
+    rows = rows_needed(error, target, delta=delta, chance=chance)
+    said = (
+        f"If {format_target(error)} of new examples are answered wrong, {rows} validation rows, or any larger number, "
+        f"keep the limit at or below {format_target(target)} with a chance of {format_target(chance)} or more."
+    )
+    if plot is not None:
+        from pacbayes.report.plots import plot_plan
+
+        write_plot(plot, lambda axes: plot_plan(error, target, axes, delta=delta, chance=chance))
+    others = _others(error, target, delta, chance)
+    if json:
+        table = [{"target": t, "chance": c, "rows": number} for (t, c), number in others.items()]
+        given = {"error": error, "target": target, "delta": delta, "chance": chance}
+        print_json({"rows": rows} | given | {"table": table, "text": said})
+        return
+    print(f"{said}\n")
+    print_tables([_table(error, others)], note)
+
+
+def _others(error: float, target: float, delta: float, chance: float) -> dict[tuple[float, float], int | None]:
+    """Return the rows for targets and chances around those that were asked for; None where it takes too many."""
+    from pacbayes.bounds.binomial import rows_needed
+
+    # As a person would write them; the one asked for stays as it is.
+    gaps = [float(f"{part * (target - error):.4g}") for part in _FARTHER]
+    farther = [target if part == 1.0 else round(error + gap, 12) for part, gap in zip(_FARTHER, gaps, strict=True)]
+    found: dict[tuple[float, float], int | None] = {}
+    for t in (t for t in farther if error < t < 1.0 or t == target):
+        for c in sorted({chance, *_CHANCES}):
+            try:
+                found[t, c] = rows_needed(error, t, delta=delta, chance=c)
+            except ValueError:  # too near to the error
+                found[t, c] = None
+    return found
+
+
+def _table(error: float, found: dict[tuple[float, float], int | None]) -> "TextTable":
+    from pacbayes.certificates.sentences import format_target
+    from pacbayes.report.tables import TextTable
+
+    targets, chances = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
+    lines = [(format_target(t), *(str(found[t, c] or "–") for c in chances)) for t in targets]
+    title = f"Rows needed at an error of {format_target(error)}, by target and chance"
+    return TextTable(title, ("target", *(f"chance {format_target(c)}" for c in chances)), tuple(lines))
