@@ -74,7 +74,7 @@ def print_walks() -> None:
     """Print what a fit, a prediction, a load and a command enter; all was imported by a first call of each."""
     from sklearn.datasets import load_breast_cancer
 
-    from pacbayes import StochasticSVC, load, save
+    from pacbayes import CertifiedClassifier, StochasticSVC, load, save
     from pacbayes.cli.app import main
 
     X, y = load_breast_cancer(return_X_y=True)
@@ -88,6 +88,7 @@ def print_walks() -> None:
                 main(["certify", "--dataset", "wdbc", "--report", page, "--quiet"])
 
         calls = {
+            "CertifiedClassifier().fit": lambda: CertifiedClassifier(random_state=0).fit(X, y),
             "StochasticSVC().fit": lambda: StochasticSVC(random_state=0).fit(X, y),
             "predict": lambda: model.predict(X[:1]),
             "load": lambda: load(path),
@@ -101,7 +102,7 @@ def print_walks() -> None:
         finally:
             sys.stdout = printed
     for name, (modules, functions) in found.items():
-        print(f"{name:22}{modules:4} modules{functions:5} functions")
+        print(f"{name:26}{modules:4} modules{functions:5} functions")
     own = sorted(name for name in vars(model) if name.startswith("_"))
     print(f"private attributes of a fitted estimator: {len(own)} ({', '.join(own)})")
 

@@ -12,7 +12,6 @@ from pacbayes.certificates.limits import Cost, Limit
 from pacbayes.certificates.plan import Plan
 from pacbayes.certificates.predictions import certify_predictions
 from pacbayes.certificates.proposals import propose
-from pacbayes.certificates.rules import FixedRule, Rule
 from pacbayes.certificates.voting import VOTINGS
 from pacbayes.certificates.watching import Monitor
 
@@ -27,14 +26,12 @@ __all__ = [
     "Claim",
     "Cost",
     "Difference",
-    "FixedRule",
     "Found",
     "Limit",
     "Missed",
     "Monitor",
     "Plan",
     "Reached",
-    "Rule",
     "Threshold",
     "best_single",
     "binomial_upper",

@@ -72,7 +72,18 @@ def certify(
 
 
 class Certificates(Mapping[str, Certificate]):
-    """Certificates by way of predicting, each computed when it is first asked for."""
+    """Certificates by way of predicting, each computed when it is first asked for.
+
+    Examples
+    --------
+    >>> from pacbayes import ClassifierSet
+    >>> from pacbayes.certificates import Plan, find
+    >>> classifiers = ClassifierSet.from_predictions(np.zeros((2, 50), dtype=int), np.zeros(50, dtype=int))
+    >>> plan, evidence = Plan(classifiers.splits), classifiers.evidence
+    >>> certificates = Certificates(plan, evidence, find(plan, evidence))
+    >>> list(certificates), round(certificates["best"].bound, 3)
+    (['stochastic', 'majority', 'best'], 0.071)
+    """
 
     def __init__(
         self, plan: Plan, evidence: Evidence, found: Found, params: Sequence[dict[str, Any]] | None = None
