@@ -186,17 +186,6 @@ def test_copies_of_mixed_rows_are_seen_behind_prepare():
     assert clf.certificate_.m == 40
 
 
-def test_what_is_not_proved_is_refused_before_any_work():
-    X, y, groups = sample(60)
-    for make in (svc, grid):
-        with pytest.raises(ValueError, match="duplicates must not be 'together' with groups"):
-            make(duplicates="together").fit(X, y, groups=groups)
-        with pytest.raises(ValueError, match="unknown duplicates 'drop'"):
-            make(duplicates="drop").fit(X, y)
-        with pytest.raises(ValueError, match="groups must hold one entry per row of X"):
-            make().fit(X, y, groups=groups[:-1])
-
-
 def test_scikit_learns_cross_validation_divides_by_group_outside():
     X, y, groups = sample(60)
     scores = cross_val_score(svc(cv=None), X, y, groups=groups, cv=GroupKFold(3))

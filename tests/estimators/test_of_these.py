@@ -52,13 +52,6 @@ def test_containers():
         CertifiedClassifier().of_these(X)
 
 
-def test_the_way_of_predicting_is_that_of_now():
-    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
-    levels = {voting: clf.set_params(voting=voting).of_these(X[NEW]).level for voting in ("soft", "majority", "best")}
-    assert levels["soft"] == 0.05
-    assert levels["majority"] == levels["best"] == pytest.approx(0.049)
-
-
 # -- from elsewhere --------------------------------------------------------------------------------------------------
 
 
