@@ -61,15 +61,6 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
         assert f"{percent_up(one.bound)} of it; {one.count} error" in card
 
 
-def test_the_share_costs_the_bound_a_little(by_class):
-    X, y = two_classes()
-    without = svc().fit(X, y)
-    for voting in VOTINGS:
-        assert without.certificates_[voting].limits == ()
-        ratio = by_class.certificates_[voting].bound / without.certificates_[voting].bound
-        assert 1.0 <= ratio < 1.1
-
-
 def test_occam_that_wins_has_limits_at_the_share_of_its_prior_weight():
     # A proposal that is bad on the validation rows: nearly all of delta is kept for what these show.
     X, y = two_classes()

@@ -261,17 +261,6 @@ def test_parameters_that_were_given_are_kept():
     assert clf.best_params_["max_iter"] == 10_000
 
 
-def test_limits_by_class_of_a_proposal():
-    fitted, X, y = trained()
-    clf = CertifiedClassifier.from_fitted(fitted, X, y, proposal=1, hedge=0, limits=("error",), random_state=0)
-    said = fitted[1].predict(X)
-    for one in clf.certificates_["best"].limits:
-        own = y == one.of
-        assert (one.rows, one.count) == (own.sum(), (said[own] != y[own]).sum())
-        assert one.bound == pytest.approx(limit(one.count, one.rows, 0.05 * 0.2 / 2), rel=1e-9)
-    assert clf.certificates_["best"].bound == pytest.approx(limit((said != y).sum(), y.size, 0.04), rel=1e-9)
-
-
 class Voting(ClassifierMixin, BaseEstimator):
     """The rounded mean of fitted classifiers."""
 

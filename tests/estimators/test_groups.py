@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from tests.ensemble.grouped import exact_risk, is_rounded_up, sample
+from tests.estimators.models import two_classes
 from tests.files.model_files import Forged
 
 import pacbayes.ensemble.cross_validation as cross_validation_module
@@ -100,18 +101,6 @@ def test_the_hold_out_baseline_keeps_groups_in_one_fold(make, monkeypatch):
     assert "of a validation group, on average" in str(baseline)
 
 
-def test_a_prior_of_the_training_rows_gets_whole_groups():
-    X, y, groups = sample(60)
-    shown = []
-
-    def prior(params, X_train, y_train):
-        shown.append(X_train)
-        return np.full(len(params), 1 / len(params))
-
-    clf = svc(prior=prior).fit(X, y, groups=groups)
-    assert np.array_equal(shown[0], X[clf.classifiers_.splits(0)[0]])
-
-
 @pytest.mark.parametrize("make", [svc, grid])
 def test_without_groups_nothing_changes(make):
     """Every row a group of its own: the same division and risks; only the limits of single classifiers are wider."""
@@ -190,3 +179,17 @@ def test_scikit_learns_cross_validation_divides_by_group_outside():
     X, y, groups = sample(60)
     scores = cross_val_score(svc(cv=None), X, y, groups=groups, cv=GroupKFold(3))
     assert scores.shape == (3,)
+
+
+def test_votes_count_copies_once():
+    X, y = two_classes()
+    X, y = np.repeat(X[:200], 3, axis=0), np.repeat(y[:200], 3)
+    clf = StochasticSVC([0.1, 1.0], duplicates="together", hedge=0.1, random_state=0).fit(X, y)
+    assert clf.classifiers_.m == 100
+    validation = clf.classifiers_.splits(0)[1]
+    assert validation.size == 100
+    vote = clf.set_params(voting="majority").predict(X[validation])
+    assert clf.vote_errors_ == np.count_nonzero(vote != y[validation])
+    proposed = [clf.certificates_["majority"], *clf.certificates_["majority"].alternatives]
+    risk = next(claim.empirical_risk for claim in proposed if claim.rule == "proposal")
+    assert round(risk * 100) == np.count_nonzero(vote != y[validation])

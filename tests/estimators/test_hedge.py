@@ -160,9 +160,3 @@ def test_weights_and_proposals_are_those_of_the_fit():
     assert set(clf.proposal_) == set(VOTINGS)
     assert all(weights.sum() == 1.0 for weights in clf.proposal_.values())
     assert clf.proposal_["best"].max() == 1.0
-
-
-@pytest.mark.parametrize("choices", [{"delta": 1e-100, "hedge": 1e-300}, {"delta": 5e-324}])
-def test_shares_of_delta_that_are_no_numbers_are_refused_by_name(choices):
-    with pytest.raises(ValueError, match=r"^hedge \* delta must not be less than the smallest number, got "):
-        svc(**choices).fit(*two_classes())

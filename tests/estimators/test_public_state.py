@@ -5,7 +5,6 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import by_draws, two_classes
@@ -44,13 +43,6 @@ def test_estimators_of_the_user_that_are_changed_later_are_not_those_of_the_mode
     for tree in trees:
         tree.set_params(max_depth=7)
     assert str(clf.classifiers_.params) == said
-
-
-@pytest.mark.parametrize("name", ["delta_", "distances_", "has_uniform_prior_"])
-def test_nothing_is_said_before_the_fit(name):
-    with pytest.raises(NotFittedError):
-        getattr(StochasticSVC(), name)
-    assert not hasattr(StochasticSVC(), "vote_risk_")
 
 
 FITTED = (

@@ -83,7 +83,10 @@ def test_best_is_the_classifier_of_the_best_certificate():
     assert np.array_equal(by_voting.best_estimator_.predict(X), by_voting.predict(X))
 
 
-@pytest.mark.parametrize("name", ["cv_results_", "best_params_", "best_estimator_", "constant_label_"])
+@pytest.mark.parametrize(
+    "name",
+    ["cv_results_", "best_params_", "constant_label_", "delta_", "distances_", "has_uniform_prior_", "vote_risk_"],
+)
 def test_not_before_it_is_fitted(name):
     assert not hasattr(StochasticSVC(), name)
     with pytest.raises(NotFittedError):
