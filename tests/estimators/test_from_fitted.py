@@ -348,15 +348,6 @@ def test_one_model_and_a_test_set():
     assert CertifiedClassifier.from_fitted([Column()], np.eye(100)[:, :1], np.arange(100) % 2).hedge_ == 0.0
 
 
-def test_one_model_has_the_exact_limit_and_no_larger_one():
-    rng = np.random.default_rng(0)
-    for _ in range(40):
-        rows = int(rng.integers(4, 400))
-        errors, delta = int(rng.integers(0, rows)), float(rng.choice([0.05, 0.01, 0.2]))
-        exact = beta.ppf(1.0 - delta, errors + 1, rows - errors)
-        assert exact <= one_model(errors, rows, delta=delta).certificate_.bound <= exact * (1 + 1e-9)
-
-
 def test_limits_of_one_model_need_no_proposal():
     clf = one_model(5, 100, limits=("recall",), pos_label=1)
     assert len(clf.certificate_.limits) == 1

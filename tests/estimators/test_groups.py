@@ -123,11 +123,9 @@ def test_the_votes_errors_are_those_of_groups(tmp_path):
     assert is_rounded_up(clf.certificate_.baselines["most frequent class"].empirical_risk, constant)
 
 
-@pytest.mark.parametrize("make", [svc, grid])
-def test_pages_speak_of_groups(make):
+def test_pages_speak_of_groups():
     X, y, groups = sample(60)
-    clf = make().fit(X, y, groups=groups)
-    assert "validation groups m" in clf.certificate_._repr_html_()
+    clf = grid().fit(X, y, groups=groups)
     assert "m=30" in repr(clf.classifiers_)
     page = report_html(clf, test=(X[:20] + 0.01, y[:20]), data=(X, y))
     for words in (
@@ -136,7 +134,6 @@ def test_pages_speak_of_groups(make):
         "Every group counts once, whatever its size",
         "The groups are independent, and new groups are of the same kind.",
         "% of the rows of 30 validation groups, on average.",
-        "errors on 30 validation groups",
         "validation rows that equal a training row in features and class",
     ):
         assert words in page

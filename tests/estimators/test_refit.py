@@ -14,7 +14,6 @@ from tests.cli.running import in_process
 
 from pacbayes import CertifiedClassifier, Cost, Grid, compare_classifiers, load, save
 from pacbayes.certificates.refit import LEAD
-from pacbayes.report.view import ObservedErrors
 
 X, Y = load_breast_cancer(return_X_y=True)
 NEW = X + np.random.default_rng(0).normal(size=X.shape) * X.std(axis=0)
@@ -195,12 +194,3 @@ def test_the_command_line_says_which_answers_are_covered(both, tmp_path, capsys)
     watched = in_process(["watch", tmp_path / "model", tmp_path / "new.csv", "--target", "kind", "--json"], capsys)
     expected = clf.monitor().update(frame, Y)
     assert json.loads(watched.out)["errors"] == expected.errors < np.sum(clf.predict(frame) != Y)
-
-
-def test_test_errors_are_all_errors(tmp_path):
-    clf = fit()
-    observed = ObservedErrors(clf, NEW, Y)
-    assert observed.errors["soft"] == np.sum(clf.predict(NEW) != Y)
-    assert observed.covered == np.sum((clf.predict(NEW) != Y) & clf.covered(NEW)) < observed.errors["soft"]
-    page = clf.report(tmp_path / "page.html", test=(NEW, Y)).read_text()
-    assert f"{observed.covered} times with a covered answer" in page

@@ -292,31 +292,6 @@ def check_distances(distance: Any, catoni: Catoni | None = None) -> tuple[Distan
     return found
 
 
-def check_training_choices(prior: Any, distance: Any, why: str | None) -> None:
-    """Raise before any work for a wrong distance, or if prior or distance need a cross-validation that will not be.
-
-    `why` says why there will be none; None where there will be one.
-
-    Examples
-    --------
-    >>> check_training_choices("uniform", "catoni", "the training rows are not here")
-    Traceback (most recent call last):
-    ValueError: distance='catoni' takes its C from the training rows, but the training rows are not here: fix C
-    beforehand with distance=Catoni(C), from pacbayes.bounds
-    """
-    # Any parameter will do: the one that is used comes later, from the training rows.
-    check_distances(distance, catoni=Catoni(1.0))
-    if why is None:
-        return
-    if isinstance(prior, str) and prior == CROSS_VALIDATION:
-        raise ValueError(f"prior={CROSS_VALIDATION!r} comes from the training rows, but {why}: give another prior")
-    if CATONI in _named(distance):
-        raise ValueError(
-            f"distance='catoni' takes its C from the training rows, but {why}: fix C beforehand with "
-            "distance=Catoni(C), from pacbayes.bounds"
-        )
-
-
 def resolve_distances(distance: Any, found: CrossValidation | None, m: int, level: float) -> tuple[Distance, ...]:
     """Return the distances of an estimator, with Catoni's parameter from cross-validation where only its name is given.
 
@@ -366,11 +341,6 @@ def cross_validation_prior(found: CrossValidation, number: int, scale: float = 1
     return prior
 
 
-def _named(distance: Any) -> list[str]:
-    given = distance if isinstance(distance, list | tuple) else [distance]
-    return [one for one in given if isinstance(one, str)]
-
-
 def asks_for_data(prior: Callable[..., Any], shared: bool) -> bool:
     """Return whether a callable prior is to be given the training rows, or raise if it asks and may not have them.
 
@@ -403,15 +373,6 @@ def _takes(function: Callable[..., Any], number: int) -> bool:
     except ValueError:  # no signature to be had: only the simplest use is tried
         return number == 1
     return True
-
-
-def check_prior_kind(prior: Any, split: str) -> None:
-    """Raise before any work if `prior` is a word that is not known, or a callable that asks for too much."""
-    if isinstance(prior, str):
-        if prior not in ("uniform", CROSS_VALIDATION):
-            raise ValueError(f"prior must be 'uniform', {CROSS_VALIDATION!r}, an array or a callable, got {prior!r}")
-    elif callable(prior):
-        asks_for_data(prior, split == "shared")
 
 
 def resolve_prior(
