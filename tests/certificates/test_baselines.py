@@ -1,17 +1,15 @@
 """Beside every certificate: always answering the most frequent class, and what cross-validation would choose."""
 
-import json
 import math
 from collections import Counter
 
 import numpy as np
 import pytest
 from scipy.stats import binom
-from tests.cli.running import in_process
 from tests.estimators.models import fitted, three_classes, two_classes
 from tests.report.browser_page import Page
 
-from pacbayes import Baseline, Certificate, StochasticSVC, load, save
+from pacbayes import Baseline, Certificate, StochasticSVC
 from pacbayes._utils.words import percent_up
 from pacbayes.certificates import constant_baseline, most_frequent
 from pacbayes.ensemble.evidence import Counted
@@ -98,15 +96,6 @@ def test_a_bound_as_large_as_the_constants_does_not_beat_it():
     assert "no better" not in str(nothing_known)
 
 
-def test_a_loaded_model_says_the_same(noise, tmp_path):
-    save(noise[0], tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert {name: str(one) for name, one in again.certificates_.items()} == {
-        name: str(one) for name, one in noise[0].certificates_.items()
-    }
-    assert again.certificates_["best"].baselines == noise[0].certificates_["best"].baselines
-
-
 def test_in_the_table_of_certificates(noise):
     clf, X, y = noise
     *_, last = certificate_table(ReportView.of(clf, test=(1.01 * X, y))).rows
@@ -121,19 +110,6 @@ def test_in_the_table_of_certificates(noise):
 def test_in_the_report(noise):
     page = Page(report_html(noise[0]))
     assert page.text("not-beaten").startswith("That is no better than the majority class of the training rows ('no')")
-
-
-def test_in_the_json_of_the_command_line(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    rows = [
-        f"{a:.4f},{'yes' if u < 0.03 else 'no'}" for a, u in zip(rng.normal(size=300), rng.random(300), strict=True)
-    ]
-    (tmp_path / "noise.csv").write_text("\n".join(["a,kind", *rows]))
-    done = in_process(["certify", tmp_path / "noise.csv", "--lambdas", "0.1,1", "--json"], capsys)
-    found = json.loads(done.out)
-    assert "no better than the majority class of the training rows ('no')" in found["certificate"]
-    assert found["baselines"]["most frequent class"]["bound"] < found["certificates"]["stochastic"]["bound"]
-    assert found["certificates"]["best"]["beats_constant"] is False
 
 
 def test_a_long_name_of_a_class_is_cut():

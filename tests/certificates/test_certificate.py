@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from tests.certificates.cases import a_set, certified, planned
-from tests.estimators.test_from_fitted import from_fitted
 
 from pacbayes import CertifiedClassifier, Cost
 from pacbayes._utils.words import confidence, failure
@@ -36,14 +35,6 @@ def test_each_has_its_own_words(rule, source, said):
     certificate = replace(ONE, rule=rule, source=source)
     assert f"Of 2 rules one has the smallest bound: {said}" in certificate.explain()
     assert certificate.origin in certificate._repr_html_()
-
-
-def test_of_classifiers_from_elsewhere():
-    clf = from_fitted(proposal=2)
-    words = {name: one.explain() for name, one in clf.certificates_.items()}
-    assert "by the fixed beforehand" not in " ".join(words.values())
-    assert clf.certificates_["best"].rule == "proposal"
-    assert "the proposal, which was proposed beforehand" in words["best"]
 
 
 def test_printed_numbers_are_rounded_away_from_the_truth():

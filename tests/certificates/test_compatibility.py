@@ -92,12 +92,24 @@ def test_the_rest_goes_together(asked):
         (CertifiedClassifier("logistic", voting="soft", cv=None), {}, "voting='soft' needs what the training rows"),
         (StochasticSVC(prior="cross-validation", **APART), {}, "prior='cross-validation' comes from the training rows"),
         (StochasticSVC(**APART), {"validation": np.arange(20) < 10}, "validation is not for split='independent'"),
-        (StochasticSVC(max_error=0.1), {}, "but hedge=1 keeps all of delta"),
+        # The parameter that the user set, not what it stands for.
+        (StochasticSVC(max_error=0.1), {}, r"^max_error=0\.1 needs what the .*, but hedge=1 keeps all of delta"),
+        (
+            CertifiedClassifier("svm", target=0.02),
+            {},
+            "The 'target' parameter of CertifiedClassifier must be .*Abstain",
+        ),
+        (StochasticSVC(hedge=0.1, cv=None), {}, r"^hedge=0\.1 .* cv=None leaves .* hedge must be 'auto' or 1"),
+        (
+            CertifiedClassifier("svm", refit=True, limits=("error", "recall")),
+            {},
+            "must be among error, balanced_error, cost, got 'recall': only losses of single answers",
+        ),
     ],
 )
 def test_estimators_ask_the_table_before_any_work(estimator, fit, message):
     with pytest.raises(ValueError, match=message):
-        estimator.fit(np.arange(20.0)[:, None], np.arange(20) % 2, **fit)
+        estimator.fit("no rows", "no labels", **fit)
 
 
 def test_prefit_classifiers_leave_nothing_to_training_rows():

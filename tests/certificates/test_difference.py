@@ -161,13 +161,6 @@ def test_rows_that_a_model_was_fitted_with_are_refused():
         compare_classifiers(small, np.zeros(200), few[np.arange(200) % len(few)], np.zeros(200))
 
 
-def test_rows_that_a_nested_model_was_fitted_with_are_refused():
-    X, y = make_classification(200, 5, random_state=0)
-    model = make_pipeline(StandardScaler(), StochasticSVC([1.0], random_state=0)).fit(X, y)
-    with pytest.raises(ValueError, match=r"^X must hold rows that b was not fitted with, but 200 of 200 rows equal"):
-        compare_classifiers(y, model, X, y)
-
-
 # -- groups ------------------------------------------------------------------------------------------------------------
 
 

@@ -82,7 +82,7 @@ def test_as_many_values_as_rows_are_never_sorted(unit, monkeypatch):
         ({"y_pred": SAID.astype(str)}, (TypeError, ValueError), "y_pred"),
         ({"delta": 0.0}, ValueError, "delta"),
         ({"limits": ("recall",), "pos_label": 7}, ValueError, "pos_label must be one of the classes"),
-        ({"limits": ("recall",), "groups": np.arange(200) // 2}, ValueError, "limits='recall' is not for groups"),
+        ({"limits": ("recall",), "groups": np.arange(200) // 2}, ValueError, "limits are not for groups"),
         ({"slices": np.arange(200) % 2}, ValueError, "slices are for limits of errors"),
         ({"limits": (Cost([[0, 1], [1, 0]], [0, 1]),)}, ValueError, "Cost must name every class"),
         ({"limits": ("auc",)}, ValueError, "limits must be among"),

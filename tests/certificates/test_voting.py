@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 from tests.ensemble.told import told
 
 from pacbayes._utils.seeds import draw_key
@@ -55,28 +54,6 @@ def test_draws_and_single_classifiers_are_the_same_from_both():
         np.testing.assert_array_equal(said, table[which, np.arange(len(X))])
     for said in both(Single("mine", parts_of_one(4, 9)), members, X):
         np.testing.assert_array_equal(said, table[4])
-
-
-def test_classifiers_that_cannot_change_a_vote_are_not_asked():
-    table, members, X = told(classifiers=3)
-    parts = integer_weights(np.array([0.6, 0.3, 0.1]))
-    codes = Vote("mine", parts).predict(members, X, lambda: None, coding := Coding(members.classes))
-    np.testing.assert_array_equal(coding.labels[codes], table[0])
-    assert [len(one.asked) for one in members.estimators] == [len(X), 0, 0]
-
-
-def test_a_draw_belongs_to_its_row_and_key_and_has_the_weights():
-    X = np.random.default_rng(0).normal(size=(4000, 2))
-    weights = np.array([0.25, 0.0, 0.5, 0.25])
-    drawn = draw_classifiers(row_hashes(X, KEY), integer_weights(weights))
-    few = np.array([7, 7, 100])
-    np.testing.assert_array_equal(draw_classifiers(row_hashes(X[few], KEY), integer_weights(weights)), drawn[few])
-    counts = np.bincount(drawn, minlength=4)
-    assert counts[1] == 0
-    assert chisquare(counts[[0, 2, 3]], 4000 * weights[[0, 2, 3]]).pvalue > 1e-4
-    other = draw_classifiers(row_hashes(X, draw_key(4)), integer_weights(weights))
-    # Independent: the same classifier by chance alone.
-    assert np.mean(other == drawn) == pytest.approx(np.square(weights).sum(), abs=0.05)
 
 
 def test_weights_are_whole_parts():

@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.models import LAMBDAS, three_classes, two_classes
 from tests.files.model_files import Forged
@@ -61,15 +61,6 @@ def test_class_limits_are_those_of_what_predicts(voting, by_class):
         assert f"{percent_up(one.bound)} of it; {one.count} error" in card
 
 
-def test_the_share_costs_the_bound_a_little(by_class):
-    X, y = two_classes()
-    without = svc().fit(X, y)
-    for voting in VOTINGS:
-        assert without.certificates_[voting].limits == ()
-        ratio = by_class.certificates_[voting].bound / without.certificates_[voting].bound
-        assert 1.0 <= ratio < 1.1
-
-
 def test_occam_that_wins_has_limits_at_the_share_of_its_prior_weight():
     # A proposal that is bad on the validation rows: nearly all of delta is kept for what these show.
     X, y = two_classes()
@@ -80,14 +71,6 @@ def test_occam_that_wins_has_limits_at_the_share_of_its_prior_weight():
     level = 0.5 * (certificate.level / 0.5) / len(clf.classifiers_) / 2
     assert first.bound == pytest.approx(float(binomial_upper(first.count, first.rows, level)), rel=1e-6)
     assert sum(one.count for one in certificate.limits) == clf.classifiers_.errors[clf.best_index_]
-
-
-def test_a_posterior_that_wins_has_none():
-    clf = svc(limits=("error",), hedge=0.999999).fit(*two_classes())
-    certificate = clf.certificate_
-    assert certificate.rule == "posterior"
-    assert certificate.limits == ()
-    assert any("no other limits" in one for one in certificate.assumptions)
 
 
 @pytest.mark.parametrize("voting", VOTINGS)
@@ -221,40 +204,6 @@ def test_nothing_is_answered_and_it_says_so():
 
 def test_without_a_target_every_row_is_answered(by_class):
     assert by_class.answers(two_classes()[0]).all()
-
-
-@pytest.mark.parametrize(
-    ("params", "fit", "message"),
-    [
-        ({"limits": ("error",), "hedge": 1}, {}, "limits must be empty where hedge is 1"),
-        ({"limits": ("error",), "cv": None}, {}, "limits must be empty where hedge is 1"),
-        ({"max_error": 0.1, "split": "independent"}, {}, r"Abstain\(max_error=0\.1\) needs a rule"),
-        (
-            {"max_error": 0.1, "limits": ("error",), "limits_share": 0.1},
-            {},
-            r"limits must be empty with Abstain\(max_error=0\.1\)",
-        ),
-        ({"max_error": 1.5}, {}, "max_error must lie strictly between 0 and 1"),
-        ({"limits": ("error",), "limits_share": 1}, {}, "limits_share must lie strictly between 0 and 1"),
-        ({"limits": ("error",)}, {"groups": "rows"}, "limits='error' is not for groups"),
-        ({"max_error": 0.2}, {"groups": "rows"}, r"Abstain\(max_error=0\.2\) is not for groups"),
-        ({}, {"slices": "rows"}, "slices are for limits of errors"),
-        ({"limits": ("error",)}, {"slices": [1, 2]}, "one slice for each of 569 rows"),
-        ({"limits": ("error",)}, {"slices": "gap"}, "got none for row 0"),
-    ],
-)
-def test_what_is_not_proved_is_refused(params, fit, message):
-    X, y = two_classes()
-    values = {"rows": np.arange(len(y)) // 2, "gap": np.array([None] + ["a"] * (len(y) - 1), dtype=object)}
-    given = {name: values.get(value) if isinstance(value, str) else value for name, value in fit.items()}
-    with pytest.raises(ValueError, match=message):
-        StochasticSVC([0.1, 1.0], **{"hedge": "auto", "random_state": 0} | params).fit(X, y, **given)
-
-
-def test_parameters_are_those_of_scikit_learn(with_target):
-    again = clone(with_target)
-    assert (again.max_error, again.limits) == (0.05, ())
-    assert not hasattr(again, "certificates_")
 
 
 @pytest.mark.parametrize("name", ["by_class", "with_target"])

@@ -39,8 +39,12 @@ def test_both_estimators(name, tmp_path):
     assert load(tmp_path / "model", trusted=["sklearn."]).of_these(X[NEW]) == batch
 
 
-def test_containers():
-    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
+@pytest.fixture(scope="module")
+def clf():
+    return clone(MODELS["trees"]).fit(X[OLD], Y[OLD])
+
+
+def test_containers(clf):
     expected = clf.of_these(X[NEW])
     for container in (csr_matrix, np.asfortranarray):
         assert clf.of_these(container(X[NEW])) == expected
@@ -50,13 +54,6 @@ def test_containers():
         clf.of_these(X[:0])
     with pytest.raises(NotFittedError):
         CertifiedClassifier().of_these(X)
-
-
-def test_the_way_of_predicting_is_that_of_now():
-    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
-    levels = {voting: clf.set_params(voting=voting).of_these(X[NEW]).level for voting in ("soft", "majority", "best")}
-    assert levels["soft"] == 0.05
-    assert levels["majority"] == levels["best"] == pytest.approx(0.049)
 
 
 # -- from elsewhere --------------------------------------------------------------------------------------------------
@@ -104,8 +101,7 @@ def test_a_posterior_from_elsewhere_is_refused():
 
 
 @pytest.mark.parametrize("which", ["training", "validation", "both", "half"])
-def test_rows_behind_the_model_are_refused(which):
-    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
+def test_rows_behind_the_model_are_refused(which, clf):
     train, validation = clf.classifiers_.splits(0)
     rows = {"training": OLD[train], "validation": OLD[validation][::-1], "both": OLD, "half": np.r_[OLD[:20], NEW[:20]]}
     known = 20 if which == "half" else rows[which].size
@@ -114,8 +110,7 @@ def test_rows_behind_the_model_are_refused(which):
         clf.of_these(X[rows[which]])
 
 
-def test_a_few_known_rows_are_said():
-    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
+def test_a_few_known_rows_are_said(clf):
     batch = clf.of_these(X[np.r_[OLD[:3], NEW]])
     assert (batch.rows, batch.seen) == (172, 3)
     assert "3 rows equal rows behind the model" in str(batch)
@@ -141,8 +136,7 @@ def test_rows_that_are_equal_by_chance_are_not_refused():
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 1000])
-def test_blocks_of_every_size(size):
-    clf = CertifiedClassifier(TREES, cv=3, random_state=0).fit(X[OLD], Y[OLD])
+def test_blocks_of_every_size(size, clf):
     for rows in (NEW, np.r_[OLD[:3], NEW], OLD):
         counted = clf._counted_batch()
         for start in range(0, rows.size, size):

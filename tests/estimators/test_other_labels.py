@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import RadiusNeighborsClassifier
+from tests.estimators.models import by_draws
 from tests.estimators.test_prediction import drawn_by_hand, voting
 
 from pacbayes import CertifiedClassifier, Grid
@@ -78,9 +79,7 @@ def test_every_way_of_predicting_says_what_the_classifiers_say(mark):
 def test_they_count_as_errors():
     X, y = rows()
     grid = {"limit": [0.0, 0.5]}
-    clf = CertifiedClassifier(Grid(Marked(), grid), random_state=0, voting="stochastic", cv=3, validation_size=0.5).fit(
-        X, y
-    )
+    clf = by_draws(Grid(Marked(), grid)).fit(X, y)
     validation = clf.classifiers_.splits(0)[1]
     assert clf.classifiers_.errors.tolist() == [int((X[validation, 1] > limit).sum()) for limit in (0.0, 0.5)]
 
@@ -169,9 +168,7 @@ def test_a_class_that_nobody_has_learnt_has_no_confidence():
 
 def test_numbers_in_place_of_names_are_refused():
     X, y = rows()
-    clf = CertifiedClassifier(
-        Grid(Marked(mark=None), {"limit": [0.5]}), random_state=0, voting="stochastic", cv=3, validation_size=0.5
-    ).fit(X, np.array(["a", "b"])[y])
+    clf = by_draws(Grid(Marked(mark=None), {"limit": [0.5]})).fit(X, np.array(["a", "b"])[y])
     clf.classifiers_[0].classes_ = np.array([0, 1])
     with pytest.raises(TypeError, match=r"classifier 0\.predict must be labels like those of y \(<U1\), got int64"):
         clf.predict(X)

@@ -120,11 +120,6 @@ def test_copies_that_are_one_example_must_not_stand_on_both_sides():
     assert model().fit(rows, labels, validation=mask).certificate_.copies == 3
 
 
-def test_every_row_validates_with_other_splits():
-    with pytest.raises(ValueError, match="must be None with split='independent'"):
-        StochasticSVC([1.0], split="independent").fit(X, y, validation=LATE)
-
-
 @pytest.mark.parametrize("name", ["y_val", "X_val", "groups_val", "validation", "y"])
 def test_what_is_masked_is_no_value(name):
     given = {"X": X[:150], "y": y[:150], "X_val": X[150:], "y_val": y[150:]}

@@ -96,16 +96,6 @@ def test_labels_do_not_depend_on_the_rows_around(kind, data, split, hedge, how):
     assert model.predict(np.repeat(X[:1], 5, axis=0)).tolist() == [labels[0]] * 5
 
 
-def test_predict_proba_exists_for_majority_only():
-    clf, X = fitted("svc", two_classes), two_classes()[0]
-    for how in ("stochastic", "best"):
-        assert not hasattr(voting(clf, how), "predict_proba")
-        assert voting(clf, how).vote_share(X[:2]).shape == (2, 2)
-    assert hasattr(voting(clf, "majority"), "predict_proba")
-    with pytest.raises(ValueError, match="unknown voting 'random'"):
-        voting(clf, "random").predict(X)
-
-
 def test_draws_follow_the_weights_and_different_keys_are_independent():
     X = np.random.default_rng(1).normal(size=(40_000, 3))
     parts = integer_weights(np.array([0.5, 0.3, 0.0, 0.2]))

@@ -5,13 +5,13 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
-from tests.estimators.models import two_classes
+from tests.estimators.models import by_draws, two_classes
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
+from pacbayes import Grid, StochasticSVC, load, save
 from pacbayes.estimators import base, fitted
+from pacbayes.estimators.recipe import Recipe
 
 
 def test_what_was_fitted_counts_not_what_is_set_later():
@@ -38,20 +38,11 @@ def test_a_list_of_distances_that_is_changed_later_does_not_spoil_the_file(tmp_p
 def test_estimators_of_the_user_that_are_changed_later_are_not_those_of_the_model(listed):
     trees = [DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (1, 2)]
     pipeline, grid = (None, trees) if listed else (Pipeline([("tree", trees[0])]), {"tree": trees})
-    clf = CertifiedClassifier(Grid(pipeline, grid), random_state=0, voting="stochastic", cv=3, validation_size=0.5).fit(
-        *two_classes()
-    )
+    clf = by_draws(Grid(pipeline, grid)).fit(*two_classes())
     said = str(clf.classifiers_.params)
     for tree in trees:
         tree.set_params(max_depth=7)
     assert str(clf.classifiers_.params) == said
-
-
-@pytest.mark.parametrize("name", ["delta_", "distances_", "has_uniform_prior_"])
-def test_nothing_is_said_before_the_fit(name):
-    with pytest.raises(NotFittedError):
-        getattr(StochasticSVC(), name)
-    assert not hasattr(StochasticSVC(), "vote_risk_")
 
 
 FITTED = (
@@ -62,7 +53,7 @@ FITTED = (
 
 @pytest.mark.parametrize(
     ("where", "name"),
-    [(StochasticSVC, "_train"), (base, "make_plan"), (base, "gather"), (base, "find"), (fitted, "certify")],
+    [(Recipe, "train"), (base, "make_plan"), (base, "gather"), (base, "find"), (fitted, "certify")],
 )
 def test_a_failed_fit_leaves_nothing_of_an_earlier_one(where, name, monkeypatch):
     X, y = two_classes()
@@ -89,12 +80,6 @@ def test_wrong_parameters_are_refused_before_anything_is_forgotten():
     X, y = two_classes()
     clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
     before = clf.certificates_
-    with pytest.raises(ValueError, match="unknown split"):
+    with pytest.raises(ValueError, match="The 'split' parameter"):
         clf.set_params(split="none").fit(X, y)
     assert clf.certificates_ is before
-
-
-def test_all_that_a_fit_leaves_can_be_forgotten():
-    clf = StochasticSVC([0.1, 1.0], hedge=0.1, max_error=0.2, random_state=0).fit(*two_classes())
-    clf._forget()
-    assert set(vars(clf)) == set(clf.get_params())

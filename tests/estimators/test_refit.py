@@ -12,9 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.tree import DecisionTreeClassifier
 from tests.cli.running import in_process
 
-from pacbayes import Abstain, CertifiedClassifier, Cost, Grid, compare_classifiers, load, save
+from pacbayes import CertifiedClassifier, Cost, Grid, compare_classifiers, load, save
 from pacbayes.certificates.refit import LEAD
-from pacbayes.report.view import ObservedErrors
 
 X, Y = load_breast_cancer(return_X_y=True)
 NEW = X + np.random.default_rng(0).normal(size=X.shape) * X.std(axis=0)
@@ -82,30 +81,6 @@ def test_only_the_fitted_way_predicts(voting):
     with pytest.raises(ValueError, match=f"voting must be '{voting}' or 'auto': the model was refitted for it"):
         clf.predict(NEW)
     assert clf.set_params(voting="auto").voting_ == voting
-
-
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"voting": "stochastic"}, "refit=True goes with voting='soft', 'majority', 'best'"),
-        ({"target": Abstain(0.05)}, r"refit must be False with Abstain\(max_error=0\.05\)"),
-        ({"hedge": 1, "voting": "best"}, "refit=True needs the soft vote of the training rows, but hedge=1"),
-        ({"cv": None, "voting": "best"}, "refit=True needs the soft vote of the training rows, but cv=None"),
-        ({"limits": ("precision",)}, "limits with refit=True must be among error, balanced_error, cost, got 'prec"),
-        ({"limits": ("f1",)}, "only losses of single answers carry over"),
-        ({"limits": ("error", "recall")}, "got 'recall'"),
-    ],
-)
-def test_what_is_not_proved_is_refused_before_any_work(choices, message, monkeypatch):
-    monkeypatch.setattr(CertifiedClassifier, "_train", None)
-    with pytest.raises(ValueError, match=message):
-        fit(**choices)
-
-
-@pytest.mark.parametrize("refit", ["yes", 1, None])
-def test_it_is_true_or_false(refit):
-    with pytest.raises(TypeError, match="refit must be True or False"):
-        fit(refit=refit)
 
 
 def test_limits_that_carry_over():
@@ -219,12 +194,3 @@ def test_the_command_line_says_which_answers_are_covered(both, tmp_path, capsys)
     watched = in_process(["watch", tmp_path / "model", tmp_path / "new.csv", "--target", "kind", "--json"], capsys)
     expected = clf.monitor().update(frame, Y)
     assert json.loads(watched.out)["errors"] == expected.errors < np.sum(clf.predict(frame) != Y)
-
-
-def test_test_errors_are_all_errors(tmp_path):
-    clf = fit()
-    observed = ObservedErrors(clf, NEW, Y)
-    assert observed.errors["soft"] == np.sum(clf.predict(NEW) != Y)
-    assert observed.covered == np.sum((clf.predict(NEW) != Y) & clf.covered(NEW)) < observed.errors["soft"]
-    page = clf.report(tmp_path / "page.html", test=(NEW, Y)).read_text()
-    assert f"{observed.covered} times with a covered answer" in page

@@ -7,9 +7,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
-from tests.estimators.models import fitted, three_classes, two_classes
+from tests.estimators.models import by_draws, fitted, three_classes, two_classes, why_not
 
-from pacbayes import CertifiedClassifier, Grid, StochasticSVC, load, save
+from pacbayes import Grid, StochasticSVC, load, save
 from pacbayes._utils.seeds import Purpose, generator
 from pacbayes.ensemble.cross_validation import candidates_of, folds_of
 
@@ -70,13 +70,7 @@ def test_those_without_a_score_have_none_and_the_last_rank():
 def test_parameters_that_only_some_have_are_masked_and_sequences_stay_whole():
     X, y = two_classes()
     grid = [{"max_depth": [1]}, {"max_features": [3], "class_weight": [{0: 1.0, 1: 2.0}]}]
-    found = (
-        CertifiedClassifier(
-            Grid(DecisionTreeClassifier(), grid), random_state=0, voting="stochastic", cv=3, validation_size=0.5
-        )
-        .fit(X, y)
-        .cv_results_
-    )
+    found = by_draws(Grid(DecisionTreeClassifier(), grid)).fit(X, y).cv_results_
     assert found["param_max_features"].mask.tolist() == [True, False]
     assert found["param_class_weight"][1] == {0: 1.0, 1: 2.0}
 
@@ -89,7 +83,10 @@ def test_best_is_the_classifier_of_the_best_certificate():
     assert np.array_equal(by_voting.best_estimator_.predict(X), by_voting.predict(X))
 
 
-@pytest.mark.parametrize("name", ["cv_results_", "best_params_", "best_estimator_", "constant_label_"])
+@pytest.mark.parametrize(
+    "name",
+    ["cv_results_", "best_params_", "constant_label_", "delta_", "distances_", "has_uniform_prior_", "vote_risk_"],
+)
 def test_not_before_it_is_fitted(name):
     assert not hasattr(StochasticSVC(), name)
     with pytest.raises(NotFittedError):
@@ -106,13 +103,6 @@ def test_without_cross_validation_the_error_says_why_and_what_to_do():
         fitted("svc", two_classes, "independent").cv_results_  # noqa: B018
 
 
-def test_a_fit_without_cross_validation_forgets_an_earlier_one():
-    X, y = two_classes()
-    clf = StochasticSVC([0.1, 1.0], random_state=0).fit(X, y)
-    assert hasattr(clf, "cv_results_")
-    assert not hasattr(clf.set_params(cv=None).fit(X, y), "cv_results_")
-
-
 def test_a_loaded_model_has_them_too(tmp_path):
     clf = fitted("svc", two_classes)
     save(clf, tmp_path / "model")
@@ -126,8 +116,7 @@ def test_a_loaded_model_has_them_too(tmp_path):
 def test_predict_proba_names_the_remedy(kind):
     X, y = two_classes()
     clf = clone(fitted(kind, two_classes)).fit(X, y)
-    with pytest.raises(AttributeError, match=r"'predict_proba': voting='stochastic'.*vote_share.*voting=\"majority\""):
-        clf.predict_proba(X)
+    assert 'use vote_share(X), or set_params(voting="majority")' in why_not(clf, "predict_proba")
     shares = clf.set_params(voting="majority").vote_share(X)
     assert np.array_equal(clf.predict_proba(X), shares)
     # scikit-learn asks for the method by its name.

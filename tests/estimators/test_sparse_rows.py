@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator_sparse_array, check_estimator_sparse_matrix
+from tests.estimators.models import by_draws
 
 from pacbayes import CertifiedClassifier, ClassifierSet, Grid, StochasticSVC, grid_set
 
@@ -80,13 +81,7 @@ def test_classifiers_of_a_set_get_rows_that_can_be_picked(name, kind):
 
 def test_a_sparse_vector_is_no_table():
     X, y = dense()
-    clf = CertifiedClassifier(
-        Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}),
-        random_state=0,
-        voting="stochastic",
-        cv=3,
-        validation_size=0.5,
-    )
+    clf = by_draws(Grid(DecisionTreeClassifier(), {"max_depth": [1, 2]}))
     vector = sp.coo_array(np.ones(12))
     with pytest.raises(ValueError, match=r"X must have rows and columns, got a sparse array of shape \(12,\)"):
         clf.fit(vector, y)

@@ -6,9 +6,10 @@ from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  (loads OpenMP)
 from sklearn.exceptions import FitFailedWarning
+from tests.estimators.models import by_draws
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pacbayes import CertifiedClassifier, Grid
+from pacbayes import Grid
 
 SEEN = []
 
@@ -39,14 +40,7 @@ def test_cross_validation_has_the_thread_limits_of_the_fits(n_jobs):
     SEEN.clear()
     X, y = np.arange(60.0)[:, None], np.arange(60) % 2
     with threadpool_limits(2), parallel_config(backend="threading"):
-        CertifiedClassifier(
-            Grid(Recorder(), {"constant": [0, 1]}),
-            cv=3,
-            n_jobs=n_jobs,
-            random_state=0,
-            voting="stochastic",
-            validation_size=0.5,
-        ).fit(X, y)
+        by_draws(Grid(Recorder(), {"constant": [0, 1]}), n_jobs=n_jobs).fit(X, y)
     fits = [limits for rows, limits in SEEN if rows == 30]
     folds = [limits for rows, limits in SEEN if rows == 20]
     assert (len(fits), len(folds)) == (2, 6)
@@ -56,9 +50,7 @@ def test_cross_validation_has_the_thread_limits_of_the_fits(n_jobs):
 def test_a_setting_that_cannot_be_trained_on_a_fold_is_not_chosen():
     X, y = np.arange(60.0)[:, None], (np.arange(60) >= 30).astype(int)
     with pytest.warns(FitFailedWarning, match=r"1 of 2 classifiers .* ValueError: too few rows: 20") as caught:
-        model = CertifiedClassifier(
-            Grid(NeedsRows(), {"rows": [25, 5]}), cv=3, random_state=0, voting="stochastic", validation_size=0.5
-        ).fit(X, y)
+        model = by_draws(Grid(NeedsRows(), {"rows": [25, 5]})).fit(X, y)
     # Once for all folds.
     assert len(caught) == 1
     assert "rows = 5" in model.certificate_.baselines["hold-out"].note
@@ -67,16 +59,12 @@ def test_a_setting_that_cannot_be_trained_on_a_fold_is_not_chosen():
 def test_no_memory_in_a_fold_is_no_error_of_the_classifier():
     X, y = np.arange(60.0)[:, None], (np.arange(60) >= 30).astype(int)
     with pytest.raises(MemoryError, match="no room"):
-        CertifiedClassifier(
-            Grid(NeedsMemory(), {"rows": [25, 5]}), cv=3, random_state=0, voting="stochastic", validation_size=0.5
-        ).fit(X, y)
+        by_draws(Grid(NeedsMemory(), {"rows": [25, 5]})).fit(X, y)
 
 
 def test_answers_have_the_thread_limits_of_votes():
     X, y = np.arange(60.0)[:, None], np.arange(60) % 2
-    model = CertifiedClassifier(
-        Grid(Answering(), {"constant": [0, 1]}), cv=3, random_state=0, voting="stochastic", validation_size=0.5
-    ).fit(X, y)
+    model = by_draws(Grid(Answering(), {"constant": [0, 1]})).fit(X, y)
     ASKED.clear()
     with threadpool_limits(2):
         model.classifiers_.predict(X)

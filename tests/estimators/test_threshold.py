@@ -123,15 +123,6 @@ def test_a_file_holds_it(model, tmp_path):
     assert again.certificate_.to_dict() == model.certificate_.to_dict()
 
 
-def test_parameters_are_not_read_after_the_fit():
-    X, _ = rows()
-    clf = fitted(Threshold(recall=0.8)).fit(*rows())
-    before, said = clf.predict(X), clf.certificate_.sentence
-    clf.set_params(target=None, pos_label="punctual", delta=0.5)
-    assert np.array_equal(clf.predict(X), before)
-    assert clf.certificate_.sentence == said
-
-
 @pytest.mark.parametrize("target", [Threshold(recall=0.8), Threshold(recall=0.99, fpr=0.01)])
 def test_page_and_plot(target):
     matplotlib = pytest.importorskip("matplotlib")

@@ -72,6 +72,11 @@ class Choices:
         return self.no_proposal
 
     @property
+    def not_carried(self) -> str:
+        """The first risk whose limit does not carry over to a refit; nothing where all do."""
+        return next((repr(question.name) for question in self.limits if question.name not in CARRIED), "")
+
+    @property
     def resolved_hedge(self) -> float:
         """The share of delta in reserve: none with a threshold, as nothing stands beside its soft vote."""
         share = resolve_hedge(self.hedge, self.no_proposal)
@@ -110,7 +115,8 @@ def _names(distance: Any) -> list[Any]:
 _REFUSALS: tuple[tuple[Callable[[Choices], Any], str], ...] = (
     (
         lambda c: c.hedge not in (AUTO, 1) and c.no_proposal,
-        "{hedge} keeps a part of delta for a rule that is proposed beforehand, but <no_proposal>",
+        "{hedge} keeps a part of delta for a rule that is proposed beforehand, but <no_proposal>: [hedge] must be "
+        "'auto' or 1",
     ),
     (
         lambda c: isinstance(c.target, Threshold) and c.voting not in (AUTO, SOFT),
@@ -133,9 +139,9 @@ _REFUSALS: tuple[tuple[Callable[[Choices], Any], str], ...] = (
         "{refit} is not for {target}: what was tested belongs to the certified vote",
     ),
     (
-        lambda c: c.refit and any(question.name not in CARRIED for question in c.limits),
-        f"[limits] with {{refit}} must be among {', '.join(CARRIED)}: only losses of single answers carry over to "
-        "those that are covered",
+        lambda c: c.refit and c.not_carried,
+        f"[limits] with {{refit}} must be among {', '.join(CARRIED)}, got <not_carried>: only losses of single answers "
+        "carry over to those that are covered",
     ),
     (
         lambda c: isinstance(c.prior, str) and c.prior == CROSS_VALIDATION and c.no_training,

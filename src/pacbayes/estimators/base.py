@@ -15,6 +15,7 @@ from pacbayes._utils.arrays import FloatArray
 from pacbayes._utils.progress import progress
 from pacbayes._utils.threads import at_most_cores
 from pacbayes._utils.units import jobs_of
+from pacbayes.certificates.compatibility import Words, python_words
 from pacbayes.certificates.find import find, gather
 from pacbayes.certificates.voting import weights_of
 from pacbayes.data.preprocessing import naming_column, naming_remedy
@@ -34,6 +35,9 @@ class CertifiedModel(Predicts):
 
     All that a fit leaves is the value `_fitted`, and the certificates that follow from it.
     """
+
+    #: How refusals name a parameter.
+    _words: Words = staticmethod(python_words)
 
     @abstractmethod
     def _recipe(self) -> Recipe:
@@ -88,7 +92,7 @@ class CertifiedModel(Predicts):
             self._validate_params()
             own = validation is not None or X_val is not None
             together = self._recipe().choices(groups=groups is not None, slices=slices is not None, validation=own)
-            recipe = self._recipe().check(together)
+            recipe = self._recipe().check(together, self._words)
             recipe.check_candidates()
             rows = fit_input(X, y, groups, slices, validation, (X_val, y_val, groups_val, slices_val))
             self._forget()

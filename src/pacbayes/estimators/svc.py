@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from pacbayes._utils.units import jobs_of
 from pacbayes.bounds.distance import Distance
+from pacbayes.certificates.compatibility import python_words
 from pacbayes.certificates.decisions import Abstain
 from pacbayes.data.division import SHARED
 from pacbayes.data.preprocessing import ENCODE, IN_PREPARE
@@ -249,6 +250,10 @@ class StochasticSVC(CertifiedModel):
             numeric=self.prepare is None,
             **params | {"n_jobs": jobs_of(self.n_jobs)},
         )
+
+    @staticmethod
+    def _words(name: str, *value: Any) -> str:
+        return python_words("max_error", value[0].max_error) if name == "target" else python_words(name, *value)
 
     @property
     def _takes_numbers(self) -> bool:
