@@ -7,7 +7,7 @@ from scipy.stats import binom
 from pacbayes import CertifiedClassifier, Monitor
 from pacbayes.certificates.watching import TIMES, Bets, bets_against
 
-ALPHA, RUNS, ROWS = 0.01, 1000, 10_000
+ALPHA, RUNS, ROWS = 0.01, 2000, 10_000
 
 
 def alarms(limit, risks, runs=RUNS, seed=0, arrange=None, bets=None):
