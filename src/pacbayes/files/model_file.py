@@ -39,8 +39,7 @@ from pacbayes.files.archive import (
     read_parts,
     write_archive,
 )
-from pacbayes.files.checks import check_reading
-from pacbayes.files.checks_certificates import check_fitted
+from pacbayes.files.checks import check_fitted
 from pacbayes.files.objects import dump_objects, load_objects, settle_objects, untrusted_types
 from pacbayes.files.values import ModelDecoder, ModelEncoder
 from pacbayes.posteriors.posterior import Posterior
@@ -207,7 +206,6 @@ def _model(state: dict[str, Any]) -> CertifiedModel:
     members = state["members"]
     for name, value in _check_noted(state["noted"], members).items():
         setattr(model, name, value)
-    check_reading(plan.reading, getattr(model, "n_features_in_", None))
     plain = evidence.labels.dtype.kind in "biufUO" and evidence.labels.size <= _MOST_LABELS
     need(plain, "Evidence.labels", f"must be at most {_MOST_LABELS} numbers or texts")
     found = Found(_posterior(state["posterior"], plan, evidence))
