@@ -107,9 +107,9 @@ WRONG = {
         "rows": [np.zeros((0, 0)), np.zeros((5, 3)), np.full_like(MACHINES.rows, np.nan)],
         "prepare": [1],
     },
-    "TextColumn": {"place": [-1, True], "words": [("NA", 1)], "has_both": [1]},
+    "TextColumn": {"place": [1.0, True], "words": [("NA", 1)], "has_both": [1]},
     "TableReading": {
-        "text": [(1,)], "unclear": [(-1,)], "missing": [["?"]], "spaces": [None], "signs": [None]
+        "text": [(1,)], "unclear": [(0.5,)], "missing": [["?"]], "spaces": [None], "signs": [None]
     },
 }  # fmt: skip
 

@@ -60,9 +60,9 @@ def check(value: Any) -> None:
 
     Examples
     --------
-    >>> check(TextColumn(-1))
+    >>> check(TextColumn(place="first"))
     Traceback (most recent call last):
-    ValueError: TextColumn.place is not what a fit leaves
+    ValueError: TextColumn.place is not of its type
     """
     kind: Any = type(value)
     for name, hint in _hints(kind).items():
@@ -294,8 +294,9 @@ RULES: dict[type, _Rules] = {
     },
     Single: _RULE | {"weights": lambda rule: _is_whole(rule.weights) and np.count_nonzero(rule.weights) == 1},
     SoftVote: _RULE | {"soft": lambda rule: sorted(rule.soft.maps) == np.flatnonzero(rule.weights).tolist()},
-    TableReading: {"unclear": lambda reading: min(reading.unclear, default=0) >= 0},
-    TextColumn: {"place": lambda column: column.place >= 0},
+    # A wrong place is one that a table has not.
+    TableReading: {},
+    TextColumn: {},
     Thresholds: {
         "values": lambda grid: _falls(grid.values, -math.inf, MOST_THRESHOLDS),
         "answered": lambda grid: _grows(grid.values.shape, grid.answered, grid.wrong),
